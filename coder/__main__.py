@@ -56,8 +56,8 @@ def _speak_any_encoding(stdin: TextIO, *outputs: TextIO) -> None:
 
 def _remove_current_directory() -> None:
     """Remove the current directory from the import path: it is the user's repository."""
-    here = os.getcwd()  # noqa: PTH109 (this runs before anything else is imported)
-    if sys.path and sys.path[0] in ("", here) and not __file__.startswith(os.path.join(here, "coder")):  # noqa: PTH118
+    current = os.getcwd()  # noqa: PTH109 (this runs before anything else is imported)
+    if sys.path and sys.path[0] in ("", current) and not __file__.startswith(os.path.join(current, "coder")):  # noqa: PTH118
         del sys.path[0]
 
 

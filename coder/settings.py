@@ -164,71 +164,80 @@ def settings(
         UserError: a file cannot be parsed, a name is unknown, or a value is invalid.
     """
     user = config_directory(environment) / "config.toml"
-    chosen = {
+    entries = {
         name: Setting(name=name, value=field.default, source="default")
         for name, field in Config.model_fields.items()
     }
-    _overlay(chosen, _read_table(user, ()), source=str(user))
+    _overlay(entries, _read_table(user, ()), source=str(user))
     if repository is not None:
         project = repository / "pyproject.toml"
-        _overlay_repository(chosen, _read_table(project, ("tool", "coder")), source=f"{project} [tool.coder]")
+        _overlay_repository(
+            entries, _read_table(project, ("tool", "coder")), source=f"{project} [tool.coder]"
+        )
     variables = {
         name: environment.get(f"CODER_{name.upper()}") for name in Config.model_fields if name not in LISTS
     }
     for name, text in variables.items():
         if text:
-            _overlay(chosen, {name: text}, source=f"CODER_{name.upper()}")
+            _overlay(entries, {name: text}, source=f"CODER_{name.upper()}")
     _overlay(
-        chosen,
+        entries,
         {name: value for name, value in (flags or {}).items() if value is not None},
         source="command line",
     )
-    return tuple(chosen.values())
+    return tuple(entries.values())
 
 
-def config(chosen: tuple[Setting, ...]) -> Config:
+def config(entries: tuple[Setting, ...]) -> Config:
     """Return the values of settings as a configuration."""
-    return Config.model_validate({setting.name: setting.value for setting in chosen})
+    return Config.model_validate({setting.name: setting.value for setting in entries})
 
 
-def sandbox_caps(chosen: Config) -> dict[str, int]:
+def sandbox_caps(configuration: Config) -> dict[str, int]:
     """Return the limits of every command in the sandbox, by their names in `coder.core.ports.Limits`."""
-    caps = {"resident_bytes": chosen.sandbox_memory_mb << 20, "processes": chosen.sandbox_processes}
-    return caps if chosen.sandbox_cpu_seconds is None else {**caps, "cpu_seconds": chosen.sandbox_cpu_seconds}
-
-
-def rules(chosen: Config) -> tuple[Rule, ...]:
-    """Return rules for the commands that a configuration allows, asks about and denies."""
-    return tuple(
-        written(pattern, action) for action in get_args(Action) for pattern in getattr(chosen, action)
+    caps = {
+        "resident_bytes": configuration.sandbox_memory_mb << 20,
+        "processes": configuration.sandbox_processes,
+    }
+    return (
+        caps
+        if configuration.sandbox_cpu_seconds is None
+        else {**caps, "cpu_seconds": configuration.sandbox_cpu_seconds}
     )
 
 
-def _overlay(chosen: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
+def rules(configuration: Config) -> tuple[Rule, ...]:
+    """Return rules for the commands that a configuration allows, asks about and denies."""
+    return tuple(
+        written(pattern, action) for action in get_args(Action) for pattern in getattr(configuration, action)
+    )
+
+
+def _overlay(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
     for name, value in values.items():
         if name not in Config.model_fields:
             raise UserError(
                 f"{source} sets {name!r}, which is no setting. There are: {', '.join(Config.model_fields)}."
             )
-        chosen[name] = Setting(name=name, value=_validate(name, value, source), source=source)
+        entries[name] = Setting(name=name, value=_validate(name, value, source), source=source)
 
 
-def _overlay_repository(chosen: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
+def _overlay_repository(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
     """Overlay settings of an untrusted repository: unknown ones are ignored, limits can only go down."""
     for name, value in values.items():
         if name not in REPOSITORY:
             continue
         checked_value = _validate(name, value, source)
-        current = chosen[name].value
+        current = entries[name].value
         if name in LISTS:
-            new_entries = tuple(entry for entry in checked_value if not entry.startswith("!"))
-            chosen[name] = Setting(
+            new_entries = tuple(pattern for pattern in checked_value if not pattern.startswith("!"))
+            entries[name] = Setting(
                 name=name,
                 value=(*current, *new_entries),
-                source=f"{chosen[name].source}, {source}" if current else source,
+                source=f"{entries[name].source}, {source}" if current else source,
             )
         elif not _widens(name, checked_value, current):
-            chosen[name] = Setting(name=name, value=checked_value, source=source)
+            entries[name] = Setting(name=name, value=checked_value, source=source)
 
 
 def _widens(name: str, value: Any, current: Any) -> bool:
@@ -297,11 +306,17 @@ def forget(directory: Path, environment: Mapping[str, str] = os.environ) -> None
     """Withdraw trust in a repository, and forget what was always allowed in it."""
     root = str(directory.resolve())
     _write_json(
-        "trusted.json", [other for other in _trusted_roots(environment) if other != root], environment
+        "trusted.json",
+        [known_root for known_root in _trusted_roots(environment) if known_root != root],
+        environment,
     )
     _write_json(
         "allowed.json",
-        {other: held for other, held in _read_rules(environment).items() if other != root},
+        {
+            known_root: stored_rules
+            for known_root, stored_rules in _read_rules(environment).items()
+            if known_root != root
+        },
         environment,
     )
 

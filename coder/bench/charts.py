@@ -41,13 +41,13 @@ def chart(points: Sequence[Point], *, across: str, up: str) -> str:
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{name}">{"".join(parts)}</svg>'
 
 
-def _ticks(most: float) -> list[float]:
+def _ticks(maximum: float) -> list[float]:
     """Return up to six round numbers from 0 to just beyond the largest value."""
-    if most <= 0:
+    if maximum <= 0:
         return [0.0, 1.0]
-    power = 10.0 ** math.floor(math.log10(most / 5))
-    step = next(step * power for step in (1, 2, 5, 10) if step * power * 5 >= most)
-    return [number * step for number in range(math.ceil(most / step) + 1)]
+    power = 10.0 ** math.floor(math.log10(maximum / 5))
+    step = next(step * power for step in (1, 2, 5, 10) if step * power * 5 >= maximum)
+    return [number * step for number in range(math.ceil(maximum / step) + 1)]
 
 
 def _spread_overlaps(places: Sequence[float]) -> list[float]:
@@ -58,7 +58,9 @@ def _spread_overlaps(places: Sequence[float]) -> list[float]:
         while len(groups) > 1 and _spread(groups[-1], places)[0] - _spread(groups[-2], places)[-1] < APART:
             groups[-2:] = [groups[-2] + groups[-1]]
     positions = {
-        number: place for group in groups for number, place in zip(group, _spread(group, places), strict=True)
+        number: position
+        for group in groups
+        for number, position in zip(group, _spread(group, places), strict=True)
     }
     return [positions[number] for number in range(len(places))]
 
@@ -68,8 +70,8 @@ def _spread(group: Sequence[int], places: Sequence[float]) -> list[float]:
     return [middle + (rank - (len(group) - 1) / 2) * APART for rank in range(len(group))]
 
 
-def _x(value: float, most: float) -> float:
-    return LEFT + value / most * (WIDTH - LEFT - RIGHT)
+def _x(value: float, maximum: float) -> float:
+    return LEFT + value / maximum * (WIDTH - LEFT - RIGHT)
 
 
 def _y(share: float) -> float:

@@ -42,13 +42,13 @@ class Comparison(Value):
 def compared(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
     """Compare two runs of a suite."""
     old, new = ({_job_key(outcome): outcome for outcome in run} for run in (before, after))
-    common = [place for place in sorted(new) if place in old]
-    changed = [_difference(place, old.get(place), new.get(place)) for place in sorted({*old, *new})]
+    common = [key for key in sorted(new) if key in old]
+    all_differences = [_difference(key, old.get(key), new.get(key)) for key in sorted({*old, *new})]
     return Comparison(
         compared=len(common),
-        gained=sum(new[place].passes_hidden and not old[place].passes_hidden for place in common),
-        lost=sum(old[place].passes_hidden and not new[place].passes_hidden for place in common),
-        differences=tuple(difference for difference in changed if difference),
+        gained=sum(new[key].passes_hidden and not old[key].passes_hidden for key in common),
+        lost=sum(old[key].passes_hidden and not new[key].passes_hidden for key in common),
+        differences=tuple(difference for difference in all_differences if difference),
     )
 
 
@@ -56,14 +56,14 @@ def _job_key(outcome: Outcome) -> Place:
     return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
 
 
-def _difference(place: Place, old: Outcome | None, new: Outcome | None) -> Difference | None:
+def _difference(key: Place, old: Outcome | None, new: Outcome | None) -> Difference | None:
     if old and new and old.steady() == new.steady():
         return None
     before, after = _describe_outcome(old), _describe_outcome(new)
     if before == after and old and new:
         names = [name for name, value in new.steady().items() if value != old.steady()[name]]
         after += f" (other {', '.join(names)})"
-    task, strategy, model, seed = place
+    task, strategy, model, seed = key
     return Difference(task=task, strategy=strategy, model=model, seed=seed, before=before, after=after)
 
 

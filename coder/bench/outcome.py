@@ -91,14 +91,14 @@ def jobs(
 
     There is one job without a model for a strategy that asks none.
     """
-    made = (
+    all_jobs = (
         Job(task=name, digest=digest, strategy=strategy, model=model, seed=seed, budget=budget)
         for strategy in strategies
         for model in ((NOBODY,) if strategy == "offline" else models)
         for seed in range(1, seeds + 1)
         for name, digest in tasks
     )
-    return tuple(made)
+    return tuple(all_jobs)
 
 
 def record(file: Path, outcome: Outcome) -> None:

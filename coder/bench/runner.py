@@ -90,8 +90,8 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         task.unpack(root)
         begin_repository(root, message="Begin")
         config = configured(root, _flags(job, task))
-        finished, session = _session(job, task, config, root=root, walls=walls)
-        diff = finished.delivery.diff if finished.delivery else ""
+        finish_event, session = _session(job, task, config, root=root, walls=walls)
+        diff = finish_event.delivery.diff if finish_event.delivery else ""
         report = (
             _run_hidden_tests(task, config, diff, Path(name).resolve() / "judged" / task.name, walls)
             if diff
@@ -100,8 +100,8 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
     return Outcome(
         job=job,
         solvable=task.facts.solvable,
-        verdict=finished.kind,
-        summary=finished.summary,
+        verdict=finish_event.kind,
+        summary=finish_event.summary,
         delivered=bool(diff),
         hidden=report.counts if report else Counts(),
         hidden_problem=_hidden_problem(report) if report else "",
@@ -109,10 +109,10 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         and not report.problem
         and not report.reds
         and report.counts.passed > 0,
-        attempts=finished.attempts,
-        spent=finished.spent,
-        roles=finished.roles or ({"executor": finished.spent} if finished.spent.requests else {}),
-        seconds=finished.seconds,
+        attempts=finish_event.attempts,
+        spent=finish_event.spent,
+        roles=finish_event.roles or ({"executor": finish_event.spent} if finish_event.spent.requests else {}),
+        seconds=finish_event.seconds,
         session=session,
         diff=diff,
     )
@@ -158,11 +158,11 @@ def _session(
     )
     with open_fix(
         session_task, config, how=_approach(job, task, config), root=root, walls=walls, attended=False
-    ) as opened:
-        finished = asyncio.run(opened.session.run())
-    if finished.kind is None:
-        raise JobFailed(finished.summary)
-    return finished, opened.id
+    ) as handle:
+        finish_event = asyncio.run(handle.session.run())
+    if finish_event.kind is None:
+        raise JobFailed(finish_event.summary)
+    return finish_event, handle.id
 
 
 def _approach(job: Job, task: SuiteTask, config: Config) -> Approach:

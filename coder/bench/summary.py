@@ -90,7 +90,7 @@ def sums(outcomes: Sequence[Outcome]) -> tuple[Sums, ...]:
 def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Sums:
     solvable = [outcome for outcome in outcomes if outcome.solvable]
     prices = [outcome.spent.cost_usd for outcome in outcomes]
-    known = [price for price in prices if price is not None]
+    known_prices = [price for price in prices if price is not None]
     return Sums(
         strategy=strategy,
         model=model,
@@ -101,7 +101,7 @@ def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Sum
         left_alone=share(not outcome.delivered for outcome in outcomes if not outcome.solvable),
         attempts=statistics.fmean(outcome.attempts for outcome in outcomes),
         requests=statistics.fmean(outcome.spent.requests for outcome in outcomes),
-        usd=sum(known, Decimal(0)) / len(known) if len(known) == len(prices) else None,
+        usd=sum(known_prices, Decimal(0)) / len(known_prices) if len(known_prices) == len(prices) else None,
         seconds=statistics.fmean(outcome.seconds for outcome in outcomes),
         tokens=_tokens(outcomes),
     )

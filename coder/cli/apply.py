@@ -92,12 +92,12 @@ def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished
 
     recover_sessions()
     directory = find(sessions_directory(), id, repository=place(repo).root, delivered=True)
-    started, finished = ends(directory)
-    if started is None or finished is None or finished.delivery is None:
+    start_event, finish_event = ends(directory)
+    if start_event is None or finish_event is None or finish_event.delivery is None:
         raise UserError(
             f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}"
         )
-    return started.task, finished
+    return start_event.task, finish_event
 
 
 def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
@@ -114,8 +114,8 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.verify.verdict.evidence import page, trailers
     from coder.wiring.approach import judging
 
-    original_task, finished = _load_delivered_session(repo, id)
-    delivery = finished.delivery
+    original_task, original_finish = _load_delivered_session(repo, id)
+    delivery = original_finish.delivery
     if delivery is None or not delivery.commit:
         raise UserError(
             "This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder "
@@ -126,7 +126,7 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
         print(printable(apply_commit(repo, delivery.commit)))
         return 0
     copy, head = copy_and_head
-    targets = finished.verdict.targets if finished.verdict else ()
+    targets = original_finish.verdict.targets if original_finish.verdict else ()
     chosen_approach, _ = judging(repo, diff=None, revision=copy, against=head, named=targets)
 
     def task(root: Path, config: "Config") -> "Task":
@@ -219,16 +219,16 @@ def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the one to work in.")
     try:
-        root, planned = _plan_diff(repo.resolve(), text, reverse=reverse)
+        root, patch_plan = _plan_diff(repo.resolve(), text, reverse=reverse)
         if not check:
-            write(planned, Tree(root))
+            write(patch_plan, Tree(root))
     except PatchError as error:
         raise UserError(printable(str(error))) from None
-    for change in planned.changes:
+    for change in patch_plan.changes:
         print(printable(_describe_change(change)))
-    for fault in planned.syntax_errors:
+    for fault in patch_plan.syntax_errors:
         print(f"Warning: Python no longer parses. {printable(fault)}", file=sys.stderr)
-    file_count = f"{len(planned.changes)} file{'s' if len(planned.changes) > 1 else ''}"
+    file_count = f"{len(patch_plan.changes)} file{'s' if len(patch_plan.changes) > 1 else ''}"
     print(
         f"{file_count} would be changed; nothing was written."
         if check

@@ -99,7 +99,7 @@ def bench(
     directory = output or Path(f"bench-{Path(suite).resolve().name}")
     directory.mkdir(parents=True, exist_ok=True)
     try:
-        failed = _run(
+        failure_count = _run(
             plan,
             tasks,
             directory,
@@ -117,7 +117,7 @@ def bench(
     _write(directory, f"coder bench {Path(suite).name}", outcomes, comparison)
     if comparison is not None:
         print(f"\n{describe(comparison)}", end="")
-    return 1 if failed else 0
+    return 1 if failure_count else 0
 
 
 def _run(
@@ -134,7 +134,7 @@ def _run(
         print(f"{len(plan) - len(missing)} of {len(plan)} runs are there already.", file=sys.stderr)
     if not missing:
         return 0
-    failed = 0
+    failure_count = 0
     pairs = [(job, tasks[job.task]) for job in missing]
     results = run_all(
         pairs, state=(directory / "state").resolve(), walls=required(unsafe=unsafe), processes=processes
@@ -143,13 +143,13 @@ def _run(
         if isinstance(result, Outcome):
             record(directory / RUNS, result)
         else:
-            failed += 1
+            failure_count += 1
         print(
             f"{number} of {len(missing)}  {job.label}: {_describe_result(result)}",
             file=sys.stderr,
             flush=True,
         )
-    return failed
+    return failure_count
 
 
 def _describe_result(result: "Outcome | Exception") -> str:

@@ -41,7 +41,7 @@ def demo(
     def task(root: Path, config: "Config") -> "Task":
         return task_for(issue, config, directory=root)
 
-    opened = run_task(
+    handle = run_task(
         directory,
         task,
         flags=flags,
@@ -51,7 +51,7 @@ def demo(
         output=None,
         verbose=False,
     )
-    code = opened.finished.exit_code
+    code = handle.finished.exit_code
     print(f"\nLook around:     cd {directory} && git log --all --oneline --notes=coder")
     print("On your own:     cd your/repository && coder fix 'what is wrong'")
     return code

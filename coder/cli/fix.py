@@ -198,7 +198,7 @@ def fix(
     try:
         from coder.cli.running import run_task
 
-        opened = run_task(
+        handle = run_task(
             repo,
             task,
             flags=flags,
@@ -208,7 +208,7 @@ def fix(
             output=output,
             verbose=verbose,
         )
-        return opened.finished.exit_code
+        return handle.finished.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130

@@ -31,12 +31,12 @@ def listing(
     repository = None if everywhere else _current_repository()
     count = 0
     for directory in stored(sessions_directory()):
-        started, finished = ends(directory)
-        if started is None or (repository is not None and started.repository != str(repository)):
+        start_event, finish_event = ends(directory)
+        if start_event is None or (repository is not None and start_event.repository != str(repository)):
             continue
-        kind = outcome(finished) if finished else "cut off"
-        issue = printable(started.task.issue.splitlines()[0][:60])
-        print(f"{directory.name}  {kind:<12}  {issue}{'' if repository else f'  ({started.repository})'}")
+        kind = outcome(finish_event) if finish_event else "cut off"
+        issue = printable(start_event.task.issue.splitlines()[0][:60])
+        print(f"{directory.name}  {kind:<12}  {issue}{'' if repository else f'  ({start_event.repository})'}")
         count += 1
     if not count:
         print('No sessions yet. Start one: coder fix "what is wrong"')
@@ -73,8 +73,8 @@ def show(id: SessionArgument) -> None:
     log.close()
     console = Console(highlight=False)
     asyncio.run(Lines(console, verbose=True, send=lambda _: None).replay(log.follow()))
-    if (finished := ends(directory)[1]) is not None:
-        show_summary(console, finished, session=directory.name)
+    if (finish_event := ends(directory)[1]) is not None:
+        show_summary(console, finish_event, session=directory.name)
 
 
 @app.command()
@@ -89,12 +89,12 @@ def diff(id: SessionArgument) -> None:
     from coder.store.jsonl import ends, find, read
 
     directory = find(sessions_directory(), id, repository=_current_repository() if id == "last" else None)
-    started, finished = ends(directory)
+    start_event, finish_event = ends(directory)
     changes = [record.event.diff for record in read(directory) if isinstance(record.event, FilesChanged)]
-    delivery = finished.delivery if finished else None
+    delivery = finish_event.delivery if finish_event else None
     text = (
-        delivered_diff(Path(started.repository), delivery)
-        if started and delivery
+        delivered_diff(Path(start_event.repository), delivery)
+        if start_event and delivery
         else next(reversed(changes), "")
     )
     if not text:

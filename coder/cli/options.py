@@ -56,22 +56,22 @@ TrustOption = Annotated[
 ]
 
 
-def issue_text(typed: str) -> str:
+def issue_text(argument: str) -> str:
     """Return the issue: plain text, the content of `@file`, or of standard input for `-`.
 
     Raises:
-        UserError: it is empty, the file cannot be read, or `typed` is a file's name without the @.
+        UserError: it is empty, the file cannot be read, or `argument` is a file's name without the @.
     """
     from coder.core.errors import UserError
 
-    if typed == "-":
+    if argument == "-":
         text = sys.stdin.read()
-    elif typed.startswith("@"):
-        text = _read_issue_file(Path(typed[1:]))
-    elif "\n" not in typed and len(typed) < 255 and Path(typed).is_file():
-        raise UserError(f"{typed!r} is a file. To use its content as the issue, write @{typed}.")
+    elif argument.startswith("@"):
+        text = _read_issue_file(Path(argument[1:]))
+    elif "\n" not in argument and len(argument) < 255 and Path(argument).is_file():
+        raise UserError(f"{argument!r} is a file. To use its content as the issue, write @{argument}.")
     else:
-        text = typed
+        text = argument
     if not text.strip():
         raise UserError("The issue is empty. Give it as text, as @file, or as - for standard input.")
     # Replace lone surrogates and remove NUL, which git refuses.

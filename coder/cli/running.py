@@ -55,44 +55,49 @@ def run_task(
     if not json:
         console.print(Text(f"{how.model.name}: {how.reason}", "dim"), soft_wrap=not console.is_terminal)
     trusted_task = task(directory, config).model_copy(update={"trusted": trusted})
-    with open_fix(trusted_task, config, how=how, root=root, walls=walls, attended=attended) as opened:
-        asyncio.run(_run_and_show(opened, console, json=json, verbose=verbose))
-    finished = opened.finished
-    if output is not None and finished.delivery:
-        _write(output, delivered_diff(root, finished.delivery), what="diff", kept="coder log diff last")
-    elif output is not None and trusted_task.plan_only and finished.exit_code == 0:
-        _write(output, f"{finished.report}\n", what="plan", kept="coder log show last")
+    with open_fix(trusted_task, config, how=how, root=root, walls=walls, attended=attended) as handle:
+        asyncio.run(_run_and_show(handle, console, json=json, verbose=verbose))
+    finish_event = handle.finished
+    if output is not None and finish_event.delivery:
+        _write(
+            output,
+            delivered_diff(root, finish_event.delivery),
+            kind="diff",
+            recovery_command="coder log diff last",
+        )
+    elif output is not None and trusted_task.plan_only and finish_event.exit_code == 0:
+        _write(output, f"{finish_event.report}\n", kind="plan", recovery_command="coder log show last")
     if not json:
-        summary.show(console, finished, session=opened.id)
-    return opened
+        summary.show(console, finish_event, session=handle.id)
+    return handle
 
 
-async def _run_and_show(opened: Opened, console: Console, *, json: bool, verbose: bool) -> None:
+async def _run_and_show(handle: Opened, console: Console, *, json: bool, verbose: bool) -> None:
     """Run the session with one follower; the first Ctrl-C stops it in order, the second immediately."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, _request_stop, opened, number)
-    records = opened.log.follow()
-    lines = Lines(console, verbose=verbose, send=opened.session.send)
+        loop.add_signal_handler(number, _request_stop, handle, number)
+    records = handle.log.follow()
+    lines = Lines(console, verbose=verbose, send=handle.session.send)
     follower = asyncio.ensure_future(jsonl.show(records) if json else lines.show(records))
-    session_run = asyncio.ensure_future(opened.session.run())
+    session_run = asyncio.ensure_future(handle.session.run())
     await asyncio.wait({session_run, follower}, return_when=asyncio.FIRST_COMPLETED)
     if not session_run.done():  # the reader is gone, such as after `| head`
-        opened.session.send(Stop())
+        handle.session.send(Stop())
     await session_run
     await follower
 
 
-def _request_stop(opened: Opened, number: int) -> None:
-    opened.session.send(Stop())
+def _request_stop(handle: Opened, number: int) -> None:
+    handle.session.send(Stop())
     asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
 
 
-def _write(path: Path, text: str, *, what: str, kept: str) -> None:
+def _write(path: Path, text: str, *, kind: str, recovery_command: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(
-            f"The {what} could not be written to {path}: {error.strerror}. It is kept: {kept}"
+            f"The {kind} could not be written to {path}: {error.strerror}. It is kept: {recovery_command}"
         ) from None
-    print(f"The {what} is in {path}.", file=sys.stderr)
+    print(f"The {kind} is in {path}.", file=sys.stderr)

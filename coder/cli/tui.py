@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 class OpenSession:
     """Session that releases its resources when it ends."""
 
-    def __init__(self, opened: "Opened", resources: ExitStack) -> None:
-        self._opened = opened
+    def __init__(self, handle: "Opened", resources: ExitStack) -> None:
+        self._handle = handle
         self._resources = resources
 
     @property
     def log(self) -> "EventLog":
-        return self._opened.log
+        return self._handle.log
 
     def send(self, word: "Word") -> None:
-        self._opened.session.send(word)
+        self._handle.session.send(word)
 
     async def run(self) -> "SessionFinished":
         try:
-            return await self._opened.session.run()
+            return await self._handle.session.run()
         finally:
             await asyncio.to_thread(self._resources.close)
 
@@ -79,7 +79,7 @@ def _open_session(
     task = task_for(issue_text(issue), config, directory=directory, trusted=trusted)
     with ExitStack() as stack:
         chosen_approach = approach(config, named=None)
-        opened = stack.enter_context(
+        handle = stack.enter_context(
             open_fix(task, config, how=chosen_approach, root=root, walls=walls, attended=True, reviews=True)
         )
-        return OpenSession(opened, stack.pop_all())
+        return OpenSession(handle, stack.pop_all())

@@ -70,17 +70,17 @@ def verify(
     from coder.core.attestation import attestation
     from coder.wiring.approach import judging
 
-    attested = _read_attestation(evidence, change) if check else None
+    statement = _read_attestation(evidence, change) if check else None
     try:
-        if attested is not None:
-            targets = attested.verdict.targets
+        if statement is not None:
+            targets = statement.verdict.targets
             chosen_approach, existing_task = judging(
                 repo,
-                diff=attested.diff,
+                diff=statement.diff,
                 revision=None,
-                against=attested.base,
+                against=statement.base,
                 named=targets,
-                tree=attested.verdict.tree,
+                tree=statement.verdict.tree,
             )
         else:
             chosen_approach, existing_task = judging(
@@ -88,8 +88,8 @@ def verify(
             )
 
         def task(root: Path, config: "Config") -> "Task":
-            purpose = attested.issue if attested else issue_text(issue) if issue else existing_task.issue
-            needs_ties = bool(attested.verdict.untied if attested else issue)
+            purpose = statement.issue if statement else issue_text(issue) if issue else existing_task.issue
+            needs_ties = bool(statement.verdict.untied if statement else issue)
             return task_for(
                 purpose or UNSAID,
                 config,
@@ -101,9 +101,9 @@ def verify(
 
         flags: dict[str, Any] = {
             "suite": suite and suite.value,
-            "test": test or (attested and _check_command(attested.test_command, repo)),
+            "test": test or (statement and _check_command(statement.test_command, repo)),
         }
-        opened = run_task(
+        handle = run_task(
             repo,
             task,
             flags=flags,
@@ -114,17 +114,17 @@ def verify(
             verbose=verbose,
             how=chosen_approach,
         )
-        if attested is not None:
-            return _compare_verdicts(attested, opened.finished)
-        if evidence is not None and (new_attestation := attestation(opened.log.records)):
+        if statement is not None:
+            return _compare_verdicts(statement, handle.finished)
+        if evidence is not None and (new_attestation := attestation(handle.log.records)):
             _write_evidence(evidence, new_attestation.model_dump_json(indent=2))
-        return opened.finished.exit_code
+        return handle.finished.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
 
 
-def _check_command(stored: str | None, repo: Path) -> str | None:
+def _check_command(stored_command: str | None, repo: Path) -> str | None:
     """Print and return the test command that evidence names; evidence from elsewhere may not introduce one.
 
     Raises:
@@ -134,15 +134,16 @@ def _check_command(stored: str | None, repo: Path) -> str | None:
     from coder.repo.git import find
     from coder.verify.project.configuration import hinted_commands
 
-    if stored is None:
+    if stored_command is None:
         return None
-    print(f"The evidence names the test command: {stored}", file=sys.stderr)
-    if stored not in {command for command, _ in hinted_commands(find(repo).root)}:
+    print(f"The evidence names the test command: {stored_command}", file=sys.stderr)
+    if stored_command not in {command for command, _ in hinted_commands(find(repo).root)}:
         raise UserError(
-            f"This repository names no test command {stored!r}, so it was not run. If it is yours, add "
-            f"--test {stored!r}."
+            f"This repository names no test command {stored_command!r}, so it was not run. If it is yours, "
+            "add "
+            f"--test {stored_command!r}."
         )
-    return stored
+    return stored_command
 
 
 def _read_diff(change: str | None, repo: Path) -> str | None:
@@ -176,30 +177,30 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
             "--check judges again what an evidence file attests: coder verify --evidence FILE.json --check"
         )
     try:
-        attested = Attestation.model_validate_json(file.read_text(encoding="utf-8"))
+        statement = Attestation.model_validate_json(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"The evidence {str(file)!r} cannot be read: {error.strerror}.") from None
     except (ValidationError, UnicodeDecodeError):
         raise UserError(
             f"{str(file)!r} is no evidence of this version's format; coder verify --evidence writes it."
         ) from None
-    if not attested.repeatable:
+    if not statement.repeatable:
         raise UserError(
             "That verdict was given on top of uncommitted work, which nobody kept: it cannot be judged again."
         )
-    return attested
+    return statement
 
 
-def _compare_verdicts(attested: "Attestation", finished: "SessionFinished") -> int:
+def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished") -> int:
     """Report whether a verdict still holds, and return the exit code."""
     from coder.core.attestation import difference
 
-    if finished.verdict is None:
-        return finished.exit_code
-    if changes := difference(attested.verdict, finished.verdict):
+    if finish_event.verdict is None:
+        return finish_event.exit_code
+    if changes := difference(statement.verdict, finish_event.verdict):
         print(f"The evidence no longer holds: {changes}", file=sys.stderr)
-        return finished.exit_code or DIFFERS
-    print(f"The evidence still holds: {attested.verdict.label}.", file=sys.stderr)
+        return finish_event.exit_code or DIFFERS
+    print(f"The evidence still holds: {statement.verdict.label}.", file=sys.stderr)
     return 0
 
 

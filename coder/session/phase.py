@@ -79,14 +79,16 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
             calls = await _ask(kit, candidate, purpose, opens=not is_opened)
             turns, is_opened = turns + 1, True
         idle = 0 if calls else idle + 1
-        allowed = (
+        allowed_calls = (
             tuple(takewhile(lambda call: not _writes(kit, call), calls)) if purpose.phase.yields else calls
         )
-        allowed = _order_reads_last(kit, allowed)
+        allowed_calls = _order_reads_last(kit, allowed_calls)
         handed_over = [
-            note for call in allowed if (note := await toolbox.answer(kit, candidate, purpose.phase, call))
+            note
+            for call in allowed_calls
+            if (note := await toolbox.answer(kit, candidate, purpose.phase, call))
         ]
-        if len(allowed) < len(calls):
+        if len(allowed_calls) < len(calls):
             return _log_note(
                 kit, candidate, purpose.phase, _implied_note(kit, candidate, purpose.phase), implied=True
             )
@@ -97,7 +99,8 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
         )
         if decision is None or isinstance(decision, str):
             decision = (
-                _check_for_loop(kit, candidate, purpose.phase, loop_detector, moved=state.changed) or decision
+                _check_for_loop(kit, candidate, purpose.phase, loop_detector, has_changed=state.changed)
+                or decision
             )
         if isinstance(decision, str):
             say(kit, candidate, decision)
@@ -109,10 +112,10 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
 
 
 def _check_for_loop(
-    kit: Kit, candidate: Candidate, phase: Phase, loop_detector: Wandering, *, moved: bool
+    kit: Kit, candidate: Candidate, phase: Phase, loop_detector: Wandering, *, has_changed: bool
 ) -> GiveUp | str | None:
     """Return a warning for a model that repeats itself, or a note that ends the phase if it goes on."""
-    match loop_detector.seen(answers(kit.log.records, candidate.id), moved=moved):
+    match loop_detector.seen(answers(kit.log.records, candidate.id), moved=has_changed):
         case "again":
             return kit.prompts.render("wandering", phase=phase)
         case "lost":
@@ -152,10 +155,10 @@ async def _inspect_change(kit: Kit, candidate: Candidate, phase: Phase, before: 
     if patch.tree == before.tree:
         return before
     workspace = kit.workspace(candidate)
-    touched = {hunk.path for hunk in {*hunks(before.diff)} ^ {*hunks(patch.diff)}} | (
+    touched_paths = {hunk.path for hunk in {*hunks(before.diff)} ^ {*hunks(patch.diff)}} | (
         {*before.paths} ^ {*patch.paths}
     )
-    if outside := sorted(path for path in touched if not workspace.may_write(path)):
+    if outside := sorted(path for path in touched_paths if not workspace.may_write(path)):
         await asyncio.to_thread(kit.repository.rollback, candidate, before.tree)
         say(
             kit,
@@ -230,17 +233,17 @@ def _order_reads_last(kit: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall, ..
 
     A search of the same reply may name the file to read.
     """
-    ordered: list[ToolCall] = []
+    ordered_calls: list[ToolCall] = []
     reads: list[ToolCall] = []
     for call in calls:
         if call.name == "read":
             reads.append(call)
             continue
         if _writes(kit, call):
-            ordered += reads
+            ordered_calls += reads
             reads.clear()
-        ordered.append(call)
-    return (*ordered, *reads)
+        ordered_calls.append(call)
+    return (*ordered_calls, *reads)
 
 
 def _writes(kit: Kit, call: ToolCall) -> bool:

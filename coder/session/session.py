@@ -85,17 +85,17 @@ class Session:
             await asyncio.to_thread(kit.repository.close)
         totals = status(kit.log.records)
         roles = kit.purse.roles if len(kit.purse.roles) > 1 else {}
-        unmasked = SessionFinished(
+        unmasked_event = SessionFinished(
             **dict(ending),
             attempts=totals.attempt,
             spent=kit.purse.spent,
             roles=roles,
             seconds=kit.purse.seconds,
         )
-        finished = kit.secrets.out_of(unmasked)
-        kit.log.append(finished)
+        finish_event = kit.secrets.out_of(unmasked_event)
+        kit.log.append(finish_event)
         kit.log.close()
-        return finished
+        return finish_event
 
     async def _run_to_outcome(self) -> Ending:
         """Run the strategy and turn every way to end into an outcome."""
@@ -136,9 +136,11 @@ class Session:
         self._candidate = await asyncio.to_thread(kit.repository.candidate, "c1")
         kit.log.append(CandidateForked(candidate=self._candidate.id))
         self._forward_remarks()
-        left = kit.purse.seconds_left
+        seconds_left = kit.purse.seconds_left
         wait = (
-            BASELINE_WAIT_SECONDS if left is None else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * left)
+            BASELINE_WAIT_SECONDS
+            if seconds_left is None
+            else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * seconds_left)
         )
         report = await baseline(kit, self._candidate, wait_seconds=wait)
         report = await equipped(kit, self._candidate, report, wait_seconds=wait)

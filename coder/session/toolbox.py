@@ -29,7 +29,7 @@ def find(kit: Kit, name: str) -> Tool | None:
 async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -> Note | None:
     """Run one call and log its result; return the note if the call handed one over."""
     kit.log.append(ToolStarted(candidate=candidate.id, call=call))
-    started = time.monotonic()
+    start_seconds = time.monotonic()
     note: Note | None = None
     try:
         tool = find(kit, call.name)
@@ -48,13 +48,13 @@ async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -
     except ToolError as error:
         text, ok, note = str(error), False, None
     text = kit.secrets.masked(text)
-    shortened = cut(text)
+    shortened_text = cut(text)
     kit.log.append(
         ToolFinished(
             candidate=candidate.id,
-            message=ToolMessage(call_id=call.id, name=call.name, text=shortened, ok=ok),
-            seconds=time.monotonic() - started,
-            blob="" if shortened == text else kit.store.keep(text),
+            message=ToolMessage(call_id=call.id, name=call.name, text=shortened_text, ok=ok),
+            seconds=time.monotonic() - start_seconds,
+            blob="" if shortened_text == text else kit.store.keep(text),
         )
     )
     return note

@@ -75,23 +75,23 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
 
 async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Request) -> Reply:
     def show(delta: Delta) -> None:
-        streamed = TextStreamed if delta.kind == "text" else ReasoningStreamed
-        kit.log.append(streamed(candidate=candidate.id, text=delta.text))
+        event_type = TextStreamed if delta.kind == "text" else ReasoningStreamed
+        kit.log.append(event_type(candidate=candidate.id, text=delta.text))
 
     def spend(usage: Usage) -> None:
         kit.log.append(
-            BudgetSpent(candidate=candidate.id, usage=usage, total=reserved.settle(usage), role=kit.role)
+            BudgetSpent(candidate=candidate.id, usage=usage, total=reservation.settle(usage), role=kit.role)
         )
 
     async with (
-        kit.purse.reserved(request, price=model.dearest, role=kit.role) as reserved,
+        kit.purse.reserved(request, price=model.dearest, role=kit.role) as reservation,
         kit.pace.request(),
     ):
         try:
-            reply = await model.complete(reserved.request, show)
+            reply = await model.complete(reservation.request, show)
         except ModelError as error:
             if error.usage is None:
-                reserved.release()
+                reservation.release()
             elif error.usage.cost_usd is not None:
                 spend(error.usage)
             raise

@@ -106,18 +106,18 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
     """
 
     def is_eligible(directory: Path) -> bool:
-        started, finished = ends(directory)
+        start_event, finished = ends(directory)
         is_same_repository = repository is None or (
-            started is not None and started.repository == str(repository)
+            start_event is not None and start_event.repository == str(repository)
         )
         return is_same_repository and (
             not delivered or (finished is not None and finished.delivery is not None)
         )
 
-    known = listing(sessions)
+    directories = listing(sessions)
     if name == "last":
         if (
-            newest := next((directory for directory in reversed(known) if is_eligible(directory)), None)
+            newest := next((directory for directory in reversed(directories) if is_eligible(directory)), None)
         ) is None:
             raise UserError(
                 "No session "
@@ -125,16 +125,18 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
             )
         return newest
     matching = [
-        directory for directory in known if directory.name.endswith(name) or directory.name.startswith(name)
+        directory
+        for directory in directories
+        if directory.name.endswith(name) or directory.name.startswith(name)
     ]
     if len(matching) != 1:
         count = "no session" if not matching else f"{len(matching)} sessions"
         raise UserError(f"{count.capitalize()} named {name!r}. `coder log` lists them; `last` is the newest.")
-    started = ends(matching[0])[0]
-    if repository is not None and started is not None and started.repository != str(repository):
+    start_event = ends(matching[0])[0]
+    if repository is not None and start_event is not None and start_event.repository != str(repository):
         raise UserError(
-            f"Session {matching[0].name} belongs to {started.repository}; work there, or add --repo "
-            f"{started.repository}."
+            f"Session {matching[0].name} belongs to {start_event.repository}; work there, or add --repo "
+            f"{start_event.repository}."
         )
     return matching[0]
 
@@ -149,5 +151,7 @@ def listing(sessions: Path) -> list[Path]:
 def ends(directory: Path) -> tuple[SessionStarted | None, SessionFinished | None]:
     """Return the first event of a stored session, and its last one if it ended."""
     events = [record.event for record in read(directory)]
-    started = next((event for event in events if isinstance(event, SessionStarted)), None)
-    return started, next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
+    start_event = next((event for event in events if isinstance(event, SessionStarted)), None)
+    return start_event, next(
+        (event for event in reversed(events) if isinstance(event, SessionFinished)), None
+    )

@@ -28,13 +28,13 @@ async def score(kit: Kit, candidate: Candidate) -> Score:
     size = sum(
         line[:1] in "+-" and line[:3] not in ("+++", "---") for line in patch.diff.splitlines() if line
     )
-    unguarded = len(newest.guarded.unguarded) if newest.guarded else 0
+    unguarded_count = len(newest.guarded.unguarded) if newest.guarded else 0
     values = (
         int(accepted(kit, candidate)),
         _rank(newest),
         -len(newest.still_red),
         -len(newest.broken),
-        -unguarded,
+        -unguarded_count,
         -size,
     )
     kit.log.append(

@@ -36,7 +36,7 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
     attempts: Counter[str] = Counter()
     sides: Counter[tuple[str, bool]] = Counter()
     causes: dict[str, Cause] = {}
-    diagnosed: list[Diagnosed] = []
+    new_diagnoses: list[Diagnosed] = []
     previous_hunks: tuple[Hunk, ...] = ()
     diff, paths = "", tuple[str, ...]()
     for record in records:
@@ -46,7 +46,7 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
             case Verified(verdict=verdict) if not verdict.good:
                 current_hunks = hunks(diff)
                 changed_sides = {is_test_path(hunk.path) for hunk in set(current_hunks) ^ set(previous_hunks)}
-                previous_hunks, diagnosed = current_hunks, []
+                previous_hunks, new_diagnoses = current_hunks, []
                 for signature, results in alike(reds(verdict)).items():
                     attempts[signature] += 1
                     sides.update((signature, side) for side in changed_sides)
@@ -60,7 +60,7 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
                     )
                     causes[signature] = cause
                     tests = tuple(result.id for result in results)
-                    diagnosed.append(
+                    new_diagnoses.append(
                         Diagnosed(
                             candidate=candidate,
                             signature=signature,
@@ -72,7 +72,7 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
                     )
             case _:
                 pass
-    return tuple(sorted(diagnosed, key=lambda diagnosis: diagnosis.attempts))
+    return tuple(sorted(new_diagnoses, key=lambda diagnosis: diagnosis.attempts))
 
 
 def reds(verdict: Verdict) -> tuple[TestResult, ...]:

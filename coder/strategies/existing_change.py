@@ -10,7 +10,7 @@ from coder.session.context import Kit, Strategy
 from coder.strategies.verify_phase import judge
 
 
-def judge_given(change: Patch, named: tuple[str, ...] = ()) -> Strategy:
+def judge_given(change: Patch, test_ids: tuple[str, ...] = ()) -> Strategy:
     """Return a strategy that judges one existing change, given as a tree or else as a diff."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
@@ -18,7 +18,7 @@ def judge_given(change: Patch, named: tuple[str, ...] = ()) -> Strategy:
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
-        await judge(kit, candidate, patch, named)
+        await judge(kit, candidate, patch, test_ids)
         return candidate
 
     return strategy

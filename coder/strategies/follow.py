@@ -80,12 +80,12 @@ async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None
             return "spent"
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
-        named = named_tests(kit.log.records, candidate.id)
-        verdict = await judge(kit, candidate, patch, named)
+        test_ids = named_tests(kit.log.records, candidate.id)
+        verdict = await judge(kit, candidate, patch, test_ids)
         if verdict.unable and await offer_missing_packages(
             kit, TestReport(command="", results=verdict.still_red)
         ):
-            verdict = await judge(kit, candidate, patch, named)
+            verdict = await judge(kit, candidate, patch, test_ids)
     if verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
     if verdict.good:

@@ -46,16 +46,19 @@ def search_repair() -> Strategy:
         failing = await failing_tests(kit, candidate)
         attempts = min(MOST_ATTEMPTS, kit.task.budget.attempts)
         tests, guards = failing.tests, tuple[str, ...]()
-        tried: list[Proposal] = []
+        tried_proposals: list[Proposal] = []
         while True:
-            found = await propose(kit, candidate, tests, guards=guards)
+            search_result = await propose(kit, candidate, tests, guards=guards)
             matching_tests = speaking_of(kit.task.issue, tests)
-            if not found.proposals and matching_tests not in (
+            if not search_result.proposals and matching_tests not in (
                 (),
                 tests,
             ):  # there may be several faults, and the issue names one of them
-                tests, found = matching_tests, await propose(kit, candidate, matching_tests, guards=guards)
-            places = tuple(suspect.place for suspect in found.suspects)
+                tests, search_result = (
+                    matching_tests,
+                    await propose(kit, candidate, matching_tests, guards=guards),
+                )
+            places = tuple(suspect.place for suspect in search_result.suspects)
             if not tests:
                 _log_note(
                     kit, candidate, "locate", GiveUp(summary=_missing_test_message(failing), places=places)
@@ -65,20 +68,22 @@ def search_repair() -> Strategy:
                 kit,
                 candidate,
                 "locate",
-                Sites(summary=_describe_proposals(found), places=places, tests=tests),
+                Sites(summary=_describe_proposals(search_result), places=places, tests=tests),
             )
-            broken: list[str] = []
-            for proposal in [item for item in found.proposals if item not in tried][: attempts - len(tried)]:
+            broken_tests: list[str] = []
+            for proposal in [
+                untried for untried in search_result.proposals if untried not in tried_proposals
+            ][: attempts - len(tried_proposals)]:
                 verdict = await _judge_proposal(kit, candidate, proposal, tests)
                 if verdict.kind in (VerdictKind.PROVEN, VerdictKind.INCONCLUSIVE) or verdict.untied:
                     return candidate
-                tried.append(proposal)
-                broken += [result.id for result in verdict.broken if result.id not in guards]
-            if not broken or len(tried) >= attempts:
+                tried_proposals.append(proposal)
+                broken_tests += [result.id for result in verdict.broken if result.id not in guards]
+            if not broken_tests or len(tried_proposals) >= attempts:
                 break
-            guards = (*guards, *broken[:MOST_GUARDS])
+            guards = (*guards, *broken_tests[:MOST_GUARDS])
             _log_phase(kit, candidate, "locate")
-        _log_note(kit, candidate, "repair", GiveUp(summary=_failure_summary(found), places=places))
+        _log_note(kit, candidate, "repair", GiveUp(summary=_failure_summary(search_result), places=places))
         return candidate
 
     return strategy

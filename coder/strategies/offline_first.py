@@ -24,23 +24,23 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
     the search.
     """
 
-    async def first(kit: Kit, candidate: Candidate) -> Candidate:
+    async def search_first(kit: Kit, candidate: Candidate) -> Candidate:
         tests = (
             () if kit.task.plan_only or kit.task.plan else await _failing_issue_tests(kit, candidate, seconds)
         )
         if not tests:
             return await strategy(kit, candidate)
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
-        found = await propose(kit, candidate, tests, most=seconds)
+        search_result = await propose(kit, candidate, tests, most=seconds)
         if (
-            found.proposals
-            and not found.alternatives
-            and await _prove(kit, candidate, found.proposals[0], found, tests)
+            search_result.proposals
+            and not search_result.alternatives
+            and await _prove(kit, candidate, search_result.proposals[0], search_result, tests)
         ):
             return candidate
-        return await strategy(replace(kit, hints=found), candidate)
+        return await strategy(replace(kit, hints=search_result), candidate)
 
-    return first
+    return search_first
 
 
 async def _failing_issue_tests(kit: Kit, candidate: Candidate, seconds: float) -> tuple[str, ...]:

@@ -55,17 +55,17 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, state: Standing) -> 
     reproduction = state.note if isinstance(state.note, Reproduction) else None
     if reproduction is not None and not reproduction.tests:
         return reproduction
-    named = _named_tests(kit, candidate, reproduction)
+    named_ids = _named_tests(kit, candidate, reproduction)
     tests_changed = any(is_test_path(path) for path in state.patch.paths)
     progress = kit.log.progress(candidate.id)
-    found = Reproduced()
-    if named or (tests_changed and state.changed):
-        found = await asyncio.to_thread(kit.verifier.reproduces, state.patch, named, progress)
-        if found.tests:
-            return Reproduction(summary="Seen red on the untouched base.", tests=found.tests)
+    reproduced = Reproduced()
+    if named_ids or (tests_changed and state.changed):
+        reproduced = await asyncio.to_thread(kit.verifier.reproduces, state.patch, named_ids, progress)
+        if reproduced.tests:
+            return Reproduction(summary="Seen red on the untouched base.", tests=reproduced.tests)
     source = has_source(state.patch)
     if (
-        not named
+        not named_ids
         and (state.entry or (state.changed and source))
         and (tied_tests := await _find_tied_tests(kit, candidate, weak=source and not tests_changed))
     ):
@@ -79,9 +79,9 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, state: Standing) -> 
         return outcome
     if state.entry or not (state.changed or reproduction):
         return None
-    judged = verdicts(kit.log.records, candidate.id)
+    judgements = verdicts(kit.log.records, candidate.id)
     return kit.prompts.render(
-        "not_reproduced", found=found, source=source, tests_changed=tests_changed, judged=judged[-1:]
+        "not_reproduced", found=reproduced, source=source, tests_changed=tests_changed, judged=judgements[-1:]
     )
 
 
@@ -156,34 +156,34 @@ def _summary(kit: Kit, candidate: Candidate) -> str:
         for message in reversed(conversation(kit.log.records, candidate.id))
         if isinstance(message, AssistantMessage)
     )
-    found = (
+    summaries = (
         note.summary
         for note in reversed(notes(kit.log.records, candidate.id))
         if isinstance(note, Sites | Diagnosis)
     )
     return (
         next(replies, AssistantMessage()).text.strip()[:EXPLANATION_CHARACTERS]
-        or next(found, "").strip().partition("\n")[0]
+        or next(summaries, "").strip().partition("\n")[0]
     )
 
 
 async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
-    judged = verdicts(kit.log.records, candidate.id)
-    left = attempts_left(kit)
-    own = lineage(kit.log.records, candidate.id)
-    found = newest_diagnoses(kit, candidate)
-    places, asked = left_out(own)
-    explanation = await asyncio.to_thread(kit.verifier.explain, judged[-1])
+    judgements = verdicts(kit.log.records, candidate.id)
+    remaining = attempts_left(kit)
+    own_records = lineage(kit.log.records, candidate.id)
+    current_diagnoses = newest_diagnoses(kit, candidate)
+    places, failure_count = left_out(own_records)
+    explanation = await asyncio.to_thread(kit.verifier.explain, judgements[-1])
     await asyncio.to_thread(name_places, kit.workspace(candidate), explanation)
-    kept = has_source(await asyncio.to_thread(kit.repository.patch, candidate))
+    has_kept_source = has_source(await asyncio.to_thread(kit.repository.patch, candidate))
     return kit.prompts.render(
         "diagnose",
         explanation=explanation,
-        left=max(left, 1),
-        found=found,
+        left=max(remaining, 1),
+        found=current_diagnoses,
         places=places,
-        asked=asked,
-        kept=kept,
+        asked=failure_count,
+        kept=has_kept_source,
     )
 
 
@@ -192,9 +192,9 @@ async def _open_repair(kit: Kit, _candidate: Candidate) -> str:
 
 
 async def _open_explain(kit: Kit, candidate: Candidate) -> str:
-    judged = verdicts(kit.log.records, candidate.id)
-    failed = await asyncio.to_thread(kit.verifier.explain, judged[-1]) if judged else ""
-    return kit.prompts.render("give_up", failed=failed)
+    judgements = verdicts(kit.log.records, candidate.id)
+    failure = await asyncio.to_thread(kit.verifier.explain, judgements[-1]) if judgements else ""
+    return kit.prompts.render("give_up", failed=failure)
 
 
 async def _settle_with_note(_kit: Kit, _candidate: Candidate, state: Standing) -> Note | None:

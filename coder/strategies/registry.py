@@ -37,10 +37,10 @@ def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strate
         return reviewed(strategy, mend, readers=for_risk, rounds=review_rounds)
 
     def tree_search(check: Strategy, purposes: Mapping[PhaseName, Purpose] = PURPOSES) -> Strategy:
-        first, then = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose", purposes)
+        edit, repair = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose", purposes)
         branches = beam(
-            first=first,
-            then=then,
+            first=edit,
+            then=repair,
             check=check,
             last=explain,
             width=width,
@@ -48,7 +48,7 @@ def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strate
             rounds=rounds,
             score=score,
         )
-        return chain(early(first, check), branches)
+        return chain(early(edit, check), branches)
 
     def plan() -> Strategy:
         return planned(finish=follow(ONCE, "reproduce"), last=explain)

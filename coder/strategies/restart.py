@@ -40,12 +40,16 @@ def _headline(result: TestResult) -> str:
 
 async def start_over(kit: Kit, candidate: Candidate) -> None:
     """Roll the candidate back to its base and its tests, and tell the model."""
-    failed = await asyncio.to_thread(kit.repository.patch, candidate)
+    failed_patch = await asyncio.to_thread(kit.repository.patch, candidate)
     await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
-    await asyncio.to_thread(bring_tests, candidate, failed)
+    await asyncio.to_thread(bring_tests, candidate, failed_patch)
     await keep(kit, candidate, await asyncio.to_thread(kit.repository.patch, candidate))
-    tests = any(map(is_test_path, failed.paths))
-    say(kit, candidate, kit.prompts.render("start_over", diff=failed.diff[:DIFF_CHARACTERS], tests=tests))
+    tests = any(map(is_test_path, failed_patch.paths))
+    say(
+        kit,
+        candidate,
+        kit.prompts.render("start_over", diff=failed_patch.diff[:DIFF_CHARACTERS], tests=tests),
+    )
 
 
 def bring_tests(candidate: Candidate, patch: Patch) -> None:

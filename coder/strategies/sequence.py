@@ -23,10 +23,10 @@ def chain(*strategies: Strategy) -> Strategy:
     return strategy
 
 
-def early(first: Strategy, check: Strategy) -> Strategy:
+def early(edit: Strategy, check: Strategy) -> Strategy:
     """Return a strategy that judges a change that already exists, and does nothing without one."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
-        return await check(kit, await first(kit, candidate)) if await fresh(kit, candidate) else candidate
+        return await check(kit, await edit(kit, candidate)) if await fresh(kit, candidate) else candidate
 
     return strategy

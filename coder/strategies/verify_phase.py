@@ -10,7 +10,7 @@ from coder.core.values.verdict import Verdict, VerdictKind
 from coder.session.context import Kit
 
 
-async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
+async def judge(kit: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
     """Verify a change and log the verdict; a change that an earlier good verdict covers is not verified
     again.
     """
@@ -19,24 +19,24 @@ async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
         (
             earlier
             for earlier in reversed(judgements)
-            if earlier.tree == patch.tree and earlier.good and set(named) <= set(earlier.targets)
+            if earlier.tree == patch.tree and earlier.good and set(test_ids) <= set(earlier.targets)
         ),
         None,
     )
     if known_verdict is not None and known_verdict is judgements[-1]:
         return known_verdict
-    verdict = known_verdict or await weigh(kit, candidate, patch, named)
+    verdict = known_verdict or await weigh(kit, candidate, patch, test_ids)
     kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit), verdict=verdict))
     return verdict
 
 
-async def weigh(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
+async def weigh(kit: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
     """Return the verdict on a change, with additional checks of a good one, without logging it.
 
-    The tests that the user asked for must be green as well, whatever is `named`.
+    The tests that the user asked for must be green as well, whatever `test_ids` names.
     """
     progress = kit.log.progress(candidate.id)
-    target_tests = tuple(dict.fromkeys((*named, *asked_for(kit))))
+    target_tests = tuple(dict.fromkeys((*test_ids, *asked_for(kit))))
     async with kit.pace.verification():
         verdict = await asyncio.to_thread(kit.verifier.verify, patch, target_tests, progress)
         verdict = verdict.model_copy(update={"tree": patch.tree})

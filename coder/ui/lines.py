@@ -161,9 +161,9 @@ class Lines:
     async def _ask(self, event: QuestionAsked) -> None:
         self._live.stop()
         self._console.print(Text(f"{printable(event.text)} [{_format_choices(event)}] ", "bold"), end="")
-        typed = (await _read_line()).strip().lower()
+        reply = (await _read_line()).strip().lower()
         option = next(
-            (option for option in event.options if typed and option.startswith(typed)), event.default
+            (option for option in event.options if reply and option.startswith(reply)), event.default
         )
         self._send(Answer(question=event.question, option=option))
         self._live.start()
@@ -172,8 +172,8 @@ class Lines:
 def _plain_lines(event: Event) -> list[Text]:
     match event:
         case SessionStarted(session=session, repository=repository, model=model, dirty=dirty):
-            included = ", uncommitted work included" if dirty else ""
-            return [Text(f"session {session}, {model}"), Text(f"{repository}{included}", "dim")]
+            suffix = ", uncommitted work included" if dirty else ""
+            return [Text(f"session {session}, {model}"), Text(f"{repository}{suffix}", "dim")]
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
             summary = problem or f"{tally(counts)} in {seconds:.1f} s"
             return [

@@ -29,10 +29,10 @@ def amounts(spent: Spent) -> list[str]:
     if not spent.requests:
         return []
     tokens = spent.input_tokens + spent.output_tokens
-    cached = f" ({short(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
+    cached_text = f" ({short(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
     return [
         f"{spent.requests} request{'s' * (spent.requests != 1)}",
-        f"{short(tokens)} tokens{cached}",
+        f"{short(tokens)} tokens{cached_text}",
         money(spent),
     ]
 
@@ -57,9 +57,12 @@ def short(number: int) -> str:
     return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
 
 
-def show(console: Console, finished: SessionFinished, *, session: str) -> None:
+def show(console: Console, finish_event: SessionFinished, *, session: str) -> None:
     """Print the summary of a session."""
-    diff, report = printable(finished.delivery.diff if finished.delivery else ""), printable(learnt(finished))
+    diff, report = (
+        printable(finish_event.delivery.diff if finish_event.delivery else ""),
+        printable(learnt(finish_event)),
+    )
     if diff:
         console.print()
         if console.is_terminal:
@@ -70,25 +73,27 @@ def show(console: Console, finished: SessionFinished, *, session: str) -> None:
         console.print()
         console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
     console.print()
-    for line in ending(finished, session=session):
+    for line in ending(finish_event, session=session):
         console.print(line, soft_wrap=not console.is_terminal)
 
 
-def learnt(finished: SessionFinished) -> str:
+def learnt(finish_event: SessionFinished) -> str:
     """Return the report without its heading and the reason that the summary lines repeat."""
-    heading, _, rest = finished.report.partition(f"\n\n{finished.summary}\n")
-    return rest.strip("\n") if rest and heading.startswith("# ") and "\n" not in heading else finished.report
-
-
-def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
-    """Yield up to five lines: verdict, changes, tests, cost, next step."""
-    kind = finished.kind
-    yield Text.assemble(
-        (outcome(finished), STYLES[kind] if kind else "bold red"), f"  {printable(finished.summary)}"
+    heading, _, rest = finish_event.report.partition(f"\n\n{finish_event.summary}\n")
+    return (
+        rest.strip("\n") if rest and heading.startswith("# ") and "\n" not in heading else finish_event.report
     )
-    if finished.delivery:
-        yield _row("changed", _changed_files(finished.delivery.diff))
-    verdict = finished.verdict
+
+
+def ending(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
+    """Yield up to five lines: verdict, changes, tests, cost, next step."""
+    kind = finish_event.kind
+    yield Text.assemble(
+        (outcome(finish_event), STYLES[kind] if kind else "bold red"), f"  {printable(finish_event.summary)}"
+    )
+    if finish_event.delivery:
+        yield _row("changed", _changed_files(finish_event.delivery.diff))
+    verdict = finish_event.verdict
     if verdict and verdict.before and verdict.after:
         yield _row(
             "tests",
@@ -97,19 +102,26 @@ def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
                 f"{tally(verdict.after)}{_mutation_result(verdict.guarded)}"
             ),
         )
-    attempts = f"{finished.attempts} attempt{'s' * (finished.attempts != 1)}"
+    attempts = f"{finish_event.attempts} attempt{'s' * (finish_event.attempts != 1)}"
     yield _row(
         "cost",
-        ", ".join([attempts, *amounts(finished.spent), f"{finished.seconds:.0f} s", *shares(finished.roles)]),
+        ", ".join(
+            [
+                attempts,
+                *amounts(finish_event.spent),
+                f"{finish_event.seconds:.0f} s",
+                *shares(finish_event.roles),
+            ]
+        ),
     )
-    if finished.delivery:
-        yield _row("next", _next_step(finished.delivery, session))
+    if finish_event.delivery:
+        yield _row("next", _next_step(finish_event.delivery, session))
     else:
         yield _row(
             "next",
             (
                 "nothing was left in the repository; the record: coder log show "
-                f"{session}{_interrupted_work_hint(finished, session)}"
+                f"{session}{_interrupted_work_hint(finish_event, session)}"
             ),
         )
 
@@ -121,11 +133,11 @@ def _mutation_result(guarded: Guarded | None) -> str:
     return f"; {guarded.tried - len(guarded.unguarded)} of {guarded.tried} ways to break the change noticed"
 
 
-def _interrupted_work_hint(finished: SessionFinished, session: str) -> str:
+def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:
     """Return how to see the work of an interrupted session, if a model changed anything."""
     return (
         f"; what had been changed: coder log diff {session}"
-        if finished.kind is None and finished.spent.requests
+        if finish_event.kind is None and finish_event.spent.requests
         else ""
     )
 

@@ -80,8 +80,8 @@ def _open_models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple
     """Return the executor's model, and the models of each role, followed by their fallbacks."""
     tool_calling = None if config.tool_calling else False
 
-    def open_choice(chosen: Choice) -> Model:
-        return open_model(chosen, environment=os.environ, tool_calling=tool_calling)
+    def open_choice(model_choice: Choice) -> Model:
+        return open_model(model_choice, environment=os.environ, tool_calling=tool_calling)
 
     def open_named(name: str, reason: str) -> Model:
         return open_choice(

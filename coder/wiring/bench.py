@@ -109,9 +109,9 @@ class Bench:
             tracer=self.tracer(), trials=CountedTrials(trials, most=self.candidates), runner=self.runner()
         )
 
-    def equipment(self, root: Path, installed: Callable[[str], None]) -> OverlayEquipment:
+    def equipment(self, root: Path, on_install: Callable[[str], None]) -> OverlayEquipment:
         return OverlayEquipment(
-            self.project, root, sandbox=self.sandbox, environment=os.environ, installed=installed
+            self.project, root, sandbox=self.sandbox, environment=os.environ, installed=on_install
         )
 
     def verifiers(
@@ -150,7 +150,7 @@ class Bench:
     def _impact(self, tree: Path) -> TracedImpact:
         """Trace what the tests of a tree reach, reusing results of earlier sessions."""
         scratch, limits = self.sandbox.scratch, self.limits
-        known = learn(
+        coverage = learn(
             tree,
             load(self.reached),
             project=self.project,
@@ -159,8 +159,8 @@ class Bench:
             limits=limits,
             seconds=LEARNING_SECONDS,
         )
-        save(known, self.reached)
-        return TracedImpact(tree, known)
+        save(coverage, self.reached)
+        return TracedImpact(tree, coverage)
 
 
 def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Bench:

@@ -27,12 +27,12 @@ def suspected(
     config = configured(root, {})
     sessions_directory().mkdir(parents=True, exist_ok=True)
     with (
-        tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as place,
-        hold(Path(place)),
+        tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as state,
+        hold(Path(state)),
         sandbox_behind(walls, config) as sandbox,
     ):
         repository = open_repository(
-            root, session=f"locate-{secrets.token_hex(4)}", state=Path(place), base=None
+            root, session=f"locate-{secrets.token_hex(4)}", state=Path(state), base=None
         )
         try:
             task = Task(issue="", directory=root, test_command=config.test)

@@ -19,11 +19,11 @@ def recover_sessions() -> tuple[str, ...]:
 def settle(directory: Path, pending: PendingDelivery) -> None:
     """Complete the delivery of a killed session and log it; undo a delivery that the log does not confirm."""
     records = read(directory)
-    finished = next(
+    finish_event = next(
         (record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None
     )
-    if finished is not None:
-        if finished.delivery is None:
+    if finish_event is not None:
+        if finish_event.delivery is None:
             pending.take_back()
         return
     judgements = [record.event.verdict for record in records if isinstance(record.event, Verified)]

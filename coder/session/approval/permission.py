@@ -51,46 +51,48 @@ def of_change(rights: Rights) -> Decision:
 
 def of_command(rights: Rights, command: str, *, root: Path, network: bool = False) -> Decision:
     """Decide whether a shell command may run in `root`; `network` tells if it is meant to use the network."""
-    parsed = parse(command)
-    runs_found, uncertainty = runs(parsed)
-    resolved = [_resolve_program(run, root, rights.which) for run in runs_found]
-    matched = [_find_rule(rights, run, root) for run in resolved]
-    if forbidden := _denial_reason(resolved, matched):
-        return Decision(action="deny", why=forbidden)
-    doubts = [*([uncertainty] if uncertainty else []), *_unsafe_redirections(parsed, rights, root)]
-    if any(not run.known and is_spoken_of(rights.rules, run) for run in resolved):
+    parsed_command = parse(command)
+    runs_found, uncertainty = runs(parsed_command)
+    resolved_runs = [_resolve_program(run, root, rights.which) for run in runs_found]
+    matching_rules = [_find_rule(rights, run, root) for run in resolved_runs]
+    if denial := _denial_reason(resolved_runs, matching_rules):
+        return Decision(action="deny", why=denial)
+    doubts = [*([uncertainty] if uncertainty else []), *_unsafe_redirections(parsed_command, rights, root)]
+    if any(not run.known and is_spoken_of(rights.rules, run) for run in resolved_runs):
         doubts.append("an argument is only known when it runs")
-    ask_reasons = dict.fromkeys(rule.why for rule in matched if rule and rule.action == "ask")
-    allowed = bool(matched) and all(rule is not None and rule.action == "allow" for rule in matched)
-    needs_network = network or any(rule.network for rule in matched if rule)
-    network_is_allowed = allowed and any(rule.network for rule in matched if rule)
+    ask_reasons = dict.fromkeys(rule.why for rule in matching_rules if rule and rule.action == "ask")
+    is_allowed = bool(matching_rules) and all(
+        rule is not None and rule.action == "allow" for rule in matching_rules
+    )
+    needs_network = network or any(rule.network for rule in matching_rules if rule)
+    network_is_allowed = is_allowed and any(rule.network for rule in matching_rules if rule)
     reasons = [
         *ask_reasons,
         *doubts,
         *(["wants the network"] if network and not network_is_allowed and not ask_reasons else []),
     ]
     runs_without_asking = rights.mode == "full" or (
-        not reasons and (allowed or (rights.contained and rights.mode != "ask"))
+        not reasons and (is_allowed or (rights.contained and rights.mode != "ask"))
     )
     if runs_without_asking:
         return Decision(action="allow", network=needs_network)
     why = "; ".join(reasons) or ("runs a program" if rights.contained else "runs without walls around it")
     if rights.mode == "read-only":
         return Decision(action="deny", why=f"{why}: the mode read-only does not allow that")
-    is_certain = not doubts and all(run.sure for run in resolved)
+    is_certain = not doubts and all(run.sure for run in resolved_runs)
     return Decision(
         action="ask",
         why=why,
         network=needs_network,
-        rules=_exact_rules(resolved, needs_network) if is_certain else (),
+        rules=_exact_rules(resolved_runs, needs_network) if is_certain else (),
     )
 
 
-def _denial_reason(runs_found: Sequence[Run], matched: Sequence[Rule | None]) -> str:
+def _denial_reason(runs_found: Sequence[Run], matching_rules: Sequence[Rule | None]) -> str:
     """Return why these runs are never allowed; empty if they may be."""
     if feeds_a_shell(runs_found):
         return "feeds a shell with what comes from the network"
-    return next((rule.why for rule in matched if rule and rule.action == "deny"), "")
+    return next((rule.why for rule in matching_rules if rule and rule.action == "deny"), "")
 
 
 def _find_rule(rights: Rights, run: Run, root: Path) -> Rule | None:
@@ -104,10 +106,10 @@ def _test_command_rule(command: str, run: Run) -> Rule | None:
 
     `run_tests` runs the same command without asking.
     """
-    parsed = parse(command)
+    parsed_command = parse(command)
     words = (
-        tuple(word.text for word in parsed.commands[0].words)
-        if len(parsed.commands) == 1 and not parsed.unsure
+        tuple(word.text for word in parsed_command.commands[0].words)
+        if len(parsed_command.commands) == 1 and not parsed_command.unsure
         else ()
     )
     leading = ("", *run.arguments[: len(words) - 1])
@@ -124,10 +126,12 @@ def _test_command_rule(command: str, run: Run) -> Rule | None:
     )
 
 
-def _unsafe_redirections(parsed: Parsed, rights: Rights, root: Path) -> list[str]:
+def _unsafe_redirections(parsed_command: Parsed, rights: Rights, root: Path) -> list[str]:
     """Return redirections that forbid running without asking, whatever programs the command starts."""
     doubts = []
-    for redirection in (redirection for simple in parsed.commands for redirection in simple.redirections):
+    for redirection in (
+        redirection for simple in parsed_command.commands for redirection in simple.redirections
+    ):
         target = redirection.target
         is_unsafe = not target.sure or leads_out(target.text, str(root)) or denied(target.text)
         if is_unsafe or (redirection.writes and rights.mode == "read-only"):
@@ -137,9 +141,9 @@ def _unsafe_redirections(parsed: Parsed, rights: Rights, root: Path) -> list[str
 
 def _resolve_program(run: Run, root: Path, which: Which) -> Run:
     """Return the run with the names its program goes by, and whether the project brings the program along."""
-    typed = run.names[0]
-    name = typed.rpartition("/")[2]
-    path = root / typed if "/" in typed else Path(which(typed) or typed)
+    typed_name = run.names[0]
+    name = typed_name.rpartition("/")[2]
+    path = root / typed_name if "/" in typed_name else Path(which(typed_name) or typed_name)
     real_path = Path(os.path.realpath(path))
     path_on_search_path = which(name)
     is_own = (

@@ -71,20 +71,20 @@ class Approval:
         if call not in self._permitted:
             option = await self._ask_for_permission(wishes)
             if option == ALWAYS and self._remember is not None:
-                rules = tuple(rule for wish in wishes for rule in wish.rules)
+                rules = tuple(rule for request in wishes for rule in request.rules)
                 self.rules += rules
                 self._remember(rules)
-            self._permitted = {wish.call: option != REFUSE for wish in wishes}
+            self._permitted = {request.call: option != REFUSE for request in wishes}
         return self._permitted.pop(call)
 
-    async def _ask_for_permission(self, wishes: Sequence[Wish]) -> str:
-        lines = [f"{wish.text}   ({wish.why})" for wish in wishes]
+    async def _ask_for_permission(self, requests: Sequence[Wish]) -> str:
+        lines = [f"{request.text}   ({request.why})" for request in requests]
         text = (
             f"Allow this? {lines[0]}"
             if len(lines) == 1
             else "\n".join(["Allow all of this?", *(f"  - {line}" for line in lines)])
         )
-        can_always_allow = self._remember is not None and all(wish.rules for wish in wishes)
+        can_always_allow = self._remember is not None and all(request.rules for request in requests)
         options = (ALLOW, ALWAYS, REFUSE) if can_always_allow else (ALLOW, REFUSE)
         return await self.ask(text, options=options, default=REFUSE)
 
@@ -111,9 +111,9 @@ class Approval:
             all_hunks = tuple(range(len(hunks(diff))))
             self._log.append(ReviewAnswered(question=question, accepted=all_hunks, by="default"))
             return all_hunks
-        accepted = (await _reply(self._decisions, question)).accepted
-        self._log.append(ReviewAnswered(question=question, accepted=accepted, by="person"))
-        return accepted
+        accepted_numbers = (await _reply(self._decisions, question)).accepted
+        self._log.append(ReviewAnswered(question=question, accepted=accepted_numbers, by="person"))
+        return accepted_numbers
 
     async def plan(self, plan: Plan) -> Plan | None:
         """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""

@@ -69,8 +69,8 @@ def subject(summary: str, recent: Sequence[str]) -> str:
     """Return one line in the shape of most `recent` subjects: `fix: ` prefix, capital letter, full stop."""
     line = next((line.strip() for line in printable(summary).splitlines() if line.strip()), "Fix the issue")
     line = re.sub(r"^#+\s*|^[-*]\s+|`", "", line)
-    if (first := _FIRST_SENTENCE.match(line)) and len(first[1]) > 15:
-        line = first[1]
+    if (sentence := _FIRST_SENTENCE.match(line)) and len(sentence[1]) > 15:
+        line = sentence[1]
     line = line.rstrip(".")
     has_prefixes = _is_common(recent, lambda text: _CONVENTIONAL.match(text) is not None)
     has_capitals = _is_common(recent, lambda text: text[:1].isupper()) or not recent
@@ -91,10 +91,10 @@ def slug(subject_line: str) -> str:
 
 
 def _lower_first_letter(line: str) -> str:
-    first = line.split(" ", 1)[0]
+    first_word = line.split(" ", 1)[0]
     return (
         line
-        if first.isupper() or any(letter.isupper() for letter in first[1:])
+        if first_word.isupper() or any(letter.isupper() for letter in first_word[1:])
         else line[:1].lower() + line[1:]
     )
 

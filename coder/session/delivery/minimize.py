@@ -22,20 +22,20 @@ async def minimised(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdi
     """
     removable = droppable(patch.diff, verdict.guarded, wording=not kit.task.keep_comments)
     all_numbers = range(len(hunks(patch.diff)))
-    best, dropped = (patch, verdict), frozenset[int]()
+    best, removed_numbers = (patch, verdict), frozenset[int]()
     for attempt in _removal_attempts(removable):
-        if dropped == frozenset(removable):
+        if removed_numbers == frozenset(removable):
             break
-        remaining = [number for number in all_numbers if number not in dropped | attempt]
+        remaining = [number for number in all_numbers if number not in removed_numbers | attempt]
         part = await _verify_part(kit, candidate, patch, remaining, verdict)
         if part is not None:
-            best, dropped = part, dropped | attempt
+            best, removed_numbers = part, removed_numbers | attempt
     await asyncio.to_thread(kit.repository.rollback, candidate, best[0].tree)
-    if not dropped:
+    if not removed_numbers:
         return patch, verdict
     smaller, new_verdict = best
     new_verdict = await asyncio.to_thread(kit.verifier.guard, new_verdict, kit.log.progress(candidate.id))
-    places = ", ".join(place_of(hunks(patch.diff)[number]) for number in sorted(dropped))
+    places = ", ".join(place_of(hunks(patch.diff)[number]) for number in sorted(removed_numbers))
     new_verdict = new_verdict.model_copy(
         update={"notes": (*new_verdict.notes, f"left out, for it changes no verdict: {places}")}
     )

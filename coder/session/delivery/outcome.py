@@ -64,22 +64,22 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     )
     if kit.reviews:
         announce(kit, patch)
-        accepted = await review(kit, candidate, patch, newest)
-        if accepted is None:
+        accepted_part = await review(kit, candidate, patch, newest)
+        if accepted_part is None:
             return Ending(
                 kind=VerdictKind.GAVE_UP,
                 summary="You accepted nothing of it, so nothing was delivered.",
                 exit_code=4,
             )
-        patch, newest = accepted
+        patch, newest = accepted_part
         if not newest.good:
             return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", kit)
-    confirmed = await clear(kit, patch, newest)
-    if confirmed is None:
+    confirmed_verdict = await clear(kit, patch, newest)
+    if confirmed_verdict is None:
         return ended(
             VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", kit
         )
-    verdict, delivery = await _deliver(kit, candidate, patch, confirmed)
+    verdict, delivery = await _deliver(kit, candidate, patch, confirmed_verdict)
     return Ending(
         kind=verdict.kind,
         summary=verdict.reason,
@@ -128,20 +128,20 @@ async def _deliver(
 ) -> tuple[Verdict, Delivery]:
     """Deliver the fix on top of HEAD, proven again there; as a diff only if it needs the uncommitted work."""
     repository = kit.repository
-    rebased = await asyncio.to_thread(repository.rebased, patch)
-    if rebased is not None and repository.dirty:
+    rebased_patch = await asyncio.to_thread(repository.rebased, patch)
+    if rebased_patch is not None and repository.dirty:
         head_verifier = kit.verifier_of(repository.on_head())
         new_verdict = await asyncio.to_thread(
-            head_verifier.verify, rebased, named_tests(kit.log.records, candidate.id)
+            head_verifier.verify, rebased_patch, named_tests(kit.log.records, candidate.id)
         )
-        rebased = rebased if new_verdict.kind is verdict.kind else None
+        rebased_patch = rebased_patch if new_verdict.kind is verdict.kind else None
         notes = tuple(dict.fromkeys((*new_verdict.notes, *verdict.notes)))
         verdict = (
             verdict
-            if rebased is None
-            else new_verdict.model_copy(update={"tree": rebased.tree, "notes": notes})
+            if rebased_patch is None
+            else new_verdict.model_copy(update={"tree": rebased_patch.tree, "notes": notes})
         )
-    if rebased is None:
+    if rebased_patch is None:
         kit.log.append(
             Warned(
                 text="The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."
@@ -149,8 +149,10 @@ async def _deliver(
         )
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
     if kit.task.dry_run:
-        return verdict, Delivery(diff=rebased.diff)
-    return verdict, await _finish_despite_cancellation(_deliver_on_head(kit, candidate, rebased, verdict))
+        return verdict, Delivery(diff=rebased_patch.diff)
+    return verdict, await _finish_despite_cancellation(
+        _deliver_on_head(kit, candidate, rebased_patch, verdict)
+    )
 
 
 async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:

@@ -17,7 +17,7 @@ def droppable(diff: str, guarded: Guarded | None, *, wording: bool = False) -> t
     Hunks of tests are never among them. With `wording`, hunks of comments, docstrings and documentation are
     included; otherwise such lines keep a hunk.
     """
-    unguarded = (
+    unguarded_lines = (
         {(place.path, place.line) for place in guarded.unguarded if place.whole_hunk} if guarded else set()
     )
     wording_lines = set(guarded.wording) if guarded else set()
@@ -27,7 +27,9 @@ def droppable(diff: str, guarded: Guarded | None, *, wording: bool = False) -> t
             is_removable = wording
         else:
             places = {(hunk.path, line) for line in blocks(hunk)}
-            is_removable = bool(places) and places <= (unguarded | wording_lines if wording else unguarded)
+            is_removable = bool(places) and places <= (
+                unguarded_lines | wording_lines if wording else unguarded_lines
+            )
         if is_removable and not is_test_path(hunk.path):
             numbers.append(number)
     return tuple(numbers)

@@ -94,7 +94,7 @@ def _best_patch_section(records: Sequence[Record], keep: Callable[[str], str]) -
     least text.
     """
     diffs: dict[str, str] = {}
-    ranked: list[tuple[tuple[int, int, int], str]] = []
+    ranked_diffs: list[tuple[tuple[int, int, int], str]] = []
     for record in records:
         match record.event:
             case FilesChanged(candidate=candidate, diff=diff):
@@ -103,15 +103,15 @@ def _best_patch_section(records: Sequence[Record], keep: Callable[[str], str]) -
                 diffs.get(candidate) and verdict.kind is not VerdictKind.INCONCLUSIVE
             ):
                 diff = diffs[candidate]
-                ranked.append(((len(verdict.broken), len(verdict.still_red), len(diff)), diff))
+                ranked_diffs.append(((len(verdict.broken), len(verdict.still_red), len(diff)), diff))
             case _:
                 pass
-    if not ranked:
+    if not ranked_diffs:
         return ""
-    diff = min(ranked)[1]
+    diff = min(ranked_diffs)[1]
     name = keep(diff)
-    shown = f"\n```diff\n{diff.rstrip()}\n```" if diff.count("\n") <= SHOWN_LINES else ""
-    return f"## The patch that came closest\nIt is delivered nowhere, and kept as blobs/{name}.{shown}"
+    diff_block = f"\n```diff\n{diff.rstrip()}\n```" if diff.count("\n") <= SHOWN_LINES else ""
+    return f"## The patch that came closest\nIt is delivered nowhere, and kept as blobs/{name}.{diff_block}"
 
 
 NEXT: Mapping[Cause, str] = {

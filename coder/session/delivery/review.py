@@ -62,9 +62,9 @@ def _describe_risky_files(patch: Patch) -> str:
 def _review_question(patch: Patch, risky_files: str) -> str:
     risky = high_risk(patch.paths)
     risky_hunks: list[Hunk] = [hunk for hunk in hunks(patch.diff) if hunk.path in risky]
-    shown = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in risky_hunks)
-    cut = f"{shown[:LONGEST_SHOWN]}\n[...]" if len(shown) > LONGEST_SHOWN else shown
-    return f"{cut}\nThe fix changes {risky_files}. Deliver it?"
+    text = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in risky_hunks)
+    excerpt = f"{text[:LONGEST_SHOWN]}\n[...]" if len(text) > LONGEST_SHOWN else text
+    return f"{excerpt}\nThe fix changes {risky_files}. Deliver it?"
 
 
 async def review(
@@ -77,13 +77,13 @@ async def review(
     Raises:
         UserError: the part does not apply without the rest.
     """
-    accepted = await kit.approval.review(patch.diff, droppable(patch.diff, verdict.guarded))
-    if len(accepted) == len(hunks(patch.diff)):
+    accepted_numbers = await kit.approval.review(patch.diff, droppable(patch.diff, verdict.guarded))
+    if len(accepted_numbers) == len(hunks(patch.diff)):
         return patch, verdict
-    if not accepted:
+    if not accepted_numbers:
         return None
     try:
-        part, new_verdict = await part_of(kit, candidate, patch, accepted)
+        part, new_verdict = await part_of(kit, candidate, patch, accepted_numbers)
     except PatchError as error:
         raise UserError(
             f"What you accepted does not fit without the rest, so nothing was delivered. {error}"

@@ -94,9 +94,9 @@ class Purse:
         while (output := self._output_limit(request, price)) is None:
             self._released.clear()
             await self._released.wait()
-        admitted = request.model_copy(update={"max_output_tokens": output})
+        admitted_request = request.model_copy(update={"max_output_tokens": output})
         usd = price(self.estimate(request), output) or Decimal(0)
-        reservation = Reservation(tuple(self._chain()), admitted, role=role, usd=usd)
+        reservation = Reservation(tuple(self._chain()), admitted_request, role=role, usd=usd)
         self._in_progress.append(reservation)
         try:
             yield reservation
@@ -138,8 +138,8 @@ class Purse:
 
     def _own_output_limit(self, request: Request, price: Price) -> tuple[int, LimitReached | None]:
         """Return the longest output within this tracker's own limits, and the error for a longer one."""
-        size, requested, budget = self.estimate(request), request.max_output_tokens, self._budget
-        limits: list[tuple[int, LimitReached | None]] = [(requested, None)]
+        size, requested_tokens, budget = self.estimate(request), request.max_output_tokens, self._budget
+        limits: list[tuple[int, LimitReached | None]] = [(requested_tokens, None)]
         if budget.seconds is not None and self.seconds >= budget.seconds:
             limits.append(
                 (-1, LimitReached("seconds", f"The time limit of {budget.seconds:g} s is reached."))
@@ -150,11 +150,15 @@ class Purse:
             )
         if (tokens := self._tokens_left()) is not None:
             text = f"The next request would go over the limit of {budget.tokens:,} tokens."
-            limits.append((min(requested, tokens - size), LimitReached("tokens", text)))
+            limits.append((min(requested_tokens, tokens - size), LimitReached("tokens", text)))
         if (usd := self._usd_left()) is not None:
             limits.append(
                 _affordable_output(
-                    size, requested, usd, price, f"The next request could go over the limit of ${budget.usd}."
+                    size,
+                    requested_tokens,
+                    usd,
+                    price,
+                    f"The next request could go over the limit of ${budget.usd}.",
                 )
             )
         return min(limits, key=lambda limit: limit[0])
@@ -188,19 +192,19 @@ class Purse:
 
 
 def _affordable_output(
-    size: int, requested: int, usd: Decimal, price: Price, message: str
+    size: int, requested_tokens: int, usd: Decimal, price: Price, message: str
 ) -> tuple[int, LimitReached]:
     """Return the longest output that the money pays for; the price grows linearly with the output."""
-    input_price, full_price = price(size, 0), price(size, requested)
+    input_price, full_price = price(size, 0), price(size, requested_tokens)
     if input_price is None or full_price is None:
         return -1, LimitReached(
             "usd",
             "This model's price is not known, so the money limit cannot be kept. Use --max-tokens instead.",
         )
     if full_price <= usd:
-        return requested, LimitReached("usd", message)
+        return requested_tokens, LimitReached("usd", message)
     return int(
-        requested * (usd - input_price) / (full_price - input_price)
+        requested_tokens * (usd - input_price) / (full_price - input_price)
     ) if input_price < usd and full_price > input_price else 0, LimitReached("usd", message)
 
 

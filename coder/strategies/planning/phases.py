@@ -63,7 +63,9 @@ def planning() -> Purpose:
     return Purpose(phase=PLAN, opening=opening, settle=settle)
 
 
-def amending(candidate: Candidate, step: Step, rest: tuple[Step, ...], failed: str, *, left: int) -> Purpose:
+def amending(
+    candidate: Candidate, step: Step, remaining_steps: tuple[Step, ...], failure: str, *, left: int
+) -> Purpose:
     """Return the phase that plans the remaining work after a step or the whole change failed."""
 
     async def opening(kit: Kit, _candidate: Candidate) -> str:
@@ -71,7 +73,13 @@ def amending(candidate: Candidate, step: Step, rest: tuple[Step, ...], failed: s
         unplanned_paths = [path for path in patch.paths if step.files and path not in step.files]
         diff = patch.diff[:DIFF_CHARACTERS]
         return kit.prompts.render(
-            "step_failed", step=step, rest=rest, failed=failed, diff=diff, beside=unplanned_paths, left=left
+            "step_failed",
+            step=step,
+            rest=remaining_steps,
+            failed=failure,
+            diff=diff,
+            beside=unplanned_paths,
+            left=left,
         )
 
     async def settle(_kit: Kit, _planner: Candidate, state: Standing) -> Note | str | None:
@@ -113,12 +121,12 @@ def execution(plan: Plan, step: Step, *, failed: str = "") -> Purpose:
         return f"{await PURPOSES['locate'].opening(kit, candidate)}\n\n{message}"
 
     async def settle(kit: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
-        judged = verdicts(kit.log.records, candidate.id)
+        judgements = verdicts(kit.log.records, candidate.id)
         if state.entry or isinstance(state.note, GiveUp):
             return None if state.entry else state.note
         if state.changed and (objection := await asyncio.to_thread(objections, kit, candidate, state)):
             return objection
-        if state.note is not None and judged and judged[-1].tree == state.patch.tree:
+        if state.note is not None and judgements and judgements[-1].tree == state.patch.tree:
             return (
                 "Nothing has changed since the last verification. Change the code with apply_patch, or "
                 "hand_over(kind='give_up')."

@@ -27,7 +27,7 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
         plan = await first_plan(planner_kit, planner)
         previous_failure, failures = "", 0
         while isinstance(plan, Plan) and plan.steps and not kit.task.plan_only:
-            step, rest = plan.steps[0], plan.steps[1:]
+            step, remaining_steps = plan.steps[0], plan.steps[1:]
             purpose = execution(plan, step, failed=previous_failure)
             note = await run(kit, candidate, purpose, attempt_number(kit))
             failure = (
@@ -47,8 +47,8 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
                         )
                     )
                 )
-            if not failure and rest:
-                plan = plan.model_copy(update={"steps": rest})
+            if not failure and remaining_steps:
+                plan = plan.model_copy(update={"steps": remaining_steps})
                 continue
             if not failure:
                 await finish(kit, candidate)
@@ -59,9 +59,14 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
                 failure = kit.verifier.explain(verdicts(kit.log.records, candidate.id)[-1])
             if failures >= kit.task.budget.attempts:
                 return await last(kit, candidate)
-            left = min(attempts_left(kit), kit.task.budget.attempts - failures)
+            remaining_attempts = min(attempts_left(kit), kit.task.budget.attempts - failures)
             previous_failure = failure
-            plan = await run(planner_kit, planner, amending(candidate, step, rest, failure, left=left), 1)
+            plan = await run(
+                planner_kit,
+                planner,
+                amending(candidate, step, remaining_steps, failure, left=remaining_attempts),
+                1,
+            )
         if isinstance(plan, GiveUp):
             kit.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
         return candidate

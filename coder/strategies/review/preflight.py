@@ -36,7 +36,7 @@ def objections(kit: Kit, candidate: Candidate, state: Standing) -> str:
 def _earlier_failure(kit: Kit, candidate: Candidate) -> Verdict | None:
     """Return the failed verdict on an equivalent change of any candidate, None if there is none."""
     newest: dict[str, str] = {}
-    failed: dict[str, Verdict] = {}
+    failed_verdicts: dict[str, Verdict] = {}
     for record in kit.log.records:
         match record.event:
             case FilesChanged(candidate=author, fingerprint=fingerprint):
@@ -44,11 +44,11 @@ def _earlier_failure(kit: Kit, candidate: Candidate) -> Verdict | None:
             case Verified(candidate=author, verdict=verdict) if (
                 not verdict.good and verdict.kind is not VerdictKind.INCONCLUSIVE
             ):
-                failed[newest.get(author, "")] = verdict
+                failed_verdicts[newest.get(author, "")] = verdict
             case _:
                 pass
     own_fingerprint = newest.get(candidate.id)
-    return failed.get(own_fingerprint) if own_fingerprint else None
+    return failed_verdicts.get(own_fingerprint) if own_fingerprint else None
 
 
 def _find_faults(kit: Kit, candidate: Candidate, path: str) -> list[str]:

@@ -61,7 +61,7 @@ async def _settle(_kit: Kit, _candidate: Candidate, state: Standing) -> Note | N
 async def _opening_message(kit: Kit, candidate: Candidate, reviewer: Candidate, reader: str) -> str:
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     verdict = verdicts(kit.log.records, candidate.id)[-1]
-    around = await asyncio.to_thread(surroundings, candidate, patch)
+    excerpts = await asyncio.to_thread(surroundings, candidate, patch)
     for hunk in hunks(patch.diff):
         for line in new_lines(hunk):
             kit.workspace(reviewer).name(hunk.path, line)
@@ -72,7 +72,7 @@ async def _opening_message(kit: Kit, candidate: Candidate, reviewer: Candidate, 
         diff=patch.diff[:DIFF_CHARACTERS],
         verdict=verdict,
         failure="" if verdict.good else await asyncio.to_thread(kit.verifier.explain, verdict),
-        around=around,
+        around=excerpts,
         paths=patch.paths,
     )
 

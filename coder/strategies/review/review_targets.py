@@ -46,9 +46,11 @@ def astray(findings: Sequence[Finding], before: Path, after: Path) -> list[str]:
     locations = []
     for path in dict.fromkeys(finding.path for finding in findings):
         old, new = text_of(before, path), text_of(after, path)
-        allowed = [span(finding, old) for finding in findings if finding.path == path]
+        allowed_ranges = [span(finding, old) for finding in findings if finding.path == path]
         locations += [
-            f"{path}:{line}" for line in changed(old, new) if not any(line in lines for lines in allowed)
+            f"{path}:{line}"
+            for line in changed(old, new)
+            if not any(line in lines for lines in allowed_ranges)
         ]
     return locations
 

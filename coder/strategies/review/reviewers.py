@@ -25,7 +25,7 @@ def committee(patch: Patch) -> tuple[str, ...]:
 
 
 def _changed_line_count(patch: Patch) -> int:
-    changed = (
+    changed_lines = (
         line for hunk in hunks(patch.diff) if not is_test_path(hunk.path) for line in hunk.body.splitlines()
     )
-    return sum(line[:1] in ("+", "-") for line in changed)
+    return sum(line[:1] in ("+", "-") for line in changed_lines)

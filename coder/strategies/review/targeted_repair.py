@@ -32,11 +32,11 @@ def mend(wanted: tuple[Findings, ...], patch: Patch) -> Strategy:
         groups = await asyncio.to_thread(apart, candidate.worktree, findings)
         if len(groups) == 1 or not await _repair_concurrently(kit, candidate, groups, patch):
             return await mending(findings, patch, then={("repair", True): "verify"})(kit, candidate)
-        repaired = await asyncio.to_thread(kit.repository.patch, candidate)
-        if repaired.tree == patch.tree:
+        repaired_patch = await asyncio.to_thread(kit.repository.patch, candidate)
+        if repaired_patch.tree == patch.tree:
             return candidate
-        await keep(kit, candidate, repaired)
-        say(kit, candidate, kit.prompts.render("mended", diff=repaired.diff[:DIFF_CHARACTERS]))
+        await keep(kit, candidate, repaired_patch)
+        say(kit, candidate, kit.prompts.render("mended", diff=repaired_patch.diff[:DIFF_CHARACTERS]))
         return await follow({}, "verify")(kit, candidate)
 
     return strategy

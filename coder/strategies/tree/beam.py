@@ -55,13 +55,17 @@ def beam(
         active = [branch for branch in kits if not good(kit, branch)]
         scores = {branch: await score(kit, branch) for branch in kits if branch not in active}
         for _ in range(rounds):
-            completed = await race(kit, active, grow)
-            scores |= {branch: await score(kit, branch) for branch in completed}
-            repairable = [branch for branch in completed if mendable(kit, branch)]
-            if not repairable or any(good(kit, branch) for branch in completed) or attempts_left(kit) < 1:
+            completed_branches = await race(kit, active, grow)
+            scores |= {branch: await score(kit, branch) for branch in completed_branches}
+            repairable = [branch for branch in completed_branches if mendable(kit, branch)]
+            if (
+                not repairable
+                or any(good(kit, branch) for branch in completed_branches)
+                or attempts_left(kit) < 1
+            ):
                 break
             active = sorted(repairable, key=scores.__getitem__, reverse=True)[:keep]
-            teach(kit, active, completed)
+            teach(kit, active, completed_branches)
         if not scores and failures:
             raise failures[-1]
         scores = scores or {trunk: await score(kit, trunk)}

@@ -89,10 +89,12 @@ async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
     kit.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
     share_views(kit, parent, child)
     judgements = verdicts(kit.log.records, parent.id)
-    failed = kit.verifier.explain(judgements[-1]) if judgements and not judgements[-1].good else ""
+    failure = kit.verifier.explain(judgements[-1]) if judgements and not judgements[-1].good else ""
     dropped_paths = [path for path in patch.paths if path not in test_patch.paths]
     say(
-        kit, child, kit.prompts.render("approach", aside=dropped_paths, failed=failed, approach=seed.approach)
+        kit,
+        child,
+        kit.prompts.render("approach", aside=dropped_paths, failed=failure, approach=seed.approach),
     )
     return child
 
@@ -126,10 +128,10 @@ def twin(kit: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
     )
 
 
-def teach(kit: Kit, learners: Sequence[Candidate], failed: Sequence[Candidate]) -> None:
+def teach(kit: Kit, learners: Sequence[Candidate], failed_candidates: Sequence[Candidate]) -> None:
     """Tell each learner how the attempts of the others failed."""
     for learner in learners:
-        if traces := [trace(kit, other) for other in failed if other != learner]:
+        if traces := [trace(kit, other) for other in failed_candidates if other != learner]:
             say(kit, learner, kit.prompts.render("siblings", traces=traces))
 
 

@@ -69,10 +69,10 @@ class CoderApp(App[None]):
                 "repository."
             )
 
-        started = next(
+        start_event = next(
             (record.event for record in log.records if isinstance(record.event, SessionStarted)), None
         )
-        repository, model = (started.repository, started.model) if started else ("", "")
+        repository, model = (start_event.repository, start_event.model) if start_event else ("", "")
         return cls(start, repository=repository, model=lambda: Chosen(model), first=Recorded(log))
 
     def get_default_screen(self) -> SessionScreen:
@@ -172,11 +172,11 @@ class CoderApp(App[None]):
 
     async def action_copy_or_quit(self) -> None:
         """Copy the selection, as terminals do; quit if nothing is selected."""
-        selected = self.screen.get_selected_text()
-        if selected is None and isinstance(self.focused, TextArea):
-            selected = self.focused.selected_text
-        if selected:
-            self.copy_to_clipboard(selected)
+        selection = self.screen.get_selected_text()
+        if selection is None and isinstance(self.focused, TextArea):
+            selection = self.focused.selected_text
+        if selection:
+            self.copy_to_clipboard(selection)
             self.screen.clear_selection()
         else:
             await self.action_quit()

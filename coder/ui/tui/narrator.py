@@ -160,8 +160,11 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
             yield _line(option if by == "person" else f"nobody to ask: {option}", "answer")
         case PlanAnswered(plan=plan):
             yield _line("the plan is accepted" if plan else "the plan is refused", "answer")
-        case ReviewAnswered(accepted=accepted):
-            yield _line(f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted", "answer")
+        case ReviewAnswered(accepted=accepted_numbers):
+            yield _line(
+                f"reviewed: {len(accepted_numbers)} hunk{'s' * (len(accepted_numbers) != 1)} accepted",
+                "answer",
+            )
 
 
 def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:

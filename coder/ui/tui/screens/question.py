@@ -23,20 +23,20 @@ class QuestionScreen(ModalScreen[str]):
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.stop", "stop")]
 
-    def __init__(self, asked: QuestionAsked) -> None:
+    def __init__(self, question: QuestionAsked) -> None:
         super().__init__()
-        self._asked = asked
+        self._question = question
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
-            yield Static(printable(self._asked.text), id="text", markup=False)
-            yield OptionList(*(Option(option, id=option) for option in self._asked.options), markup=False)
+            yield Static(printable(self._question.text), id="text", markup=False)
+            yield OptionList(*(Option(option, id=option) for option in self._question.options), markup=False)
             yield Static("up, down, enter · esc stop", id="keys", markup=False)
 
     def on_mount(self) -> None:
         options = self.query_one(OptionList)
-        options.highlighted = self._asked.options.index(self._asked.default)
+        options.highlighted = self._question.options.index(self._question.default)
         self.set_timer(DEAF_SECONDS, options.focus)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(self._asked.options[event.option_index])
+        self.dismiss(self._question.options[event.option_index])

@@ -51,13 +51,13 @@ class SessionScreen(Screen[None]):
         self.query_one(Transcript).add_line(GREETING, "greeting")
         self.query_one(Prompt).idle()
 
-    def show_model(self, chosen: Chosen) -> None:
+    def show_model(self, choice: Chosen) -> None:
         """Show the model; without one, show the reason and thereby how to get one."""
         for masthead in self.query(Masthead):  # empty if the user has quit meanwhile
-            masthead.show_model(chosen.name or "no model")
+            masthead.show_model(choice.name or "no model")
         for transcript in self.query(Transcript):
-            if not chosen.name:
-                transcript.add_line(f"No model: {chosen.reason}", "greeting")
+            if not choice.name:
+                transcript.add_line(f"No model: {choice.reason}", "greeting")
 
     def begin(self, issue: str = "", *, heard: bool) -> None:
         """Prepare for a session that is being opened.

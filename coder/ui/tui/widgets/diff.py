@@ -34,8 +34,8 @@ def lines_of(diff: str, *, path: str) -> Iterator[Static]:
     for number, (line, following) in enumerate(pairwise(lines)):
         if line.startswith("--- ") and following.startswith("+++ "):
             kinds[number : number + 2] = ["about", "about"]
-    coloured = _highlight_lines([*zip(kinds, lines, strict=True)], path)
-    for kind, run in groupby(zip(kinds, coloured, strict=True), key=lambda line: line[0]):
+    coloured_lines = _highlight_lines([*zip(kinds, lines, strict=True)], path)
+    for kind, run in groupby(zip(kinds, coloured_lines, strict=True), key=lambda line: line[0]):
         yield Static(Content("\n").join(line for _, line in run), classes=kind)
 
 
