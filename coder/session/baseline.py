@@ -9,7 +9,7 @@ from coder.session.context import Kit
 
 
 async def baseline(
-    kit: Kit, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
+    context: Kit, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
 ) -> TestReport | None:
     """Measure the baseline and log it; return None if it takes longer than `wait_seconds`, and go on
     measuring.
@@ -17,7 +17,7 @@ async def baseline(
     A slow suite is cut off or not tried; with `whole` it has all of its time.
     """
     task = asyncio.ensure_future(
-        asyncio.to_thread(kit.verifier.baseline, kit.log.progress(candidate.id), whole=whole)
+        asyncio.to_thread(context.verifier.baseline, context.log.progress(candidate.id), whole=whole)
     )
     done, _ = await asyncio.wait({task}, timeout=wait_seconds)
     if not done:
@@ -31,7 +31,7 @@ async def baseline(
         problem=report.problem.text if report.problem else "",
     )
     if event not in [
-        record.event for record in kit.log.records if isinstance(record.event, BaselineMeasured)
+        record.event for record in context.log.records if isinstance(record.event, BaselineMeasured)
     ]:
-        kit.log.append(event)
+        context.log.append(event)
     return report

@@ -53,115 +53,123 @@ class Purpose:
     """
 
 
-async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) -> Note | None:
+async def run(context: Kit, candidate: Candidate, purpose: Purpose, attempt: int) -> Note | None:
     """Run one phase; return None if it ended without its note.
 
     Open calls (a reading phase ends at the first change, before it is made) are answered before the model is
     asked again, so that passing from phase to phase costs no request.
     """
-    kit.log.append(PhaseEntered(candidate=candidate.id, phase=purpose.phase.name, attempt=attempt))
-    patch = await _current_patch(kit, candidate, purpose.phase)
-    calls = _unanswered_calls(kit, candidate)
+    context.log.append(PhaseEntered(candidate=candidate.id, phase=purpose.phase.name, attempt=attempt))
+    patch = await _current_patch(context, candidate, purpose.phase)
+    calls = _unanswered_calls(context, candidate)
     is_opened = False
     if not calls:
         decision = await purpose.settle(
-            kit, candidate, Standing(patch=patch, changed=bool(patch.paths), entry=True)
+            context, candidate, Standing(patch=patch, changed=bool(patch.paths), entry=True)
         )
         if isinstance(decision, str):
-            say(kit, candidate, decision)
+            say(context, candidate, decision)
             is_opened = True
         elif decision is not None:
-            return _log_note(kit, candidate, purpose.phase, decision, implied=True)
+            return _log_note(context, candidate, purpose.phase, decision, implied=True)
     turns = idle = 0
     loop_detector = Wandering()
     while turns < purpose.phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
-            calls = await _ask(kit, candidate, purpose, opens=not is_opened)
+            calls = await _ask(context, candidate, purpose, opens=not is_opened)
             turns, is_opened = turns + 1, True
         idle = 0 if calls else idle + 1
         allowed_calls = (
-            tuple(takewhile(lambda call: not _writes(kit, call), calls)) if purpose.phase.yields else calls
+            tuple(takewhile(lambda call: not _writes(context, call), calls))
+            if purpose.phase.yields
+            else calls
         )
-        allowed_calls = _order_reads_last(kit, allowed_calls)
+        allowed_calls = _order_reads_last(context, allowed_calls)
         handed_over = [
             note
             for call in allowed_calls
-            if (note := await toolbox.answer(kit, candidate, purpose.phase, call))
+            if (note := await toolbox.answer(context, candidate, purpose.phase, call))
         ]
         if len(allowed_calls) < len(calls):
             return _log_note(
-                kit, candidate, purpose.phase, _implied_note(kit, candidate, purpose.phase), implied=True
+                context,
+                candidate,
+                purpose.phase,
+                _implied_note(context, candidate, purpose.phase),
+                implied=True,
             )
-        before, patch = patch, await _inspect_change(kit, candidate, purpose.phase, patch)
+        before, patch = patch, await _inspect_change(context, candidate, purpose.phase, patch)
         state = Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed_over), None))
         decision = (
-            state.note if isinstance(state.note, GiveUp) else await purpose.settle(kit, candidate, state)
+            state.note if isinstance(state.note, GiveUp) else await purpose.settle(context, candidate, state)
         )
         if decision is None or isinstance(decision, str):
             decision = (
-                _check_for_loop(kit, candidate, purpose.phase, loop_detector, has_changed=state.changed)
+                _check_for_loop(context, candidate, purpose.phase, loop_detector, has_changed=state.changed)
                 or decision
             )
         if isinstance(decision, str):
-            say(kit, candidate, decision)
+            say(context, candidate, decision)
             is_opened = True
         elif decision is not None:
-            return _log_note(kit, candidate, purpose.phase, decision, implied=decision not in handed_over)
+            return _log_note(context, candidate, purpose.phase, decision, implied=decision not in handed_over)
         calls = ()
     return None
 
 
 def _check_for_loop(
-    kit: Kit, candidate: Candidate, phase: Phase, loop_detector: Wandering, *, has_changed: bool
+    context: Kit, candidate: Candidate, phase: Phase, loop_detector: Wandering, *, has_changed: bool
 ) -> GiveUp | str | None:
     """Return a warning for a model that repeats itself, or a note that ends the phase if it goes on."""
-    match loop_detector.seen(answers(kit.log.records, candidate.id), moved=has_changed):
+    match loop_detector.seen(answers(context.log.records, candidate.id), moved=has_changed):
         case "again":
-            return kit.prompts.render("wandering", phase=phase)
+            return context.prompts.render("wandering", phase=phase)
         case "lost":
             return GiveUp(summary=LOST)
         case "new":
             return None
 
 
-async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool) -> tuple[ToolCall, ...]:
+async def _ask(context: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool) -> tuple[ToolCall, ...]:
     """Return the calls of the next reply; remind the model if it made none."""
-    if opens and (text := await purpose.opening(kit, candidate)):
-        say(kit, candidate, text)
-    reply = await turn(kit, candidate)
+    if opens and (text := await purpose.opening(context, candidate)):
+        say(context, candidate, text)
+    reply = await turn(context, candidate)
     if not reply.message.calls:
         say(
-            kit,
+            context,
             candidate,
-            kit.prompts.render("reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text),
+            context.prompts.render(
+                "reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text
+            ),
         )
     return reply.message.calls
 
 
-async def _current_patch(kit: Kit, candidate: Candidate, phase: Phase) -> Patch:
+async def _current_patch(context: Kit, candidate: Candidate, phase: Phase) -> Patch:
     """Return the candidate's change; empty in phases that only read, which may share a worktree."""
     return (
-        await asyncio.to_thread(kit.repository.patch, candidate)
+        await asyncio.to_thread(context.repository.patch, candidate)
         if phase.writes or phase.yields
         else Patch(diff="")
     )
 
 
-async def _inspect_change(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> Patch:
+async def _inspect_change(context: Kit, candidate: Candidate, phase: Phase, before: Patch) -> Patch:
     """Return the candidate's current change; log and checkpoint a new one, undo it if it leaves what --only
     allows.
     """
-    patch = await _current_patch(kit, candidate, phase)
+    patch = await _current_patch(context, candidate, phase)
     if patch.tree == before.tree:
         return before
-    workspace = kit.workspace(candidate)
+    workspace = context.workspace(candidate)
     touched_paths = {hunk.path for hunk in {*hunks(before.diff)} ^ {*hunks(patch.diff)}} | (
         {*before.paths} ^ {*patch.paths}
     )
     if outside := sorted(path for path in touched_paths if not workspace.may_write(path)):
-        await asyncio.to_thread(kit.repository.rollback, candidate, before.tree)
+        await asyncio.to_thread(context.repository.rollback, candidate, before.tree)
         say(
-            kit,
+            context,
             candidate,
             (
                 f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed "
@@ -169,17 +177,17 @@ async def _inspect_change(kit: Kit, candidate: Candidate, phase: Phase, before: 
             ),
         )
         return before
-    await keep(kit, candidate, patch)
+    await keep(context, candidate, patch)
     return patch
 
 
-async def keep(kit: Kit, candidate: Candidate, patch: Patch) -> None:
+async def keep(context: Kit, candidate: Candidate, patch: Patch) -> None:
     """Log the candidate's current change with its fingerprint, and commit it on its private branch."""
-    reply = _last_reply(kit, candidate).strip().partition("\n")[0]
-    step = kit.secrets.masked(subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
-    await asyncio.to_thread(kit.repository.checkpoint, candidate, step)
+    reply = _last_reply(context, candidate).strip().partition("\n")[0]
+    step = context.secrets.masked(subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
+    await asyncio.to_thread(context.repository.checkpoint, candidate, step)
     change_fingerprint = await asyncio.to_thread(_fingerprint, candidate, patch)
-    kit.log.append(
+    context.log.append(
         FilesChanged(
             candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=change_fingerprint
         )
@@ -197,14 +205,14 @@ def _fingerprint(candidate: Candidate, patch: Patch) -> str:
     )
 
 
-def _log_note(kit: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:
-    kit.log.append(NoteMade(candidate=candidate.id, phase=phase.name, note=note, implied=implied))
+def _log_note(context: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:
+    context.log.append(NoteMade(candidate=candidate.id, phase=phase.name, note=note, implied=implied))
     return note
 
 
-def _implied_note(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
+def _implied_note(context: Kit, candidate: Candidate, phase: Phase) -> Note:
     """Return the note of a reading phase that ended because the model began to change files."""
-    reply = _last_reply(kit, candidate)
+    reply = _last_reply(context, candidate)
     summary = reply.strip() or "A change was made straight away."
     if phase.note != "diagnosis":
         return Sites(summary=summary)
@@ -218,17 +226,17 @@ def _implied_note(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
     return Diagnosis(summary=summary, places=places)
 
 
-def _last_reply(kit: Kit, candidate: Candidate) -> str:
+def _last_reply(context: Kit, candidate: Candidate) -> str:
     """Return the text of the model's newest reply; empty before the first."""
-    messages = reversed(conversation(kit.log.records, candidate.id))
+    messages = reversed(conversation(context.log.records, candidate.id))
     return next((message.text for message in messages if isinstance(message, AssistantMessage)), "")
 
 
-def _unanswered_calls(kit: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:
-    return unanswered(conversation(kit.log.records, candidate.id))
+def _unanswered_calls(context: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:
+    return unanswered(conversation(context.log.records, candidate.id))
 
 
-def _order_reads_last(kit: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+def _order_reads_last(context: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
     """Return the calls with each `read` after the other calls before the next change.
 
     A search of the same reply may name the file to read.
@@ -239,13 +247,13 @@ def _order_reads_last(kit: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall, ..
         if call.name == "read":
             reads.append(call)
             continue
-        if _writes(kit, call):
+        if _writes(context, call):
             ordered_calls += reads
             reads.clear()
         ordered_calls.append(call)
     return (*ordered_calls, *reads)
 
 
-def _writes(kit: Kit, call: ToolCall) -> bool:
-    tool = toolbox.find(kit, call.name)
+def _writes(context: Kit, call: ToolCall) -> bool:
+    tool = toolbox.find(context, call.name)
     return tool is not None and tool.writes

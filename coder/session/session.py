@@ -28,8 +28,8 @@ WORKABLE = ("timeout", "no_tests")
 class Session:
     """Runs a strategy once; only the session delivers, so that nothing is delivered twice."""
 
-    def __init__(self, kit: Kit, strategy: Strategy, *, id: str, version: str) -> None:
-        self._kit = kit
+    def __init__(self, context: Kit, strategy: Strategy, *, id: str, version: str) -> None:
+        self._context = context
         self._strategy = strategy
         self._id = id
         self._version = version
@@ -46,10 +46,10 @@ class Session:
                 self._remarks.append(text)
                 self._forward_remarks()
             case Answer() | Decide() | Amend():
-                self._kit.approval.answer(word)
+                self._context.approval.answer(word)
             case Stop():
                 self._is_stopped = True
-                self._kit.sandbox.stop()
+                self._context.sandbox.stop()
                 if self._work is not None:
                     self._work.cancel()
             case _:
@@ -58,67 +58,67 @@ class Session:
     def _forward_remarks(self) -> None:
         while self._candidate is not None and self._remarks:
             text = f"The person adds: {self._remarks.pop(0)}"
-            for name in working(self._kit.log.records):
-                say(self._kit, self._candidate.model_copy(update={"id": name}), text)
+            for name in working(self._context.log.records):
+                say(self._context, self._candidate.model_copy(update={"id": name}), text)
 
     async def run(self) -> SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
-        kit = self._kit
-        kit.log.append(
+        context = self._context
+        context.log.append(
             SessionStarted(
                 session=self._id,
-                task=kit.task,
-                repository=str(kit.repository.root),
-                head=kit.repository.head,
-                base=kit.repository.base,
-                dirty=kit.repository.dirty,
-                model=kit.model.name,
+                task=context.task,
+                repository=str(context.repository.root),
+                head=context.repository.head,
+                base=context.repository.base,
+                dirty=context.repository.dirty,
+                model=context.model.name,
                 version=self._version,
             )
         )
-        for notice in kit.notices:
-            kit.log.append(Warned(text=notice))
+        for notice in context.notices:
+            context.log.append(Warned(text=notice))
         try:
             ending = await self._run_to_outcome()
         finally:
-            kit.sandbox.stop()
-            await asyncio.to_thread(kit.repository.close)
-        totals = status(kit.log.records)
-        roles = kit.purse.roles if len(kit.purse.roles) > 1 else {}
+            context.sandbox.stop()
+            await asyncio.to_thread(context.repository.close)
+        totals = status(context.log.records)
+        roles = context.purse.roles if len(context.purse.roles) > 1 else {}
         unmasked_event = SessionFinished(
             **dict(ending),
             attempts=totals.attempt,
-            spent=kit.purse.spent,
+            spent=context.purse.spent,
             roles=roles,
-            seconds=kit.purse.seconds,
+            seconds=context.purse.seconds,
         )
-        finish_event = kit.secrets.out_of(unmasked_event)
-        kit.log.append(finish_event)
-        kit.log.close()
+        finish_event = context.secrets.out_of(unmasked_event)
+        context.log.append(finish_event)
+        context.log.close()
         return finish_event
 
     async def _run_to_outcome(self) -> Ending:
         """Run the strategy and turn every way to end into an outcome."""
-        kit = self._kit
+        context = self._context
         self._work = asyncio.ensure_future(self._run_strategy())
         if self._is_stopped:
             self._work.cancel()
         try:
-            return await asyncio.wait_for(self._work, kit.purse.seconds_left)
+            return await asyncio.wait_for(self._work, context.purse.seconds_left)
         except TimeoutError:
             return ended(
-                VerdictKind.LIMIT, f"The time limit of {kit.task.budget.seconds:g} s is reached.", kit
+                VerdictKind.LIMIT, f"The time limit of {context.task.budget.seconds:g} s is reached.", context
             )
         except asyncio.CancelledError:
             return Ending(
                 kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED
             )
         except LimitReached as error:
-            return ended(VerdictKind.LIMIT, str(error), kit)
+            return ended(VerdictKind.LIMIT, str(error), context)
         except ModelError as error:
-            if kit.purse.spent.requests == 0:
+            if context.purse.spent.requests == 0:
                 return Ending(kind=None, summary=str(error), exit_code=MISUSE)
-            return ended(VerdictKind.GAVE_UP, f"The model could not go on: {error}", kit)
+            return ended(VerdictKind.GAVE_UP, f"The model could not go on: {error}", context)
         except UserError as error:
             return Ending(kind=None, summary=str(error), exit_code=MISUSE)
         except CoderError as error:
@@ -127,23 +127,23 @@ class Session:
             return self._outcome_of_bug("".join(traceback.format_exception(error)))
 
     def _outcome_of_bug(self, text: str) -> Ending:
-        text = self._kit.secrets.masked(text)
-        self._kit.log.append(Failed(error=text))
+        text = self._context.secrets.masked(text)
+        self._context.log.append(Failed(error=text))
         return Ending(kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG)
 
     async def _run_strategy(self) -> Ending:
-        kit = self._kit
-        self._candidate = await asyncio.to_thread(kit.repository.candidate, "c1")
-        kit.log.append(CandidateForked(candidate=self._candidate.id))
+        context = self._context
+        self._candidate = await asyncio.to_thread(context.repository.candidate, "c1")
+        context.log.append(CandidateForked(candidate=self._candidate.id))
         self._forward_remarks()
-        seconds_left = kit.purse.seconds_left
+        seconds_left = context.purse.seconds_left
         wait = (
             BASELINE_WAIT_SECONDS
             if seconds_left is None
             else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * seconds_left)
         )
-        report = await baseline(kit, self._candidate, wait_seconds=wait)
-        report = await equipped(kit, self._candidate, report, wait_seconds=wait)
+        report = await baseline(context, self._candidate, wait_seconds=wait)
+        report = await equipped(context, self._candidate, report, wait_seconds=wait)
         if report is not None and report.problem is not None and report.problem.kind not in WORKABLE:
-            return ended(VerdictKind.INCONCLUSIVE, report.problem.text, kit)
-        return await conclude(kit, await self._strategy(kit, self._candidate))
+            return ended(VerdictKind.INCONCLUSIVE, report.problem.text, context)
+        return await conclude(context, await self._strategy(context, self._candidate))

@@ -22,20 +22,21 @@ from coder.tools.tool import Tool
 OUTPUT_CHARACTERS = 16_000
 
 
-def find(kit: Kit, name: str) -> Tool | None:
-    return next((tool for tool in kit.tools if tool.name == name), None)
+def find(context: Kit, name: str) -> Tool | None:
+    return next((tool for tool in context.tools if tool.name == name), None)
 
 
-async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -> Note | None:
+async def answer(context: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -> Note | None:
     """Run one call and log its result; return the note if the call handed one over."""
-    kit.log.append(ToolStarted(candidate=candidate.id, call=call))
+    context.log.append(ToolStarted(candidate=candidate.id, call=call))
     start_seconds = time.monotonic()
     note: Note | None = None
     try:
-        tool = find(kit, call.name)
+        tool = find(context, call.name)
         if tool is None:
             raise ToolError(
-                f"There is no tool {call.name!r}. There are: {', '.join(tool.name for tool in kit.tools)}."
+                f"There is no tool {call.name!r}. There are: "
+                f"{', '.join(tool.name for tool in context.tools)}."
             )
         if tool.writes and not phase.writes:
             raise ToolError(
@@ -43,76 +44,78 @@ async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -
             )
         if tool.name == "hand_over":
             note = _parse_note(tool, phase, call)
-        policy = await _check_permission(kit, candidate, tool, call)
-        text, ok = await _run(kit, candidate, tool, call, policy=policy), True
+        policy = await _check_permission(context, candidate, tool, call)
+        text, ok = await _run(context, candidate, tool, call, policy=policy), True
     except ToolError as error:
         text, ok, note = str(error), False, None
-    text = kit.secrets.masked(text)
+    text = context.secrets.masked(text)
     shortened_text = cut(text)
-    kit.log.append(
+    context.log.append(
         ToolFinished(
             candidate=candidate.id,
             message=ToolMessage(call_id=call.id, name=call.name, text=shortened_text, ok=ok),
             seconds=time.monotonic() - start_seconds,
-            blob="" if shortened_text == text else kit.store.keep(text),
+            blob="" if shortened_text == text else context.store.keep(text),
         )
     )
     return note
 
 
-async def _run(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall, *, policy: Policy) -> str:
-    workspace = replace(kit.workspace(candidate), progress=kit.log.progress(candidate.id), policy=policy)
+async def _run(context: Kit, candidate: Candidate, tool: Tool, call: ToolCall, *, policy: Policy) -> str:
+    workspace = replace(
+        context.workspace(candidate), progress=context.log.progress(candidate.id), policy=policy
+    )
     return await asyncio.to_thread(tool.call, workspace, call.arguments)
 
 
-async def _check_permission(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Policy:
+async def _check_permission(context: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Policy:
     """Return the policy of the call; ask the user if necessary, once for all calls of the reply.
 
     Raises:
         ToolError: it is not allowed.
     """
-    decision = _decide(kit, candidate, tool, call)
+    decision = _decide(context, candidate, tool, call)
     if decision.action == "deny":
         raise ToolError(
             f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
             "without it."
         )
-    if decision.action == "ask" and not await kit.approval.permit(
-        call, list(_pending_requests(kit, candidate, call))
+    if decision.action == "ask" and not await context.approval.permit(
+        call, list(_pending_requests(context, candidate, call))
     ):
         raise ToolError(
             f"{tool.name} was not allowed (it {decision.why}), and nothing was done. Go on without it: "
             "run_tests and the tools that look need no permission."
         )
-    return Policy(writes=kit.rights.mode != "read-only", network=decision.network)
+    return Policy(writes=context.rights.mode != "read-only", network=decision.network)
 
 
-def _decide(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Decision:
+def _decide(context: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Decision:
     """Decide whether a call may run.
 
     Raises:
         ToolError: its arguments do not fit.
     """
     if tool.writes:
-        return of_change(kit.rights)
+        return of_change(context.rights)
     if not tool.asks:
         return Decision(action="allow")
     arguments = tool.checked(call.arguments)
-    rights = replace(kit.rights, rules=(*kit.rights.rules, *kit.approval.rules))
+    rights = replace(context.rights, rules=(*context.rights.rules, *context.approval.rules))
     return of_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
 
 
-def _pending_requests(kit: Kit, candidate: Candidate, call: ToolCall) -> Iterator[Wish]:
+def _pending_requests(context: Kit, candidate: Candidate, call: ToolCall) -> Iterator[Wish]:
     """Yield requests for this call and all others of its reply that wait for the same answer."""
     for other in (
         call,
-        *(other for other in unanswered(conversation(kit.log.records, candidate.id)) if other != call),
+        *(other for other in unanswered(conversation(context.log.records, candidate.id)) if other != call),
     ):
-        tool = find(kit, other.name)
+        tool = find(context, other.name)
         if tool is None or not (tool.writes or tool.asks):
             continue
         try:
-            decision = _decide(kit, candidate, tool, other)
+            decision = _decide(context, candidate, tool, other)
         except ToolError:
             continue  # its error is reported when it is run
         if decision.action == "ask":

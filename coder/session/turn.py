@@ -17,14 +17,14 @@ from coder.permissions.data_marking import marked
 from coder.session.context import Kit
 
 
-def say(kit: Kit, candidate: Candidate, text: str) -> None:
+def say(context: Kit, candidate: Candidate, text: str) -> None:
     """Add a message of the harness to the conversation, with secrets masked."""
-    kit.log.append(
-        MessageFinished(candidate=candidate.id, message=UserMessage(text=kit.secrets.masked(text)))
+    context.log.append(
+        MessageFinished(candidate=candidate.id, message=UserMessage(text=context.secrets.masked(text)))
     )
 
 
-async def turn(kit: Kit, candidate: Candidate) -> Reply:
+async def turn(context: Kit, candidate: Candidate) -> Reply:
     """Ask the model for the next reply.
 
     A conversation that exceeds the model's context is compacted once, then sent again.
@@ -34,32 +34,32 @@ async def turn(kit: Kit, candidate: Candidate) -> Reply:
         ModelError: no usable reply was received.
     """
     try:
-        return await _ask(kit, candidate)
+        return await _ask(context, candidate)
     except ModelError as error:
         if not error.context_overflow:
             raise
-    kit.log.append(ContextCompacted(candidate=candidate.id, before=len(kit.log.records)))
-    return await _ask(kit, candidate)
+    context.log.append(ContextCompacted(candidate=candidate.id, before=len(context.log.records)))
+    return await _ask(context, candidate)
 
 
-async def _ask(kit: Kit, candidate: Candidate) -> Reply:
+async def _ask(context: Kit, candidate: Candidate) -> Reply:
     """Ask the first model that answers; a model that is down is not asked again."""
     request = Request(
-        system=kit.prompts.render(kit.system),
-        messages=tuple(map(marked, conversation(kit.log.records, candidate.id))),
-        tools=tuple(tool.spec for tool in kit.tools),
-        temperature=kit.temperature,
-        seed=kit.seed,
+        system=context.prompts.render(context.system),
+        messages=tuple(map(marked, conversation(context.log.records, candidate.id))),
+        tools=tuple(tool.spec for tool in context.tools),
+        temperature=context.temperature,
+        seed=context.seed,
     )
     while True:
-        model, *others = kit.speakers
+        model, *others = context.speakers
         try:
-            return await _complete(kit, candidate, model, _without_foreign_data(model, request))
+            return await _complete(context, candidate, model, _without_foreign_data(model, request))
         except ModelError as error:
             if error.context_overflow or not others:
                 raise
-            kit.down.add(model.name)
-            kit.log.append(Warned(text=f"{error} {others[0].name} goes on."))
+            context.down.add(model.name)
+            context.log.append(Warned(text=f"{error} {others[0].name} goes on."))
 
 
 def _without_foreign_data(model: Model, request: Request) -> Request:
@@ -73,19 +73,21 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
     return request.model_copy(update={"messages": tuple(messages)})
 
 
-async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Request) -> Reply:
+async def _complete(context: Kit, candidate: Candidate, model: Model, request: Request) -> Reply:
     def show(delta: Delta) -> None:
         event_type = TextStreamed if delta.kind == "text" else ReasoningStreamed
-        kit.log.append(event_type(candidate=candidate.id, text=delta.text))
+        context.log.append(event_type(candidate=candidate.id, text=delta.text))
 
     def spend(usage: Usage) -> None:
-        kit.log.append(
-            BudgetSpent(candidate=candidate.id, usage=usage, total=reservation.settle(usage), role=kit.role)
+        context.log.append(
+            BudgetSpent(
+                candidate=candidate.id, usage=usage, total=reservation.settle(usage), role=context.role
+            )
         )
 
     async with (
-        kit.purse.reserved(request, price=model.dearest, role=kit.role) as reservation,
-        kit.pace.request(),
+        context.purse.reserved(request, price=model.dearest, role=context.role) as reservation,
+        context.pace.request(),
     ):
         try:
             reply = await model.complete(reservation.request, show)
@@ -95,7 +97,7 @@ async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Reque
             elif error.usage.cost_usd is not None:
                 spend(error.usage)
             raise
-        kit.log.append(
+        context.log.append(
             MessageFinished(
                 candidate=candidate.id, message=reply.message.model_copy(update={"model": model.name})
             )

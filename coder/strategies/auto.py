@@ -15,9 +15,9 @@ MANY_FILES = 3
 def chosen(name: str, reason: str, strategy: Strategy) -> Strategy:
     """Return the strategy, with its choice logged when it starts."""
 
-    async def log_and_run(kit: Kit, candidate: Candidate) -> Candidate:
-        kit.log.append(StrategyChosen(strategy=name, reason=reason))
-        return await strategy(kit, candidate)
+    async def log_and_run(context: Kit, candidate: Candidate) -> Candidate:
+        context.log.append(StrategyChosen(strategy=name, reason=reason))
+        return await strategy(context, candidate)
 
     return log_and_run
 
@@ -27,10 +27,10 @@ def auto(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) 
     failure.
     """
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
-        await locate(kit, candidate)
-        candidate_notes = notes(kit.log.records, candidate.id)
-        if not candidate_notes or given_up(kit, candidate):
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+        await locate(context, candidate)
+        candidate_notes = notes(context.log.records, candidate.id)
+        if not candidate_notes or given_up(context, candidate):
             return candidate
         files = list(
             dict.fromkeys(
@@ -42,15 +42,15 @@ def auto(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) 
         )
         if len(files) >= MANY_FILES:
             return await chosen("plan", f"it is spread over {len(files)} files: {', '.join(files)}", plan)(
-                kit, candidate
+                context, candidate
             )
         why = f"it was located in {' and '.join(files)}" if files else "a change was made straight away"
-        candidate = await chosen("linear", why, linear)(kit, candidate)
-        remaining = attempts_left(kit)
-        if not mendable(kit, candidate) or remaining < 1:
+        candidate = await chosen("linear", why, linear)(context, candidate)
+        remaining = attempts_left(context)
+        if not mendable(context, candidate) or remaining < 1:
             return candidate
         return await chosen(
             "tree", f"the first attempt failed and {remaining} {'is' if remaining == 1 else 'are'} left", tree
-        )(kit, candidate)
+        )(context, candidate)
 
     return strategy

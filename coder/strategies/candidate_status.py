@@ -15,13 +15,13 @@ DIFF_CHARACTERS, FAILURE_CHARACTERS = 3_000, 2_000
 """Limits for a failed change and its failure in the message to the other branches."""
 
 
-async def score(kit: Kit, candidate: Candidate) -> Score:
+async def score(context: Kit, candidate: Candidate) -> Score:
     """Score a candidate, greater is better, and log it.
 
     In order: proven and accepted, kind of verdict, failing targets, broken tests, unguarded lines, size.
     """
-    judgements = verdicts(kit.log.records, candidate.id)
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    judgements = verdicts(context.log.records, candidate.id)
+    patch = await asyncio.to_thread(context.repository.patch, candidate)
     if not judgements or judgements[-1].tree != patch.tree:
         return WORST
     newest = judgements[-1]
@@ -30,47 +30,52 @@ async def score(kit: Kit, candidate: Candidate) -> Score:
     )
     unguarded_count = len(newest.guarded.unguarded) if newest.guarded else 0
     values = (
-        int(accepted(kit, candidate)),
+        int(accepted(context, candidate)),
         _rank(newest),
         -len(newest.still_red),
         -len(newest.broken),
         -unguarded_count,
         -size,
     )
-    kit.log.append(
+    context.log.append(
         CandidateScored(candidate=candidate.id, score=values, reason=f"{newest.label}, {size} lines changed")
     )
     return values
 
 
-def accepted(kit: Kit, candidate: Candidate) -> bool:
+def accepted(context: Kit, candidate: Candidate) -> bool:
     """Tell whether the candidate is proven and no reviewer asks for changes."""
-    judgements = verdicts(kit.log.records, candidate.id)
+    judgements = verdicts(context.log.records, candidate.id)
     is_proven = bool(judgements) and judgements[-1].kind is VerdictKind.PROVEN
-    return is_proven and all(opinion.approve for opinion in opinions(kit.log.records, candidate.id).values())
-
-
-def settled(kit: Kit, candidate: Candidate) -> bool:
-    """Tell whether nothing better is possible: without a test that shows the issue, none can prove a fix."""
-    judgements = verdicts(kit.log.records, candidate.id)
-    return accepted(kit, candidate) or (
-        bool(judgements) and judgements[-1].good and not named_tests(kit.log.records, candidate.id)
+    return is_proven and all(
+        opinion.approve for opinion in opinions(context.log.records, candidate.id).values()
     )
 
 
-def trace(kit: Kit, candidate: Candidate) -> str:
+def settled(context: Kit, candidate: Candidate) -> bool:
+    """Tell whether nothing better is possible: without a test that shows the issue, none can prove a fix."""
+    judgements = verdicts(context.log.records, candidate.id)
+    return accepted(context, candidate) or (
+        bool(judgements) and judgements[-1].good and not named_tests(context.log.records, candidate.id)
+    )
+
+
+def trace(context: Kit, candidate: Candidate) -> str:
     """Return the idea, diff and failure of an attempt, to inform others; at most about 1,500 tokens."""
     idea = next(
-        (note.summary.partition("\n")[0][:200] for note in reversed(notes(kit.log.records, candidate.id))),
+        (
+            note.summary.partition("\n")[0][:200]
+            for note in reversed(notes(context.log.records, candidate.id))
+        ),
         "no change",
     )
     changes = (
         record.event.diff
-        for record in reversed(lineage(kit.log.records, candidate.id))
+        for record in reversed(lineage(context.log.records, candidate.id))
         if isinstance(record.event, FilesChanged)
     )
-    judgements = verdicts(kit.log.records, candidate.id)
-    failure = kit.verifier.explain(judgements[-1]) if judgements else "It was not tested."
+    judgements = verdicts(context.log.records, candidate.id)
+    failure = context.verifier.explain(judgements[-1]) if judgements else "It was not tested."
     return f"{idea}\n{next(changes, '')[:DIFF_CHARACTERS]}\n{failure[:FAILURE_CHARACTERS]}"
 
 
@@ -80,51 +85,51 @@ def _rank(verdict: Verdict) -> int:
     return {VerdictKind.PASSING: 2, VerdictKind.BROKEN: 1}.get(verdict.kind, 0)
 
 
-def given_up(kit: Kit, candidate: Candidate) -> bool:
+def given_up(context: Kit, candidate: Candidate) -> bool:
     """Tell whether the newest note gives up."""
-    return gave_up(kit.log.records, candidate.id)
+    return gave_up(context.log.records, candidate.id)
 
 
-def good(kit: Kit, candidate: Candidate) -> bool:
+def good(context: Kit, candidate: Candidate) -> bool:
     """Tell whether the newest verdict allows delivery."""
-    judgements = verdicts(kit.log.records, candidate.id)
+    judgements = verdicts(context.log.records, candidate.id)
     return bool(judgements) and judgements[-1].good
 
 
-def mendable(kit: Kit, candidate: Candidate) -> bool:
+def mendable(context: Kit, candidate: Candidate) -> bool:
     """Tell whether the newest verdict is a failure that another change may fix."""
-    judgements = verdicts(kit.log.records, candidate.id)
+    judgements = verdicts(context.log.records, candidate.id)
     return (
         bool(judgements)
         and not judgements[-1].good
         and judgements[-1].kind is not VerdictKind.INCONCLUSIVE
-        and not given_up(kit, candidate)
+        and not given_up(context, candidate)
     )
 
 
-async def red(kit: Kit, candidate: Candidate) -> bool:
+async def red(context: Kit, candidate: Candidate) -> bool:
     """Tell whether the current change was judged and failed."""
-    judgements = verdicts(kit.log.records, candidate.id)
+    judgements = verdicts(context.log.records, candidate.id)
     return (
         bool(judgements)
         and not judgements[-1].good
-        and judgements[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
+        and judgements[-1].tree == (await asyncio.to_thread(context.repository.patch, candidate)).tree
     )
 
 
-async def stands(kit: Kit, candidate: Candidate) -> bool:
+async def stands(context: Kit, candidate: Candidate) -> bool:
     """Tell whether the current change was judged good."""
-    judgements = verdicts(kit.log.records, candidate.id)
+    judgements = verdicts(context.log.records, candidate.id)
     return (
         bool(judgements)
         and judgements[-1].good
-        and judgements[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
+        and judgements[-1].tree == (await asyncio.to_thread(context.repository.patch, candidate)).tree
     )
 
 
-async def fresh(kit: Kit, candidate: Candidate) -> bool:
+async def fresh(context: Kit, candidate: Candidate) -> bool:
     """Tell whether the candidate changed source code that is not judged yet."""
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    patch = await asyncio.to_thread(context.repository.patch, candidate)
     return has_source(patch) and all(
-        verdict.tree != patch.tree for verdict in verdicts(kit.log.records, candidate.id)
+        verdict.tree != patch.tree for verdict in verdicts(context.log.records, candidate.id)
     )

@@ -15,16 +15,16 @@ from coder.patching.git_hunks import hunks
 from coder.session.context import Kit
 
 
-def diagnose(kit: Kit, candidate: Candidate) -> None:
+def diagnose(context: Kit, candidate: Candidate) -> None:
     """Log the cause of each failure signature of the newest verdict."""
-    for diagnosis in newest_diagnoses(kit, candidate):
-        kit.log.append(diagnosis)
+    for diagnosis in newest_diagnoses(context, candidate):
+        context.log.append(diagnosis)
 
 
-def newest_diagnoses(kit: Kit, candidate: Candidate) -> tuple[Diagnosed, ...]:
+def newest_diagnoses(context: Kit, candidate: Candidate) -> tuple[Diagnosed, ...]:
     """Return the `diagnoses` of a candidate under the task's limit of attempts per side."""
-    records = lineage(kit.log.records, candidate.id)
-    return diagnoses(records, candidate.id, per_side=kit.task.budget.attempts_per_side)
+    records = lineage(context.log.records, candidate.id)
+    return diagnoses(records, candidate.id, per_side=context.task.budget.attempts_per_side)
 
 
 def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -> tuple[Diagnosed, ...]:

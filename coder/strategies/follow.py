@@ -42,10 +42,10 @@ def follow(
     allows.
     """
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
         phase: PhaseName | None = start
         while phase is not None:
-            outcome = await _step(kit, candidate, phase, purposes)
+            outcome = await _step(context, candidate, phase, purposes)
             phase = None if outcome is None else route.get((phase, outcome))
         return candidate
 
@@ -53,50 +53,50 @@ def follow(
 
 
 async def _step(
-    kit: Kit, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, Purpose]
+    context: Kit, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, Purpose]
 ) -> Outcome | None:
     """Run one phase and return its outcome; None ends the route."""
-    attempt = attempt_number(kit)
+    attempt = attempt_number(context)
     if phase == "verify":
-        return await verify(kit, candidate, attempt)
+        return await verify(context, candidate, attempt)
     if phase == "explain":
-        await _explain(kit, candidate, min(attempt, kit.task.budget.attempts))
+        await _explain(context, candidate, min(attempt, context.task.budget.attempts))
         return None
-    if phase == "diagnose" and is_stuck(kit, candidate):
-        await start_over(kit, candidate)
-    note = await run(kit, candidate, purposes[phase], attempt)
+    if phase == "diagnose" and is_stuck(context, candidate):
+        await start_over(context, candidate)
+    note = await run(context, candidate, purposes[phase], attempt)
     if isinstance(note, Diagnosis) and note.start_over:
-        await start_over(kit, candidate)
+        await start_over(context, candidate)
     return None if isinstance(note, GiveUp) else note is not None
 
 
-async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None:
+async def verify(context: Kit, candidate: Candidate, attempt: int) -> Outcome | None:
     """Return whether the change is good; None if the verdict is inconclusive.
 
     If the other branches have spent all attempts, the change is not judged.
     """
-    async with kit.pace.attempt(lambda: attempts_left(kit)) as is_granted:
+    async with context.pace.attempt(lambda: attempts_left(context)) as is_granted:
         if not is_granted:
             return "spent"
-        kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
-        patch = await asyncio.to_thread(kit.repository.patch, candidate)
-        test_ids = named_tests(kit.log.records, candidate.id)
-        verdict = await judge(kit, candidate, patch, test_ids)
+        context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
+        patch = await asyncio.to_thread(context.repository.patch, candidate)
+        test_ids = named_tests(context.log.records, candidate.id)
+        verdict = await judge(context, candidate, patch, test_ids)
         if verdict.unable and await offer_missing_packages(
-            kit, TestReport(command="", results=verdict.still_red)
+            context, TestReport(command="", results=verdict.still_red)
         ):
-            verdict = await judge(kit, candidate, patch, test_ids)
+            verdict = await judge(context, candidate, patch, test_ids)
     if verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
     if verdict.good:
         return True
-    diagnose(kit, candidate)
-    return False if attempts_left(kit) >= 1 else "spent"
+    diagnose(context, candidate)
+    return False if attempts_left(context) >= 1 else "spent"
 
 
-async def _explain(kit: Kit, candidate: Candidate, attempt: int) -> None:
+async def _explain(context: Kit, candidate: Candidate, attempt: int) -> None:
     """Ask the summariser for a summary; the report does not depend on it."""
     try:
-        await run(replace(kit, role="summariser"), candidate, PURPOSES["explain"], attempt)
+        await run(replace(context, role="summariser"), candidate, PURPOSES["explain"], attempt)
     except (LimitReached, ModelError) as error:
-        kit.log.append(Warned(text=f"The model was not asked for a last word: {error}"))
+        context.log.append(Warned(text=f"The model was not asked for a last word: {error}"))

@@ -41,31 +41,34 @@ def search_repair() -> Strategy:
     Tests that a proposal broke must stay green in the next search.
     """
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
-        _log_phase(kit, candidate, "locate")
-        failing = await failing_tests(kit, candidate)
-        attempts = min(MOST_ATTEMPTS, kit.task.budget.attempts)
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+        _log_phase(context, candidate, "locate")
+        failing = await failing_tests(context, candidate)
+        attempts = min(MOST_ATTEMPTS, context.task.budget.attempts)
         tests, guards = failing.tests, tuple[str, ...]()
         tried_proposals: list[Proposal] = []
         while True:
-            search_result = await propose(kit, candidate, tests, guards=guards)
-            matching_tests = speaking_of(kit.task.issue, tests)
+            search_result = await propose(context, candidate, tests, guards=guards)
+            matching_tests = speaking_of(context.task.issue, tests)
             if not search_result.proposals and matching_tests not in (
                 (),
                 tests,
             ):  # there may be several faults, and the issue names one of them
                 tests, search_result = (
                     matching_tests,
-                    await propose(kit, candidate, matching_tests, guards=guards),
+                    await propose(context, candidate, matching_tests, guards=guards),
                 )
             places = tuple(suspect.place for suspect in search_result.suspects)
             if not tests:
                 _log_note(
-                    kit, candidate, "locate", GiveUp(summary=_missing_test_message(failing), places=places)
+                    context,
+                    candidate,
+                    "locate",
+                    GiveUp(summary=_missing_test_message(failing), places=places),
                 )
                 return candidate
             _log_note(
-                kit,
+                context,
                 candidate,
                 "locate",
                 Sites(summary=_describe_proposals(search_result), places=places, tests=tests),
@@ -74,7 +77,7 @@ def search_repair() -> Strategy:
             for proposal in [
                 untried for untried in search_result.proposals if untried not in tried_proposals
             ][: attempts - len(tried_proposals)]:
-                verdict = await _judge_proposal(kit, candidate, proposal, tests)
+                verdict = await _judge_proposal(context, candidate, proposal, tests)
                 if verdict.kind in (VerdictKind.PROVEN, VerdictKind.INCONCLUSIVE) or verdict.untied:
                     return candidate
                 tried_proposals.append(proposal)
@@ -82,26 +85,28 @@ def search_repair() -> Strategy:
             if not broken_tests or len(tried_proposals) >= attempts:
                 break
             guards = (*guards, *broken_tests[:MOST_GUARDS])
-            _log_phase(kit, candidate, "locate")
-        _log_note(kit, candidate, "repair", GiveUp(summary=_failure_summary(search_result), places=places))
+            _log_phase(context, candidate, "locate")
+        _log_note(
+            context, candidate, "repair", GiveUp(summary=_failure_summary(search_result), places=places)
+        )
         return candidate
 
     return strategy
 
 
-async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
+async def failing_tests(context: Kit, candidate: Candidate) -> Reproduced:
     """Return tests that fail on the base for the right reason, and why others do not count.
 
     Tests that the issue or the command names, else all. If some are named, do not wait for the baseline: the
     session measures it during the search.
     """
-    named_tests = asked_for(kit)
-    report = None if named_tests else await baseline(kit, candidate, whole=True)
+    named_tests = asked_for(context)
+    report = None if named_tests else await baseline(context, candidate, whole=True)
     tests = named_tests or (tuple(result.id for result in report.reds) if report else ())
     if not tests:
         return Reproduced()
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    return await asyncio.to_thread(kit.verifier.reproduces, patch, tests)
+    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    return await asyncio.to_thread(context.verifier.reproduces, patch, tests)
 
 
 def _missing_test_message(failing: Reproduced) -> str:
@@ -120,7 +125,7 @@ def speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
 
 
 async def propose(
-    kit: Kit,
+    context: Kit,
     candidate: Candidate,
     tests: Sequence[str],
     *,
@@ -128,18 +133,18 @@ async def propose(
     guards: Sequence[str] = (),
 ) -> Proposals:
     """Run the proposer for a share of the remaining time, at most `most` seconds."""
-    remaining = kit.purse.seconds_left
-    most = most or (SEARCH_SECONDS if kit.task.budget.candidates is None else COUNTED_SECONDS)
+    remaining = context.purse.seconds_left
+    most = most or (SEARCH_SECONDS if context.task.budget.candidates is None else COUNTED_SECONDS)
     seconds = most if remaining is None else min(most, remaining * SEARCH_SHARE)
-    may_write = kit.workspace(candidate).may_write
-    progress = kit.log.progress(candidate.id)
+    may_write = context.workspace(candidate).may_write
+    progress = context.log.progress(candidate.id)
 
     def search() -> Proposals:
-        with kit.repository.restoring(candidate):
-            return kit.proposer.propose(
+        with context.repository.restoring(candidate):
+            return context.proposer.propose(
                 candidate.worktree,
                 tests,
-                kit.task.issue,
+                context.task.issue,
                 seconds=seconds,
                 progress=progress,
                 may_write=may_write,
@@ -150,19 +155,19 @@ async def propose(
 
 
 async def _judge_proposal(
-    kit: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]
+    context: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]
 ) -> Verdict:
     """Apply and judge a proposal; roll it back unless PROVEN, or it would be if the issue named its test."""
-    _log_phase(kit, candidate, "edit")
+    _log_phase(context, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-    _log_note(kit, candidate, "edit", Done(summary=proposal.summary))
-    _log_phase(kit, candidate, "verify")
-    verdict = await judge(kit, candidate, patch, tests)
+    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    _log_note(context, candidate, "edit", Done(summary=proposal.summary))
+    _log_phase(context, candidate, "verify")
+    verdict = await judge(context, candidate, patch, tests)
     if verdict.kind is not VerdictKind.PROVEN and not verdict.untied:
-        await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
-        kit.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
+        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
+        context.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
     return verdict
 
 
@@ -195,9 +200,9 @@ def _failure_summary(proposals: Proposals) -> str:
     return f"No simple edit was found that turns the failing tests green ({proposals.note}).{where} {HELP}"
 
 
-def _log_phase(kit: Kit, candidate: Candidate, phase: PhaseName) -> None:
-    kit.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(kit)))
+def _log_phase(context: Kit, candidate: Candidate, phase: PhaseName) -> None:
+    context.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(context)))
 
 
-def _log_note(kit: Kit, candidate: Candidate, phase: PhaseName, note: Note) -> None:
-    kit.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note))
+def _log_note(context: Kit, candidate: Candidate, phase: PhaseName, note: Note) -> None:
+    context.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note))

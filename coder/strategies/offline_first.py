@@ -24,59 +24,61 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
     the search.
     """
 
-    async def search_first(kit: Kit, candidate: Candidate) -> Candidate:
+    async def search_first(context: Kit, candidate: Candidate) -> Candidate:
         tests = (
-            () if kit.task.plan_only or kit.task.plan else await _failing_issue_tests(kit, candidate, seconds)
+            ()
+            if context.task.plan_only or context.task.plan
+            else await _failing_issue_tests(context, candidate, seconds)
         )
         if not tests:
-            return await strategy(kit, candidate)
-        kit.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
-        search_result = await propose(kit, candidate, tests, most=seconds)
+            return await strategy(context, candidate)
+        context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
+        search_result = await propose(context, candidate, tests, most=seconds)
         if (
             search_result.proposals
             and not search_result.alternatives
-            and await _prove(kit, candidate, search_result.proposals[0], search_result, tests)
+            and await _prove(context, candidate, search_result.proposals[0], search_result, tests)
         ):
             return candidate
-        return await strategy(replace(kit, hints=search_result), candidate)
+        return await strategy(replace(context, hints=search_result), candidate)
 
     return search_first
 
 
-async def _failing_issue_tests(kit: Kit, candidate: Candidate, seconds: float) -> tuple[str, ...]:
+async def _failing_issue_tests(context: Kit, candidate: Candidate, seconds: float) -> tuple[str, ...]:
     """Return tests that fail for the right reason and that the issue names or shares a word with."""
-    report = await baseline(kit, candidate, wait_seconds=seconds)
+    report = await baseline(context, candidate, wait_seconds=seconds)
     reds = tuple(result.id for result in report.reds) if report is not None and report.problem is None else ()
-    named_tests = asked_for(kit) if reds else ()
-    issue_tests = named_tests or speaking_of(kit.task.issue, reds)
+    named_tests = asked_for(context) if reds else ()
+    issue_tests = named_tests or speaking_of(context.task.issue, reds)
     if not issue_tests:
         return ()
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    return (await asyncio.to_thread(kit.verifier.reproduces, patch, issue_tests)).tests
+    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    return (await asyncio.to_thread(context.verifier.reproduces, patch, issue_tests)).tests
 
 
 async def _prove(
-    kit: Kit, candidate: Candidate, proposal: Proposal, proposals: Proposals, tests: tuple[str, ...]
+    context: Kit, candidate: Candidate, proposal: Proposal, proposals: Proposals, tests: tuple[str, ...]
 ) -> bool:
     """Tell whether the proposal is PROVEN; if not, log nothing, since it is no attempt of the model's."""
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    verdict = await weigh(kit, candidate, patch, tests)
+    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    verdict = await weigh(context, candidate, patch, tests)
     if verdict.kind is not VerdictKind.PROVEN:
-        await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
+        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         return False
     places = tuple(suspect.place for suspect in proposals.suspects)
-    kit.log.append(
+    context.log.append(
         NoteMade(
             candidate=candidate.id,
             phase="locate",
             note=Sites(summary=proposals.note, places=places, tests=tests),
         )
     )
-    attempt = attempt_number(kit)
-    kit.log.append(PhaseEntered(candidate=candidate.id, phase="edit", attempt=attempt))
-    kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-    kit.log.append(NoteMade(candidate=candidate.id, phase="edit", note=Done(summary=proposal.summary)))
-    kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
-    kit.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
+    attempt = attempt_number(context)
+    context.log.append(PhaseEntered(candidate=candidate.id, phase="edit", attempt=attempt))
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    context.log.append(NoteMade(candidate=candidate.id, phase="edit", note=Done(summary=proposal.summary)))
+    context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
+    context.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
     return True

@@ -29,118 +29,125 @@ def has_source(patch: Patch) -> bool:
     return any(not is_test_path(path) for path in patch.paths)
 
 
-async def _open_locate(kit: Kit, candidate: Candidate) -> str:
-    report = await baseline(kit, candidate, wait_seconds=0.1)
-    workspace = kit.workspace(candidate)
+async def _open_locate(context: Kit, candidate: Candidate) -> str:
+    report = await baseline(context, candidate, wait_seconds=0.1)
+    workspace = context.workspace(candidate)
     reds = report.reds if report else ()
-    await asyncio.to_thread(name_places, workspace, kit.task.issue)
-    look = await asyncio.to_thread(first_look, workspace, kit.task.issue, reds, FIRST_LOOK_CHARACTERS)
-    return kit.prompts.render(
+    await asyncio.to_thread(name_places, workspace, context.task.issue)
+    look = await asyncio.to_thread(first_look, workspace, context.task.issue, reds, FIRST_LOOK_CHARACTERS)
+    return context.prompts.render(
         "task",
-        task=kit.task,
+        task=context.task,
         report=report,
         reds=reds,
         look=look,
-        instructions=kit.instructions,
-        hints=kit.hints,
+        instructions=context.instructions,
+        hints=context.hints,
     )
 
 
-async def _open_reproduce(kit: Kit, candidate: Candidate) -> str:
-    report = await baseline(kit, candidate)
-    return kit.prompts.render("reproduce", reds=report.reds if report else ())
+async def _open_reproduce(context: Kit, candidate: Candidate) -> str:
+    report = await baseline(context, candidate)
+    return context.prompts.render("reproduce", reds=report.reds if report else ())
 
 
-async def _settle_reproduce(kit: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+async def _settle_reproduce(context: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
     reproduction = state.note if isinstance(state.note, Reproduction) else None
     if reproduction is not None and not reproduction.tests:
         return reproduction
-    named_ids = _named_tests(kit, candidate, reproduction)
+    named_ids = _named_tests(context, candidate, reproduction)
     tests_changed = any(is_test_path(path) for path in state.patch.paths)
-    progress = kit.log.progress(candidate.id)
+    progress = context.log.progress(candidate.id)
     reproduced = Reproduced()
     if named_ids or (tests_changed and state.changed):
-        reproduced = await asyncio.to_thread(kit.verifier.reproduces, state.patch, named_ids, progress)
+        reproduced = await asyncio.to_thread(context.verifier.reproduces, state.patch, named_ids, progress)
         if reproduced.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=reproduced.tests)
     source = has_source(state.patch)
     if (
         not named_ids
         and (state.entry or (state.changed and source))
-        and (tied_tests := await _find_tied_tests(kit, candidate, weak=source and not tests_changed))
+        and (tied_tests := await _find_tied_tests(context, candidate, weak=source and not tests_changed))
     ):
-        reproduced_ties = await asyncio.to_thread(kit.verifier.reproduces, state.patch, tied_tests, progress)
+        reproduced_ties = await asyncio.to_thread(
+            context.verifier.reproduces, state.patch, tied_tests, progress
+        )
         if reproduced_ties.tests:
             return Reproduction(
                 summary="Red already on the untouched base, and tied to the issue.",
                 tests=reproduced_ties.tests,
             )
-    if state.changed and source and (outcome := await _judge_without_targets(kit, candidate, state.patch)):
+    if (
+        state.changed
+        and source
+        and (outcome := await _judge_without_targets(context, candidate, state.patch))
+    ):
         return outcome
     if state.entry or not (state.changed or reproduction):
         return None
-    judgements = verdicts(kit.log.records, candidate.id)
-    return kit.prompts.render(
+    judgements = verdicts(context.log.records, candidate.id)
+    return context.prompts.render(
         "not_reproduced", found=reproduced, source=source, tests_changed=tests_changed, judged=judgements[-1:]
     )
 
 
-async def _find_tied_tests(kit: Kit, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
+async def _find_tied_tests(context: Kit, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
     """Return failing tests of the base that belong to the issue.
 
     Tests that only an identifier ties to it count if `weak` and there are no others.
     """
-    await baseline(kit, candidate)
-    ties = await asyncio.to_thread(kit.verifier.ties)
+    await baseline(context, candidate)
+    ties = await asyncio.to_thread(context.verifier.ties)
     strong = tuple(test for test, tie in ties.items() if tie != "identifier")
     return strong or (tuple(ties) if weak else ())
 
 
-async def _judge_without_targets(kit: Kit, candidate: Candidate, patch: Patch) -> Note | str | None:
+async def _judge_without_targets(context: Kit, candidate: Candidate, patch: Patch) -> Note | str | None:
     """Judge a change made before any test was named.
 
     It may turn a failing test green, or break one, which spends an attempt.
     """
-    report = await baseline(kit, candidate)
+    report = await baseline(context, candidate)
     if report is None or not report.reds:
         return None
-    verdict = await judge(kit, candidate, patch, ())
+    verdict = await judge(context, candidate, patch, ())
     if verdict.kind is VerdictKind.PROVEN:
         return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
     if verdict.good or verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
-    if attempts_left(kit) < 1:
+    if attempts_left(context) < 1:
         return GiveUp(summary=f"No attempt is left. {verdict.reason}")
-    return await asyncio.to_thread(kit.verifier.explain, verdict)
+    return await asyncio.to_thread(context.verifier.explain, verdict)
 
 
-def _named_tests(kit: Kit, candidate: Candidate, reproduction: Reproduction | None) -> tuple[str, ...]:
+def _named_tests(context: Kit, candidate: Candidate, reproduction: Reproduction | None) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
             (
                 *(reproduction.tests if reproduction else ()),
-                *named_tests(kit.log.records, candidate.id),
-                *asked_for(kit),
+                *named_tests(context.log.records, candidate.id),
+                *asked_for(context),
             )
         )
     )
 
 
-async def _open_edit(kit: Kit, candidate: Candidate) -> str:
+async def _open_edit(context: Kit, candidate: Candidate) -> str:
     newest = next(
-        (note for note in reversed(notes(kit.log.records, candidate.id)) if not isinstance(note, Done)), None
+        (note for note in reversed(notes(context.log.records, candidate.id)) if not isinstance(note, Done)),
+        None,
     )
-    return kit.prompts.render("edit", reproduction=newest if isinstance(newest, Reproduction) else None)
+    return context.prompts.render("edit", reproduction=newest if isinstance(newest, Reproduction) else None)
 
 
-async def _settle_edit(kit: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+async def _settle_edit(context: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
     """End the phase without asking if the source changed and is not judged yet."""
-    judgements = verdicts(kit.log.records, candidate.id)
+    judgements = verdicts(context.log.records, candidate.id)
     is_unjudged = not judgements or judgements[-1].tree != state.patch.tree or judgements[-1].good
     if is_unjudged and (has_source(state.patch) or (state.patch.paths and state.note)):
-        if state.changed and (objection := await asyncio.to_thread(objections, kit, candidate, state)):
+        if state.changed and (objection := await asyncio.to_thread(objections, context, candidate, state)):
             return objection
-        return state.note or Done(summary=_summary(kit, candidate))
+        return state.note or Done(summary=_summary(context, candidate))
     if state.note is not None:
         return (
             "Nothing has changed since the last verification. Change the code with apply_patch, or "
@@ -149,16 +156,16 @@ async def _settle_edit(kit: Kit, candidate: Candidate, state: Standing) -> Note 
     return None
 
 
-def _summary(kit: Kit, candidate: Candidate) -> str:
+def _summary(context: Kit, candidate: Candidate) -> str:
     """Return what the model said with its change: a line, then its explanation; else its earlier finding."""
     replies = (
         message
-        for message in reversed(conversation(kit.log.records, candidate.id))
+        for message in reversed(conversation(context.log.records, candidate.id))
         if isinstance(message, AssistantMessage)
     )
     summaries = (
         note.summary
-        for note in reversed(notes(kit.log.records, candidate.id))
+        for note in reversed(notes(context.log.records, candidate.id))
         if isinstance(note, Sites | Diagnosis)
     )
     return (
@@ -167,16 +174,16 @@ def _summary(kit: Kit, candidate: Candidate) -> str:
     )
 
 
-async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
-    judgements = verdicts(kit.log.records, candidate.id)
-    remaining = attempts_left(kit)
-    own_records = lineage(kit.log.records, candidate.id)
-    current_diagnoses = newest_diagnoses(kit, candidate)
+async def _open_diagnose(context: Kit, candidate: Candidate) -> str:
+    judgements = verdicts(context.log.records, candidate.id)
+    remaining = attempts_left(context)
+    own_records = lineage(context.log.records, candidate.id)
+    current_diagnoses = newest_diagnoses(context, candidate)
     places, failure_count = left_out(own_records)
-    explanation = await asyncio.to_thread(kit.verifier.explain, judgements[-1])
-    await asyncio.to_thread(name_places, kit.workspace(candidate), explanation)
-    has_kept_source = has_source(await asyncio.to_thread(kit.repository.patch, candidate))
-    return kit.prompts.render(
+    explanation = await asyncio.to_thread(context.verifier.explain, judgements[-1])
+    await asyncio.to_thread(name_places, context.workspace(candidate), explanation)
+    has_kept_source = has_source(await asyncio.to_thread(context.repository.patch, candidate))
+    return context.prompts.render(
         "diagnose",
         explanation=explanation,
         left=max(remaining, 1),
@@ -187,17 +194,17 @@ async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
     )
 
 
-async def _open_repair(kit: Kit, _candidate: Candidate) -> str:
-    return kit.prompts.render("repair")
+async def _open_repair(context: Kit, _candidate: Candidate) -> str:
+    return context.prompts.render("repair")
 
 
-async def _open_explain(kit: Kit, candidate: Candidate) -> str:
-    judgements = verdicts(kit.log.records, candidate.id)
-    failure = await asyncio.to_thread(kit.verifier.explain, judgements[-1]) if judgements else ""
-    return kit.prompts.render("give_up", failed=failure)
+async def _open_explain(context: Kit, candidate: Candidate) -> str:
+    judgements = verdicts(context.log.records, candidate.id)
+    failure = await asyncio.to_thread(context.verifier.explain, judgements[-1]) if judgements else ""
+    return context.prompts.render("give_up", failed=failure)
 
 
-async def _settle_with_note(_kit: Kit, _candidate: Candidate, state: Standing) -> Note | None:
+async def _settle_with_note(_context: Kit, _candidate: Candidate, state: Standing) -> Note | None:
     return state.note
 
 

@@ -17,13 +17,13 @@ from coder.strategies.diagnosis import newest_diagnoses, reds
 DIFF_CHARACTERS = 4_000
 
 
-def is_stuck(kit: Kit, candidate: Candidate) -> bool:
+def is_stuck(context: Kit, candidate: Candidate) -> bool:
     """Tell whether the two newest changes failed in the same tests with the same messages.
 
     False if the diagnosis of a failure has changed since.
     """
     failures: list[frozenset[tuple[str, str]]] = []
-    for record in lineage(kit.log.records, candidate.id):
+    for record in lineage(context.log.records, candidate.id):
         match record.event:
             case Verified(verdict=verdict) if not verdict.good:
                 failures.append(frozenset((result.id, _headline(result)) for result in reds(verdict)))
@@ -31,24 +31,24 @@ def is_stuck(kit: Kit, candidate: Candidate) -> bool:
                 pass
     if len(failures) < 2 or failures[-1] != failures[-2]:
         return False
-    return all(diagnosis.was is None for diagnosis in newest_diagnoses(kit, candidate))
+    return all(diagnosis.was is None for diagnosis in newest_diagnoses(context, candidate))
 
 
 def _headline(result: TestResult) -> str:
     return result.failure.message.partition("\n")[0] if result.failure else result.outcome
 
 
-async def start_over(kit: Kit, candidate: Candidate) -> None:
+async def start_over(context: Kit, candidate: Candidate) -> None:
     """Roll the candidate back to its base and its tests, and tell the model."""
-    failed_patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
+    failed_patch = await asyncio.to_thread(context.repository.patch, candidate)
+    await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(bring_tests, candidate, failed_patch)
-    await keep(kit, candidate, await asyncio.to_thread(kit.repository.patch, candidate))
+    await keep(context, candidate, await asyncio.to_thread(context.repository.patch, candidate))
     tests = any(map(is_test_path, failed_patch.paths))
     say(
-        kit,
+        context,
         candidate,
-        kit.prompts.render("start_over", diff=failed_patch.diff[:DIFF_CHARACTERS], tests=tests),
+        context.prompts.render("start_over", diff=failed_patch.diff[:DIFF_CHARACTERS], tests=tests),
     )
 
 

@@ -9,13 +9,13 @@ from coder.strategies.candidate_status import fresh, given_up, settled
 def chain(*strategies: Strategy) -> Strategy:
     """Return a strategy that runs the next strategy while there is still something to do."""
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
         for part in strategies:
-            candidate = await part(kit, candidate)
+            candidate = await part(context, candidate)
             if (
-                given_up(kit, candidate)
-                or settled(kit, candidate)
-                or not notes(kit.log.records, candidate.id)
+                given_up(context, candidate)
+                or settled(context, candidate)
+                or not notes(context.log.records, candidate.id)
             ):
                 break
         return candidate
@@ -26,7 +26,11 @@ def chain(*strategies: Strategy) -> Strategy:
 def early(edit: Strategy, check: Strategy) -> Strategy:
     """Return a strategy that judges a change that already exists, and does nothing without one."""
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
-        return await check(kit, await edit(kit, candidate)) if await fresh(kit, candidate) else candidate
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+        return (
+            await check(context, await edit(context, candidate))
+            if await fresh(context, candidate)
+            else candidate
+        )
 
     return strategy

@@ -10,11 +10,11 @@ from coder.core.values.verdict import Verdict, VerdictKind
 from coder.session.context import Kit
 
 
-async def judge(kit: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
+async def judge(context: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
     """Verify a change and log the verdict; a change that an earlier good verdict covers is not verified
     again.
     """
-    judgements = verdicts(kit.log.records, candidate.id)
+    judgements = verdicts(context.log.records, candidate.id)
     known_verdict = next(
         (
             earlier
@@ -25,44 +25,46 @@ async def judge(kit: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[st
     )
     if known_verdict is not None and known_verdict is judgements[-1]:
         return known_verdict
-    verdict = known_verdict or await weigh(kit, candidate, patch, test_ids)
-    kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit), verdict=verdict))
+    verdict = known_verdict or await weigh(context, candidate, patch, test_ids)
+    context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=verdict))
     return verdict
 
 
-async def weigh(kit: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
+async def weigh(context: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
     """Return the verdict on a change, with additional checks of a good one, without logging it.
 
     The tests that the user asked for must be green as well, whatever `test_ids` names.
     """
-    progress = kit.log.progress(candidate.id)
-    target_tests = tuple(dict.fromkeys((*test_ids, *asked_for(kit))))
-    async with kit.pace.verification():
-        verdict = await asyncio.to_thread(kit.verifier.verify, patch, target_tests, progress)
+    progress = context.log.progress(candidate.id)
+    target_tests = tuple(dict.fromkeys((*test_ids, *asked_for(context))))
+    async with context.pace.verification():
+        verdict = await asyncio.to_thread(context.verifier.verify, patch, target_tests, progress)
         verdict = verdict.model_copy(update={"tree": patch.tree})
         if verdict.good:
-            verdict = await asyncio.to_thread(kit.verifier.guard, verdict, progress)
+            verdict = await asyncio.to_thread(context.verifier.guard, verdict, progress)
     return verdict
 
 
-def asked_for(kit: Kit) -> tuple[str, ...]:
+def asked_for(context: Kit) -> tuple[str, ...]:
     """Return the tests that the issue or the test command names."""
-    return node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
+    return node_ids(f"{context.task.issue}\n{context.task.test_command or ''}")
 
 
-def attempt_number(kit: Kit) -> int:
+def attempt_number(context: Kit) -> int:
     """Return the number of the current attempt, from 1.
 
     Each failed verification of any branch spends one; INCONCLUSIVE ones and those that failed for the
     environment do not.
     """
-    judgements = (record.event.verdict for record in kit.log.records if isinstance(record.event, Verified))
+    judgements = (
+        record.event.verdict for record in context.log.records if isinstance(record.event, Verified)
+    )
     return 1 + sum(
         not (verdict.good or verdict.unable or verdict.kind is VerdictKind.INCONCLUSIVE)
         for verdict in judgements
     )
 
 
-def attempts_left(kit: Kit) -> int:
+def attempts_left(context: Kit) -> int:
     """Return how many failed verifications are still allowed; below 1 there are none."""
-    return kit.task.budget.attempts + 1 - attempt_number(kit)
+    return context.task.budget.attempts + 1 - attempt_number(context)

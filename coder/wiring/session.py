@@ -104,7 +104,7 @@ def open_fix(
         verifier = bench.verifiers(
             task.issue, asked=node_ids(f"{task.issue}\n{task.test_command or ''}"), needs_ties=task.needs_ties
         )
-        kit = Kit(
+        context = Kit(
             task=task,
             model=how.model,
             models=how.models,
@@ -143,7 +143,7 @@ def open_fix(
                 *filter(None, [sandbox.notice]),
             ),
         )
-        session = Session(kit, how.strategy, id=identity, version=__version__)
+        session = Session(context, how.strategy, id=identity, version=__version__)
         yield Opened(id=identity, session=session, log=log)
 
 

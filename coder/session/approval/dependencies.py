@@ -12,30 +12,30 @@ INSTALL, GO_ON = "install", "go on without"
 
 
 async def equipped(
-    kit: Kit, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
+    context: Kit, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
 ) -> TestReport | None:
     """Return the base's report, measured again if the user let missing packages be installed.
 
     Without a user to ask, nothing is installed.
     """
-    if report is None or not await offer_missing_packages(kit, report):
+    if report is None or not await offer_missing_packages(context, report):
         return report
-    return await baseline(kit, candidate, wait_seconds=wait_seconds)
+    return await baseline(context, candidate, wait_seconds=wait_seconds)
 
 
-async def offer_missing_packages(kit: Kit, report: TestReport) -> bool:
+async def offer_missing_packages(context: Kit, report: TestReport) -> bool:
     """Offer to install the packages that failing tests lack, and return whether they were installed."""
-    missing = kit.equipment.lacks(report) if kit.equipment is not None else ()
-    if kit.equipment is None or not missing:
+    missing = context.equipment.lacks(report) if context.equipment is not None else ()
+    if context.equipment is None or not missing:
         return False
     question = (
         f"Tests cannot run: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed for "
         "the project's interpreter. "
         "Install from the package index into an environment of coder's own? Yours stays as it is."
     )
-    if await kit.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) != INSTALL:
+    if await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) != INSTALL:
         return False
-    if problem := await asyncio.to_thread(kit.equipment.install, missing):
-        kit.log.append(Warned(text=f"{', '.join(missing)} could not be installed: {problem}"))
+    if problem := await asyncio.to_thread(context.equipment.install, missing):
+        context.log.append(Warned(text=f"{', '.join(missing)} could not be installed: {problem}"))
         return False
     return True

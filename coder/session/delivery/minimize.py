@@ -15,31 +15,35 @@ MOST_ALONE = 5
 """Number of hunks to try one by one, each with a whole verification, if not all of them can be removed."""
 
 
-async def minimised(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> tuple[Patch, Verdict]:
+async def minimised(
+    context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> tuple[Patch, Verdict]:
     """Return the smallest part of the change that keeps the proof, and its verdict.
 
     The part is left in the candidate's worktree.
     """
-    removable = droppable(patch.diff, verdict.guarded, wording=not kit.task.keep_comments)
+    removable = droppable(patch.diff, verdict.guarded, wording=not context.task.keep_comments)
     all_numbers = range(len(hunks(patch.diff)))
     best, removed_numbers = (patch, verdict), frozenset[int]()
     for attempt in _removal_attempts(removable):
         if removed_numbers == frozenset(removable):
             break
         remaining = [number for number in all_numbers if number not in removed_numbers | attempt]
-        part = await _verify_part(kit, candidate, patch, remaining, verdict)
+        part = await _verify_part(context, candidate, patch, remaining, verdict)
         if part is not None:
             best, removed_numbers = part, removed_numbers | attempt
-    await asyncio.to_thread(kit.repository.rollback, candidate, best[0].tree)
+    await asyncio.to_thread(context.repository.rollback, candidate, best[0].tree)
     if not removed_numbers:
         return patch, verdict
     smaller, new_verdict = best
-    new_verdict = await asyncio.to_thread(kit.verifier.guard, new_verdict, kit.log.progress(candidate.id))
+    new_verdict = await asyncio.to_thread(
+        context.verifier.guard, new_verdict, context.log.progress(candidate.id)
+    )
     places = ", ".join(place_of(hunks(patch.diff)[number]) for number in sorted(removed_numbers))
     new_verdict = new_verdict.model_copy(
         update={"notes": (*new_verdict.notes, f"left out, for it changes no verdict: {places}")}
     )
-    announced(kit, candidate, smaller, new_verdict)
+    announced(context, candidate, smaller, new_verdict)
     return smaller, new_verdict
 
 
@@ -52,7 +56,7 @@ def _removal_attempts(removable: Sequence[int]) -> Iterator[frozenset[int]]:
 
 
 async def _verify_part(
-    kit: Kit, candidate: Candidate, patch: Patch, remaining: Sequence[int], verdict: Verdict
+    context: Kit, candidate: Candidate, patch: Patch, remaining: Sequence[int], verdict: Verdict
 ) -> tuple[Patch, Verdict] | None:
     """Return a part of the change with its own verdict; None if that verdict is worse than the whole
     change's.
@@ -60,7 +64,7 @@ async def _verify_part(
     if not remaining:
         return None
     try:
-        part, new_verdict = await part_of(kit, candidate, patch, remaining)
+        part, new_verdict = await part_of(context, candidate, patch, remaining)
     except PatchError:
         return None
     return (

@@ -34,14 +34,14 @@ class Ending(Value):
     delivery: Delivery | None = None
 
 
-async def conclude(kit: Kit, candidate: Candidate) -> Ending:
+async def conclude(context: Kit, candidate: Candidate) -> Ending:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
-    if kit.task.plan_only:
-        return _planning_outcome(kit)
-    all_verdicts = verdicts(kit.log.records, candidate.id)
+    if context.task.plan_only:
+        return _planning_outcome(context)
+    all_verdicts = verdicts(context.log.records, candidate.id)
     newest = all_verdicts[-1] if all_verdicts else None
-    if newest is not None and kit.task.given:
-        page = kit.verifier.evidence(newest).page
+    if newest is not None and context.task.given:
+        page = context.verifier.evidence(newest).page
         return Ending(
             kind=newest.kind,
             summary=newest.reason,
@@ -49,22 +49,22 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
             verdict=newest,
             exit_code=newest.kind.exit_code,
         )
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    patch = await asyncio.to_thread(context.repository.patch, candidate)
     if (
         newest is None
         or newest.tree != patch.tree
         or not newest.good
-        or (gave_up(kit.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
+        or (gave_up(context.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
     ):
-        return _outcome_without_delivery(kit, candidate, newest)
-    if kit.task.minimise:
-        patch, newest = await minimised(kit, candidate, patch, newest)
+        return _outcome_without_delivery(context, candidate, newest)
+    if context.task.minimise:
+        patch, newest = await minimised(context, candidate, patch, newest)
     newest = newest.model_copy(
-        update={"notes": (*newest.notes, *advice(opinions(kit.log.records, candidate.id)))}
+        update={"notes": (*newest.notes, *advice(opinions(context.log.records, candidate.id)))}
     )
-    if kit.reviews:
-        announce(kit, patch)
-        accepted_part = await review(kit, candidate, patch, newest)
+    if context.reviews:
+        announce(context, patch)
+        accepted_part = await review(context, candidate, patch, newest)
         if accepted_part is None:
             return Ending(
                 kind=VerdictKind.GAVE_UP,
@@ -73,13 +73,13 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
             )
         patch, newest = accepted_part
         if not newest.good:
-            return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", kit)
-    confirmed_verdict = await clear(kit, patch, newest)
+            return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", context)
+    confirmed_verdict = await clear(context, patch, newest)
     if confirmed_verdict is None:
         return ended(
-            VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", kit
+            VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", context
         )
-    verdict, delivery = await _deliver(kit, candidate, patch, confirmed_verdict)
+    verdict, delivery = await _deliver(context, candidate, patch, confirmed_verdict)
     return Ending(
         kind=verdict.kind,
         summary=verdict.reason,
@@ -89,50 +89,52 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     )
 
 
-def ended(kind: VerdictKind, summary: str, kit: Kit) -> Ending:
+def ended(kind: VerdictKind, summary: str, context: Kit) -> Ending:
     """Return an outcome without a fix, with a report of what was learnt."""
     return Ending(
         kind=kind,
         summary=summary,
-        report=explanation(kit.log.records, kit.store.keep),
+        report=explanation(context.log.records, context.store.keep),
         exit_code=kind.exit_code,
     )
 
 
-def _planning_outcome(kit: Kit) -> Ending:
+def _planning_outcome(context: Kit) -> Ending:
     """Return the outcome of a session that only plans."""
-    made_notes = [record.event.note for record in kit.log.records if isinstance(record.event, NoteMade)]
+    made_notes = [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
     plan = next((note for note in reversed(made_notes) if isinstance(note, Plan)), None)
     if plan is None:
         return ended(
             VerdictKind.GAVE_UP,
             _first_line(made_notes[-1].summary) if made_notes else "No plan was made.",
-            kit,
+            context,
         )
     return Ending(
         kind=None, summary="This is the plan; nothing was changed.", report=written(plan), exit_code=0
     )
 
 
-def _outcome_without_delivery(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
-    if gave_up(kit.log.records, candidate.id):
-        return ended(VerdictKind.GAVE_UP, _first_line(notes(kit.log.records, candidate.id)[-1].summary), kit)
+def _outcome_without_delivery(context: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
+    if gave_up(context.log.records, candidate.id):
+        return ended(
+            VerdictKind.GAVE_UP, _first_line(notes(context.log.records, candidate.id)[-1].summary), context
+        )
     if verdict is None:
-        return ended(VerdictKind.GAVE_UP, "No change came as far as a verification.", kit)
+        return ended(VerdictKind.GAVE_UP, "No change came as far as a verification.", context)
     kind = VerdictKind.INCONCLUSIVE if verdict.kind is VerdictKind.INCONCLUSIVE else VerdictKind.GAVE_UP
-    return ended(kind, verdict.reason, kit)
+    return ended(kind, verdict.reason, context)
 
 
 async def _deliver(
-    kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
+    context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> tuple[Verdict, Delivery]:
     """Deliver the fix on top of HEAD, proven again there; as a diff only if it needs the uncommitted work."""
-    repository = kit.repository
+    repository = context.repository
     rebased_patch = await asyncio.to_thread(repository.rebased, patch)
     if rebased_patch is not None and repository.dirty:
-        head_verifier = kit.verifier_of(repository.on_head())
+        head_verifier = context.verifier_of(repository.on_head())
         new_verdict = await asyncio.to_thread(
-            head_verifier.verify, rebased_patch, named_tests(kit.log.records, candidate.id)
+            head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
         )
         rebased_patch = rebased_patch if new_verdict.kind is verdict.kind else None
         notes = tuple(dict.fromkeys((*new_verdict.notes, *verdict.notes)))
@@ -142,40 +144,40 @@ async def _deliver(
             else new_verdict.model_copy(update={"tree": rebased_patch.tree, "notes": notes})
         )
     if rebased_patch is None:
-        kit.log.append(
+        context.log.append(
             Warned(
                 text="The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."
             )
         )
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
-    if kit.task.dry_run:
+    if context.task.dry_run:
         return verdict, Delivery(diff=rebased_patch.diff)
     return verdict, await _finish_despite_cancellation(
-        _deliver_on_head(kit, candidate, rebased_patch, verdict)
+        _deliver_on_head(context, candidate, rebased_patch, verdict)
     )
 
 
-async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
-    delivery = await asyncio.to_thread(_commit, kit, candidate, patch, verdict)
-    if not kit.task.merge:
+async def _deliver_on_head(context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
+    delivery = await asyncio.to_thread(_commit, context, candidate, patch, verdict)
+    if not context.task.merge:
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
-        kit.log.append(
+        context.log.append(
             Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
         )
         return delivery
-    if unreviewed_paths := unreviewed(kit, patch):
-        kit.log.append(
+    if unreviewed_paths := unreviewed(context, patch):
+        context.log.append(
             Warned(text=f"Not merged: nobody has reviewed {unreviewed_paths}. Look at it, then: coder apply.")
         )
         return delivery
     try:
-        commit = await asyncio.to_thread(kit.repository.merge, delivery)
+        commit = await asyncio.to_thread(context.repository.merge, delivery)
     except (UserError, GitError) as error:
-        kit.log.append(Warned(text=f"Not merged: {error}"))
+        context.log.append(Warned(text=f"Not merged: {error}"))
         return delivery
     if commit != delivery.commit:
-        kit.log.append(
+        context.log.append(
             Warned(
                 text=(
                     f"HEAD has moved on meanwhile: {commit[:10]} is UNVERIFIED there. Judge it: coder "
@@ -195,20 +197,22 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
     return task.result()
 
 
-def _commit(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
-    recent = kit.repository.subjects(30)
-    evidence = kit.verifier.evidence(verdict)
-    summary = _change_summary(kit, candidate)
-    text = kit.secrets.masked(message(summary, kit.task.issue, recent=recent, trailers=evidence.trailers))
-    page = kit.secrets.masked(evidence.page)
-    name = slug(subject(summary or kit.task.issue, recent))
-    steps_of = candidate if kit.task.keep_steps else None
-    return kit.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
+def _commit(context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
+    recent = context.repository.subjects(30)
+    evidence = context.verifier.evidence(verdict)
+    summary = _change_summary(context, candidate)
+    text = context.secrets.masked(
+        message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
+    )
+    page = context.secrets.masked(evidence.page)
+    name = slug(subject(summary or context.task.issue, recent))
+    steps_of = candidate if context.task.keep_steps else None
+    return context.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
 
 
-def _change_summary(kit: Kit, candidate: Candidate) -> str:
+def _change_summary(context: Kit, candidate: Candidate) -> str:
     """Return what the change does in the model's words, from the newest note that says so."""
-    candidate_notes = notes(kit.log.records, candidate.id)
+    candidate_notes = notes(context.log.records, candidate.id)
     for kinds in ((Done,), (Diagnosis, Sites)):
         for note in reversed(candidate_notes):
             if isinstance(note, kinds) and _first_line(note.summary):

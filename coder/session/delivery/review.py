@@ -19,7 +19,7 @@ LONGEST_SHOWN = 3_000
 DELIVER, DROP = "deliver", "drop"
 
 
-async def clear(kit: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
+async def clear(context: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
     """Return the verdict with a note on files that need a user's review; None if the user rejects the change.
 
     If nobody can be asked, the change is delivered to a branch but never merged, and report and evidence say
@@ -28,10 +28,10 @@ async def clear(kit: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
     risky_files = _describe_risky_files(patch)
     if not risky_files:
         return verdict
-    if kit.reviews or (kit.approval.attended and not kit.task.dry_run):
+    if context.reviews or (context.approval.attended and not context.task.dry_run):
         if (
-            not kit.reviews
-            and await kit.approval.ask(
+            not context.reviews
+            and await context.approval.ask(
                 _review_question(patch, risky_files), options=(DELIVER, DROP), default=DROP
             )
             != DELIVER
@@ -40,19 +40,19 @@ async def clear(kit: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
         note = f"reviewed by a person: {risky_files}"
     else:
         note = f"no person has reviewed {risky_files}"
-        announce(kit, patch)
+        announce(context, patch)
     return verdict.model_copy(update={"notes": (*verdict.notes, note)})
 
 
-def announce(kit: Kit, patch: Patch) -> None:
+def announce(context: Kit, patch: Patch) -> None:
     """Warn of changed files that the user should review; nothing if there are none."""
     if risky_files := _describe_risky_files(patch):
-        kit.log.append(Warned(text=f"Look twice at {risky_files}."))
+        context.log.append(Warned(text=f"Look twice at {risky_files}."))
 
 
-def unreviewed(kit: Kit, patch: Patch) -> str:
+def unreviewed(context: Kit, patch: Patch) -> str:
     """Return the files that need a review if nobody could be asked for it; otherwise an empty text."""
-    return "" if kit.reviews or kit.approval.attended else _describe_risky_files(patch)
+    return "" if context.reviews or context.approval.attended else _describe_risky_files(patch)
 
 
 def _describe_risky_files(patch: Patch) -> str:
@@ -68,7 +68,7 @@ def _review_question(patch: Patch, risky_files: str) -> str:
 
 
 async def review(
-    kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
+    context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> tuple[Patch, Verdict] | None:
     """Return the accepted part of a change with its own verdict; None if the user accepts nothing.
 
@@ -77,39 +77,42 @@ async def review(
     Raises:
         UserError: the part does not apply without the rest.
     """
-    accepted_numbers = await kit.approval.review(patch.diff, droppable(patch.diff, verdict.guarded))
+    accepted_numbers = await context.approval.review(patch.diff, droppable(patch.diff, verdict.guarded))
     if len(accepted_numbers) == len(hunks(patch.diff)):
         return patch, verdict
     if not accepted_numbers:
         return None
     try:
-        part, new_verdict = await part_of(kit, candidate, patch, accepted_numbers)
+        part, new_verdict = await part_of(context, candidate, patch, accepted_numbers)
     except PatchError as error:
         raise UserError(
             f"What you accepted does not fit without the rest, so nothing was delivered. {error}"
         ) from None
-    announced(kit, candidate, part, new_verdict)
+    announced(context, candidate, part, new_verdict)
     return part, new_verdict
 
 
 async def part_of(
-    kit: Kit, candidate: Candidate, patch: Patch, accepted: Collection[int]
+    context: Kit, candidate: Candidate, patch: Patch, accepted: Collection[int]
 ) -> tuple[Patch, Verdict]:
     """Apply some hunks of a change alone in the candidate's worktree, and verify the result.
 
     Raises:
         PatchError: they do not apply without the rest; the worktree is as it was before any change.
     """
-    await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
+    await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(apply, rebuilt(patch.diff, accepted), candidate.worktree)
-    part = await asyncio.to_thread(kit.repository.patch, candidate)
+    part = await asyncio.to_thread(context.repository.patch, candidate)
     verdict = await asyncio.to_thread(
-        kit.verifier.verify, part, named_tests(kit.log.records, candidate.id), kit.log.progress(candidate.id)
+        context.verifier.verify,
+        part,
+        named_tests(context.log.records, candidate.id),
+        context.log.progress(candidate.id),
     )
     return part, verdict.model_copy(update={"tree": part.tree})
 
 
-def announced(kit: Kit, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
+def announced(context: Kit, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
     """Log the remaining part of a change and its verdict."""
-    kit.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
-    kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))
+    context.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
+    context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))

@@ -18,44 +18,44 @@ from coder.strategies.review.preflight import objections
 DIFF_CHARACTERS = 6_000
 
 
-def planner_of(kit: Kit, candidate: Candidate) -> Candidate:
+def planner_of(context: Kit, candidate: Candidate) -> Candidate:
     """Fork a reader of the candidate's worktree with a conversation of its own."""
     planner = candidate.model_copy(update={"id": f"{candidate.id}/plan"})
-    kit.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
+    context.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
     return planner
 
 
-async def first_plan(kit: Kit, planner: Candidate) -> Note | None:
+async def first_plan(context: Kit, planner: Candidate) -> Note | None:
     """Return the initial plan: the user's own, or the planner's after the user's review."""
-    if kit.task.plan is not None:
-        kit.log.append(PhaseEntered(candidate=planner.id, phase="plan", attempt=1))
-        await _adopt(kit, planner, kit.task.plan)
-        return kit.task.plan
-    plan = await run(kit, planner, planning(), 1)
-    if not isinstance(plan, Plan) or not kit.reviews:
+    if context.task.plan is not None:
+        context.log.append(PhaseEntered(candidate=planner.id, phase="plan", attempt=1))
+        await _adopt(context, planner, context.task.plan)
+        return context.task.plan
+    plan = await run(context, planner, planning(), 1)
+    if not isinstance(plan, Plan) or not context.reviews:
         return plan
-    approved_plan = await kit.approval.plan(plan)
+    approved_plan = await context.approval.plan(plan)
     if approved_plan not in (plan, None):
-        await _adopt(kit, planner, approved_plan)
+        await _adopt(context, planner, approved_plan)
     return approved_plan or GiveUp(summary="You did not want this plan, so nothing was changed.")
 
 
-async def _adopt(kit: Kit, planner: Candidate, plan: Plan) -> None:
+async def _adopt(context: Kit, planner: Candidate, plan: Plan) -> None:
     """Tell the planner of a plan that is not its own, since it will be asked about the steps."""
-    message = kit.prompts.render("plan_given", plan=written(plan))
-    if not conversation(kit.log.records, planner.id):
-        message = f"{await PURPOSES['locate'].opening(kit, planner)}\n\n{message}"
-    say(kit, planner, message)
-    kit.log.append(NoteMade(candidate=planner.id, phase="plan", note=plan))
+    message = context.prompts.render("plan_given", plan=written(plan))
+    if not conversation(context.log.records, planner.id):
+        message = f"{await PURPOSES['locate'].opening(context, planner)}\n\n{message}"
+    say(context, planner, message)
+    context.log.append(NoteMade(candidate=planner.id, phase="plan", note=plan))
 
 
 def planning() -> Purpose:
     """Return the phase that ends with the whole plan."""
 
-    async def opening(kit: Kit, planner: Candidate) -> str:
-        return f"{await PURPOSES['locate'].opening(kit, planner)}\n\n{kit.prompts.render('plan')}"
+    async def opening(context: Kit, planner: Candidate) -> str:
+        return f"{await PURPOSES['locate'].opening(context, planner)}\n\n{context.prompts.render('plan')}"
 
-    async def settle(_kit: Kit, _planner: Candidate, state: Standing) -> Note | str | None:
+    async def settle(_context: Kit, _planner: Candidate, state: Standing) -> Note | str | None:
         if isinstance(state.note, Plan) and not state.note.steps:
             return "A plan needs at least one step: give `steps`."
         return state.note
@@ -68,11 +68,11 @@ def amending(
 ) -> Purpose:
     """Return the phase that plans the remaining work after a step or the whole change failed."""
 
-    async def opening(kit: Kit, _candidate: Candidate) -> str:
-        patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    async def opening(context: Kit, _candidate: Candidate) -> str:
+        patch = await asyncio.to_thread(context.repository.patch, candidate)
         unplanned_paths = [path for path in patch.paths if step.files and path not in step.files]
         diff = patch.diff[:DIFF_CHARACTERS]
-        return kit.prompts.render(
+        return context.prompts.render(
             "step_failed",
             step=step,
             rest=remaining_steps,
@@ -82,7 +82,7 @@ def amending(
             left=left,
         )
 
-    async def settle(_kit: Kit, _planner: Candidate, state: Standing) -> Note | str | None:
+    async def settle(_context: Kit, _planner: Candidate, state: Standing) -> Note | str | None:
         if isinstance(state.note, Plan) and not state.note.steps:
             return "What is left must change, for it failed as it was planned: give `steps`, or give up."
         return state.note
@@ -90,7 +90,7 @@ def amending(
     return Purpose(phase=PLAN, opening=opening, settle=settle)
 
 
-async def failed_check(kit: Kit, candidate: Candidate, step: Step) -> str:
+async def failed_check(context: Kit, candidate: Candidate, step: Step) -> str:
     """Return how the tests that a step names fail in the candidate's worktree; empty if they pass.
 
     A step that changes nothing but tests is not checked, since a test made before its fix fails.
@@ -98,7 +98,9 @@ async def failed_check(kit: Kit, candidate: Candidate, step: Step) -> str:
     tests = node_ids(step.check)
     if not tests or all(is_test_path(path) for path in step.files):
         return ""
-    report = await asyncio.to_thread(kit.workspace(candidate).run, tests, kit.log.progress(candidate.id))
+    report = await asyncio.to_thread(
+        context.workspace(candidate).run, tests, context.log.progress(candidate.id)
+    )
     if report.problem:
         return f"Its check could not be run: {report.problem.text}"
     failures = [
@@ -114,17 +116,17 @@ def execution(plan: Plan, step: Step, *, failed: str = "") -> Purpose:
     `failed` describes the failure of the work before it.
     """
 
-    async def opening(kit: Kit, candidate: Candidate) -> str:
-        message = kit.prompts.render("step", plan=plan, step=step, failed=failed)
-        if conversation(kit.log.records, candidate.id):
+    async def opening(context: Kit, candidate: Candidate) -> str:
+        message = context.prompts.render("step", plan=plan, step=step, failed=failed)
+        if conversation(context.log.records, candidate.id):
             return message
-        return f"{await PURPOSES['locate'].opening(kit, candidate)}\n\n{message}"
+        return f"{await PURPOSES['locate'].opening(context, candidate)}\n\n{message}"
 
-    async def settle(kit: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
-        judgements = verdicts(kit.log.records, candidate.id)
+    async def settle(context: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+        judgements = verdicts(context.log.records, candidate.id)
         if state.entry or isinstance(state.note, GiveUp):
             return None if state.entry else state.note
-        if state.changed and (objection := await asyncio.to_thread(objections, kit, candidate, state)):
+        if state.changed and (objection := await asyncio.to_thread(objections, context, candidate, state)):
             return objection
         if state.note is not None and judgements and judgements[-1].tree == state.patch.tree:
             return (

@@ -21,25 +21,25 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
     attempt, and as many steps may fail as there are attempts.
     """
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
-        planner = planner_of(kit, candidate)
-        planner_kit = replace(kit, role="planner", system="system_plan", tools=PLANNING)
-        plan = await first_plan(planner_kit, planner)
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+        planner = planner_of(context, candidate)
+        planner_context = replace(context, role="planner", system="system_plan", tools=PLANNING)
+        plan = await first_plan(planner_context, planner)
         previous_failure, failures = "", 0
-        while isinstance(plan, Plan) and plan.steps and not kit.task.plan_only:
+        while isinstance(plan, Plan) and plan.steps and not context.task.plan_only:
             step, remaining_steps = plan.steps[0], plan.steps[1:]
             purpose = execution(plan, step, failed=previous_failure)
-            note = await run(kit, candidate, purpose, attempt_number(kit))
+            note = await run(context, candidate, purpose, attempt_number(context))
             failure = (
                 ""
                 if isinstance(note, Done)
                 else f"The step was not done: {note.summary if note else 'no change was made'}"
             )
-            failure = failure or await failed_check(kit, candidate, step)
+            failure = failure or await failed_check(context, candidate, step)
             previous_failure = ""
             if failure:
                 failures += 1
-                kit.log.append(
+                context.log.append(
                     Warned(
                         text=(
                             "A step failed, and the planner is asked again: "
@@ -51,24 +51,24 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
                 plan = plan.model_copy(update={"steps": remaining_steps})
                 continue
             if not failure:
-                await finish(kit, candidate)
-                if not mendable(kit, candidate):
+                await finish(context, candidate)
+                if not mendable(context, candidate):
                     return candidate
-                if attempts_left(kit) < 1:
-                    return await last(kit, candidate)
-                failure = kit.verifier.explain(verdicts(kit.log.records, candidate.id)[-1])
-            if failures >= kit.task.budget.attempts:
-                return await last(kit, candidate)
-            remaining_attempts = min(attempts_left(kit), kit.task.budget.attempts - failures)
+                if attempts_left(context) < 1:
+                    return await last(context, candidate)
+                failure = context.verifier.explain(verdicts(context.log.records, candidate.id)[-1])
+            if failures >= context.task.budget.attempts:
+                return await last(context, candidate)
+            remaining_attempts = min(attempts_left(context), context.task.budget.attempts - failures)
             previous_failure = failure
             plan = await run(
-                planner_kit,
+                planner_context,
                 planner,
                 amending(candidate, step, remaining_steps, failure, left=remaining_attempts),
                 1,
             )
         if isinstance(plan, GiveUp):
-            kit.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
+            context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
         return candidate
 
     return strategy

@@ -12,10 +12,10 @@ from coder.strategies.phases import PURPOSES
 from coder.strategies.review.review_phase import opinion
 
 
-async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
-    text = await PURPOSES["diagnose"].opening(kit, candidate)
-    advice = await opinion(kit, candidate, ADVISER)
-    return f"{text}\n\n{kit.prompts.render('advice', advice=advice)}" if advice else text
+async def _open_diagnose(context: Kit, candidate: Candidate) -> str:
+    text = await PURPOSES["diagnose"].opening(context, candidate)
+    advice = await opinion(context, candidate, ADVISER)
+    return f"{text}\n\n{context.prompts.render('advice', advice=advice)}" if advice else text
 
 
 ADVISED: Mapping[PhaseName, Purpose] = {

@@ -28,15 +28,15 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
     advice.
     """
 
-    async def run_and_review(kit: Kit, candidate: Candidate) -> Candidate:
-        candidate = await strategy(kit, candidate)
+    async def run_and_review(context: Kit, candidate: Candidate) -> Candidate:
+        candidate = await strategy(context, candidate)
         reviewed_tree, objectors = "", tuple[str, ...]()
         for number in range(1, rounds + 2):
-            patch = await asyncio.to_thread(kit.repository.patch, candidate)
+            patch = await asyncio.to_thread(context.repository.patch, candidate)
             reviewers = dict.fromkeys((*readers(patch), *objectors))
-            if patch.tree == reviewed_tree or not (reviewers and good(kit, candidate)):
+            if patch.tree == reviewed_tree or not (reviewers and good(context, candidate)):
                 return candidate
-            reviews = await asyncio.gather(*(opinion(kit, candidate, reviewer) for reviewer in reviewers))
+            reviews = await asyncio.gather(*(opinion(context, candidate, reviewer) for reviewer in reviewers))
             repairable = tuple(
                 review
                 for review in reviews
@@ -51,18 +51,18 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
             if not repairable or number > rounds:
                 return candidate
             try:
-                await mend(repairable, patch)(kit, candidate)
+                await mend(repairable, patch)(context, candidate)
             except (ModelError, LimitReached) as error:
-                kit.log.append(Warned(text=f"What was found is not mended: {error}"))
-            if not await stands(kit, candidate):
-                await _roll_back(kit, candidate, patch)
+                context.log.append(Warned(text=f"What was found is not mended: {error}"))
+            if not await stands(context, candidate):
+                await _roll_back(context, candidate, patch)
                 return candidate
         return candidate
 
     return run_and_review
 
 
-async def _roll_back(kit: Kit, candidate: Candidate, patch: Patch) -> None:
-    await asyncio.to_thread(kit.repository.rollback, candidate, patch.tree)
-    kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-    await judge(kit, candidate, patch, named_tests(kit.log.records, candidate.id))
+async def _roll_back(context: Kit, candidate: Candidate, patch: Patch) -> None:
+    await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    await judge(context, candidate, patch, named_tests(context.log.records, candidate.id))

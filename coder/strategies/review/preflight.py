@@ -12,32 +12,32 @@ from coder.session.phase import Standing
 SHOWN = 5
 
 
-def objections(kit: Kit, candidate: Candidate, state: Standing) -> str:
+def objections(context: Kit, candidate: Candidate, state: Standing) -> str:
     """Return objections to a change, for the model; empty if it may be tested.
 
     Faults are reported once; the earlier failure of an equivalent change is reported each time.
     """
-    failed_verdict = _earlier_failure(kit, candidate)
+    failed_verdict = _earlier_failure(context, candidate)
     faults = (
         []
         if state.note
-        else [fault for path in state.patch.paths for fault in _find_faults(kit, candidate, path)]
+        else [fault for path in state.patch.paths for fault in _find_faults(context, candidate, path)]
     )
     if failed_verdict is None and not faults:
         return ""
-    objection = kit.prompts.render("objection", failed=failed_verdict, faults=faults[:SHOWN])
+    objection = context.prompts.render("objection", failed=failed_verdict, faults=faults[:SHOWN])
     is_repeated = any(
         isinstance(message, UserMessage) and message.text == objection
-        for message in conversation(kit.log.records, candidate.id)
+        for message in conversation(context.log.records, candidate.id)
     )
     return "" if is_repeated and failed_verdict is None else objection
 
 
-def _earlier_failure(kit: Kit, candidate: Candidate) -> Verdict | None:
+def _earlier_failure(context: Kit, candidate: Candidate) -> Verdict | None:
     """Return the failed verdict on an equivalent change of any candidate, None if there is none."""
     newest: dict[str, str] = {}
     failed_verdicts: dict[str, Verdict] = {}
-    for record in kit.log.records:
+    for record in context.log.records:
         match record.event:
             case FilesChanged(candidate=author, fingerprint=fingerprint):
                 newest[author] = fingerprint
@@ -51,11 +51,11 @@ def _earlier_failure(kit: Kit, candidate: Candidate) -> Verdict | None:
     return failed_verdicts.get(own_fingerprint) if own_fingerprint else None
 
 
-def _find_faults(kit: Kit, candidate: Candidate, path: str) -> list[str]:
+def _find_faults(context: Kit, candidate: Candidate, path: str) -> list[str]:
     file = candidate.worktree / path
     if not path.endswith(".py") or file.is_symlink() or not file.is_file():
         return []
     after = file.read_text("utf-8", "replace")
     if error := syntax_error(after, path):
         return [error]
-    return undefined_names(kit.workspace(candidate).history.file(path) or "", after, path)
+    return undefined_names(context.workspace(candidate).history.file(path) or "", after, path)

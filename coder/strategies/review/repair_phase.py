@@ -18,32 +18,36 @@ from coder.strategies.review.review_targets import astray, places
 def mending(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strategy:
     """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
 
-    async def opening(kit: Kit, _candidate: Candidate) -> str:
-        return kit.prompts.render("mend", findings=findings)
+    async def opening(context: Kit, _candidate: Candidate) -> str:
+        return context.prompts.render("mend", findings=findings)
 
-    async def settle(kit: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+    async def settle(context: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
         if state.entry or not state.changed:
             return (
                 None
                 if state.note is None
                 else "Nothing was changed. Mend what was found, or hand_over(kind='give_up')."
             )
-        outside_places = await asyncio.to_thread(_changes_outside, kit, candidate, findings, patch)
+        outside_places = await asyncio.to_thread(_changes_outside, context, candidate, findings, patch)
         if not outside_places:
             return state.note or Done(summary=f"What was found in {places(findings)} is mended.")
-        await asyncio.to_thread(kit.repository.rollback, candidate, patch.tree)
-        kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        return kit.prompts.render("astray", astray=outside_places, findings=findings)
+        await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        return context.prompts.render("astray", astray=outside_places, findings=findings)
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
         only = tuple(dict.fromkeys(finding.path for finding in findings))
-        restricted_kit = replace(kit, workspace=lambda other: replace(kit.workspace(other), only=only))
+        restricted_context = replace(
+            context, workspace=lambda other: replace(context.workspace(other), only=only)
+        )
         purposes = {**PURPOSES, "repair": Purpose(phase=REPAIR, opening=opening, settle=settle)}
-        return await follow(then, "repair", purposes)(restricted_kit, candidate)
+        return await follow(then, "repair", purposes)(restricted_context, candidate)
 
     return strategy
 
 
-def _changes_outside(kit: Kit, candidate: Candidate, findings: Sequence[Finding], patch: Patch) -> list[str]:
-    with kit.repository.checkout(patch.tree) as before:
+def _changes_outside(
+    context: Kit, candidate: Candidate, findings: Sequence[Finding], patch: Patch
+) -> list[str]:
+    with context.repository.checkout(patch.tree) as before:
         return astray(findings, before, candidate.worktree)

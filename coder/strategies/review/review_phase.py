@@ -22,27 +22,27 @@ AROUND = 25
 AROUND_CHARACTERS = 10_000
 
 
-async def read(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
+async def read(context: Kit, candidate: Candidate, reader: str) -> Findings | None:
     """Run one review in a fresh conversation; return its findings, None if it handed over none."""
-    number = 1 + sum(_is_review_by(record.event, candidate, reader) for record in kit.log.records)
+    number = 1 + sum(_is_review_by(record.event, candidate, reader) for record in context.log.records)
     reviewer = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
-    kit.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach=reader))
-    review_kit = replace(kit, role="reviewer", system="system_review", tools=REVIEWING)
+    context.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach=reader))
+    review_context = replace(context, role="reviewer", system="system_review", tools=REVIEWING)
     purpose = Purpose(
         phase=REVIEW,
-        opening=lambda _kit, _eyes: _opening_message(kit, candidate, reviewer, reader),
+        opening=lambda _context, _reviewer: _opening_message(context, candidate, reviewer, reader),
         settle=_settle,
     )
-    note = await run(review_kit, reviewer, purpose, number)
+    note = await run(review_context, reviewer, purpose, number)
     return note if isinstance(note, Findings) else None
 
 
-async def opinion(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
+async def opinion(context: Kit, candidate: Candidate, reader: str) -> Findings | None:
     """Return a reviewer's findings; a failed review is logged and does not stop the session."""
     try:
-        return await read(kit, candidate, reader)
+        return await read(context, candidate, reader)
     except (ModelError, LimitReached) as error:
-        kit.log.append(Warned(text=f"Nobody read the change for {reader}: {error}"))
+        context.log.append(Warned(text=f"Nobody read the change for {reader}: {error}"))
         return None
 
 
@@ -54,24 +54,24 @@ def _is_review_by(event: Event, candidate: Candidate, reader: str) -> bool:
     )
 
 
-async def _settle(_kit: Kit, _candidate: Candidate, state: Standing) -> Note | None:
+async def _settle(_context: Kit, _candidate: Candidate, state: Standing) -> Note | None:
     return state.note
 
 
-async def _opening_message(kit: Kit, candidate: Candidate, reviewer: Candidate, reader: str) -> str:
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    verdict = verdicts(kit.log.records, candidate.id)[-1]
+async def _opening_message(context: Kit, candidate: Candidate, reviewer: Candidate, reader: str) -> str:
+    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    verdict = verdicts(context.log.records, candidate.id)[-1]
     excerpts = await asyncio.to_thread(surroundings, candidate, patch)
     for hunk in hunks(patch.diff):
         for line in new_lines(hunk):
-            kit.workspace(reviewer).name(hunk.path, line)
-    return kit.prompts.render(
+            context.workspace(reviewer).name(hunk.path, line)
+    return context.prompts.render(
         "review",
-        brief=kit.prompts.render(f"review_{reader}"),
-        task=kit.task,
+        brief=context.prompts.render(f"review_{reader}"),
+        task=context.task,
         diff=patch.diff[:DIFF_CHARACTERS],
         verdict=verdict,
-        failure="" if verdict.good else await asyncio.to_thread(kit.verifier.explain, verdict),
+        failure="" if verdict.good else await asyncio.to_thread(context.verifier.explain, verdict),
         around=excerpts,
         paths=patch.paths,
     )

@@ -28,30 +28,33 @@ def mend(wanted: tuple[Findings, ...], patch: Patch) -> Strategy:
     """
     findings = tuple(finding for review in wanted for finding in flagged(review, patch))
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
         groups = await asyncio.to_thread(apart, candidate.worktree, findings)
-        if len(groups) == 1 or not await _repair_concurrently(kit, candidate, groups, patch):
-            return await mending(findings, patch, then={("repair", True): "verify"})(kit, candidate)
-        repaired_patch = await asyncio.to_thread(kit.repository.patch, candidate)
+        if len(groups) == 1 or not await _repair_concurrently(context, candidate, groups, patch):
+            return await mending(findings, patch, then={("repair", True): "verify"})(context, candidate)
+        repaired_patch = await asyncio.to_thread(context.repository.patch, candidate)
         if repaired_patch.tree == patch.tree:
             return candidate
-        await keep(kit, candidate, repaired_patch)
-        say(kit, candidate, kit.prompts.render("mended", diff=repaired_patch.diff[:DIFF_CHARACTERS]))
-        return await follow({}, "verify")(kit, candidate)
+        await keep(context, candidate, repaired_patch)
+        say(context, candidate, context.prompts.render("mended", diff=repaired_patch.diff[:DIFF_CHARACTERS]))
+        return await follow({}, "verify")(context, candidate)
 
     return strategy
 
 
 async def _repair_concurrently(
-    kit: Kit, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch
+    context: Kit, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch
 ) -> bool:
     """Repair each group in a fork and merge the results in the candidate; return False and change nothing at
     a clash.
     """
-    forks = [await _fork_for_repair(kit, candidate, group, patch) for group in groups]
-    shared_kit = replace(kit, purse=kit.purse.share(len(groups)))
+    forks = [await _fork_for_repair(context, candidate, group, patch) for group in groups]
+    shared_context = replace(context, purse=context.purse.share(len(groups)))
     await asyncio.gather(
-        *(_repair_group(shared_kit, fork, group, patch) for fork, group in zip(forks, groups, strict=True))
+        *(
+            _repair_group(shared_context, fork, group, patch)
+            for fork, group in zip(forks, groups, strict=True)
+        )
     )
     paths = dict.fromkeys(finding.path for group in groups for finding in group)
     merged_texts = {
@@ -60,7 +63,7 @@ async def _repair_concurrently(
     }
     if clashes := [path for path, text in merged_texts.items() if not text]:
         for fork in forks:
-            drop(kit, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
+            drop(context, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
         return False
     for path, text in merged_texts.items():
         (candidate.worktree / path).write_bytes((text or "").encode("utf-8", "surrogateescape"))
@@ -68,30 +71,30 @@ async def _repair_concurrently(
 
 
 async def _fork_for_repair(
-    kit: Kit, candidate: Candidate, group: Sequence[Finding], patch: Patch
+    context: Kit, candidate: Candidate, group: Sequence[Finding], patch: Patch
 ) -> Candidate:
     """Fork the candidate as it is, for the repair of some findings alone."""
     repair_count = sum(
         isinstance(record.event, CandidateForked) and record.event.role == "mender"
-        for record in kit.log.records
+        for record in context.log.records
     )
-    position = kit.log.records[-1].number
-    child = await asyncio.to_thread(kit.repository.candidate, f"{candidate.id}-mend-{repair_count + 1}")
+    position = context.log.records[-1].number
+    child = await asyncio.to_thread(context.repository.candidate, f"{candidate.id}-mend-{repair_count + 1}")
     approach = f"mends {places(group)}"
-    kit.log.append(
+    context.log.append(
         CandidateForked(
             candidate=child.id, parent=candidate.id, position=position, role="mender", approach=approach
         )
     )
-    await asyncio.to_thread(kit.repository.rollback, child, patch.tree)
-    share_views(kit, candidate, child)
+    await asyncio.to_thread(context.repository.rollback, child, patch.tree)
+    share_views(context, candidate, child)
     return child
 
 
-async def _repair_group(kit: Kit, fork: Candidate, group: Sequence[Finding], patch: Patch) -> None:
+async def _repair_group(context: Kit, fork: Candidate, group: Sequence[Finding], patch: Patch) -> None:
     """Repair one group of findings; if that fails, the other groups go on."""
     try:
-        await mending(group, patch, then={})(kit, fork)
+        await mending(group, patch, then={})(context, fork)
     except (ModelError, LimitReached) as error:
-        await asyncio.to_thread(kit.repository.rollback, fork, patch.tree)
-        drop(kit, fork, str(error))
+        await asyncio.to_thread(context.repository.rollback, fork, patch.tree)
+        drop(context, fork, str(error))

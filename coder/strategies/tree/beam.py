@@ -32,44 +32,44 @@ def beam(
     Without a fix, `last` runs on the best branch.
     """
 
-    async def strategy(kit: Kit, trunk: Candidate) -> Candidate:
-        kits = await branches(kit, trunk, max(1, min(width, attempts_left(kit))))
+    async def strategy(context: Kit, trunk: Candidate) -> Candidate:
+        contexts = await branches(context, trunk, max(1, min(width, attempts_left(context))))
         failures: list[Exception] = []
 
         async def grow(branch: Candidate) -> bool:
             try:
-                await (then if await red(kit, branch) else first)(kits[branch], branch)
-                if duplicate := twin(kit, branch, kits):
-                    drop(kit, branch, f"It is the same change as that of {duplicate}.")
+                await (then if await red(context, branch) else first)(contexts[branch], branch)
+                if duplicate := twin(context, branch, contexts):
+                    drop(context, branch, f"It is the same change as that of {duplicate}.")
                     return False
-                await check(kits[branch], branch)
-                if await fresh(kit, branch):
-                    drop(kit, branch, "No attempt is left to judge its change.")
+                await check(contexts[branch], branch)
+                if await fresh(context, branch):
+                    drop(context, branch, "No attempt is left to judge its change.")
                     return False
             except (ModelError, LimitReached) as error:
                 failures.append(error)
-                drop(kit, branch, str(error))
+                drop(context, branch, str(error))
                 return False
             return True
 
-        active = [branch for branch in kits if not good(kit, branch)]
-        scores = {branch: await score(kit, branch) for branch in kits if branch not in active}
+        active = [branch for branch in contexts if not good(context, branch)]
+        scores = {branch: await score(context, branch) for branch in contexts if branch not in active}
         for _ in range(rounds):
-            completed_branches = await race(kit, active, grow)
-            scores |= {branch: await score(kit, branch) for branch in completed_branches}
-            repairable = [branch for branch in completed_branches if mendable(kit, branch)]
+            completed_branches = await race(context, active, grow)
+            scores |= {branch: await score(context, branch) for branch in completed_branches}
+            repairable = [branch for branch in completed_branches if mendable(context, branch)]
             if (
                 not repairable
-                or any(good(kit, branch) for branch in completed_branches)
-                or attempts_left(kit) < 1
+                or any(good(context, branch) for branch in completed_branches)
+                or attempts_left(context) < 1
             ):
                 break
             active = sorted(repairable, key=scores.__getitem__, reverse=True)[:keep]
-            teach(kit, active, completed_branches)
+            teach(context, active, completed_branches)
         if not scores and failures:
             raise failures[-1]
-        scores = scores or {trunk: await score(kit, trunk)}
+        scores = scores or {trunk: await score(context, trunk)}
         best = max(scores, key=scores.__getitem__)
-        return best if good(kit, best) else await last(kit, best)
+        return best if good(context, best) else await last(context, best)
 
     return strategy

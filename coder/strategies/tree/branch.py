@@ -48,75 +48,75 @@ SEEDS = (
 )
 
 
-async def branches(kit: Kit, trunk: Candidate, width: int) -> dict[Candidate, Kit]:
+async def branches(context: Kit, trunk: Candidate, width: int) -> dict[Candidate, Kit]:
     """Return the trunk and its new siblings, each with an equal share of the remaining budget.
 
     Each sibling has an approach of its own.
     """
-    kits = {trunk: replace(kit, purse=kit.purse.share(width))}
+    contexts = {trunk: replace(context, purse=context.purse.share(width))}
     for number, seed in enumerate(SEEDS[: width - 1], start=1):
         role = f"branch {number}"
-        sibling_kit = replace(
-            kits[trunk],
-            purse=kit.purse.share(width),
+        sibling_context = replace(
+            contexts[trunk],
+            purse=context.purse.share(width),
             temperature=seed.temperature,
-            role=role if role in kit.models else kit.role,
+            role=role if role in context.models else context.role,
         )
-        kits[await fork(sibling_kit, trunk, seed)] = sibling_kit
-    return kits
+        contexts[await fork(sibling_context, trunk, seed)] = sibling_context
+    return contexts
 
 
-async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
+async def fork(context: Kit, parent: Candidate, seed: Seed) -> Candidate:
     """Fork a sibling that shares the conversation so far and the tests; other changes of the parent are set
     aside.
 
-    `kit` is the sibling's own.
+    `context` is the sibling's own.
     """
     count = sum(
         isinstance(record.event, CandidateForked) and record.event.role == "executor"
-        for record in kit.log.records
+        for record in context.log.records
     )
-    position = kit.log.records[-1].number
-    patch = await asyncio.to_thread(kit.repository.patch, parent)
-    child = await asyncio.to_thread(kit.repository.candidate, f"c{count + 1}")
-    model_name = kit.speakers[0].name
-    approach = seed.approach if model_name == kit.model.name else f"{seed.approach} ({model_name})"
-    kit.log.append(
+    position = context.log.records[-1].number
+    patch = await asyncio.to_thread(context.repository.patch, parent)
+    child = await asyncio.to_thread(context.repository.candidate, f"c{count + 1}")
+    model_name = context.speakers[0].name
+    approach = seed.approach if model_name == context.model.name else f"{seed.approach} ({model_name})"
+    context.log.append(
         CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach)
     )
     await asyncio.to_thread(bring_tests, child, patch)
-    test_patch = await asyncio.to_thread(kit.repository.patch, child)
-    kit.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
-    share_views(kit, parent, child)
-    judgements = verdicts(kit.log.records, parent.id)
-    failure = kit.verifier.explain(judgements[-1]) if judgements and not judgements[-1].good else ""
+    test_patch = await asyncio.to_thread(context.repository.patch, child)
+    context.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
+    share_views(context, parent, child)
+    judgements = verdicts(context.log.records, parent.id)
+    failure = context.verifier.explain(judgements[-1]) if judgements and not judgements[-1].good else ""
     dropped_paths = [path for path in patch.paths if path not in test_patch.paths]
     say(
-        kit,
+        context,
         child,
-        kit.prompts.render("approach", aside=dropped_paths, failed=failure, approach=seed.approach),
+        context.prompts.render("approach", aside=dropped_paths, failed=failure, approach=seed.approach),
     )
     return child
 
 
-def share_views(kit: Kit, parent: Candidate, child: Candidate) -> None:
+def share_views(context: Kit, parent: Candidate, child: Candidate) -> None:
     """Mark what the parent was shown as shown to the child, since they share the conversation."""
-    for path, lines in kit.workspace(parent).named.items():
-        kit.workspace(child).named.setdefault(path, set()).update(lines)
+    for path, lines in context.workspace(parent).named.items():
+        context.workspace(child).named.setdefault(path, set()).update(lines)
 
 
-def drop(kit: Kit, candidate: Candidate, reason: str) -> None:
-    kit.log.append(CandidateDropped(candidate=candidate.id, reason=reason))
+def drop(context: Kit, candidate: Candidate, reason: str) -> None:
+    context.log.append(CandidateDropped(candidate=candidate.id, reason=reason))
 
 
-def twin(kit: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
+def twin(context: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
     """Return the sibling that made an equivalent change earlier; empty if there is none."""
     newest: dict[str, tuple[str, int]] = {}
-    for record in kit.log.records:
+    for record in context.log.records:
         if isinstance(record.event, FilesChanged) and record.event.fingerprint:
             newest[record.event.candidate] = record.event.fingerprint, record.number
     fingerprint, number = newest.get(candidate.id, ("", 0))
-    active = {*working(kit.log.records)} - {candidate.id}
+    active = {*working(context.log.records)} - {candidate.id}
     others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id in active)
     return next(
         (
@@ -128,15 +128,15 @@ def twin(kit: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
     )
 
 
-def teach(kit: Kit, learners: Sequence[Candidate], failed_candidates: Sequence[Candidate]) -> None:
+def teach(context: Kit, learners: Sequence[Candidate], failed_candidates: Sequence[Candidate]) -> None:
     """Tell each learner how the attempts of the others failed."""
     for learner in learners:
-        if traces := [trace(kit, other) for other in failed_candidates if other != learner]:
-            say(kit, learner, kit.prompts.render("siblings", traces=traces))
+        if traces := [trace(context, other) for other in failed_candidates if other != learner]:
+            say(context, learner, context.prompts.render("siblings", traces=traces))
 
 
 async def race(
-    kit: Kit, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]
+    context: Kit, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]
 ) -> list[Candidate]:
     """Grow all branches concurrently; return those that completed, in their order.
 
@@ -148,10 +148,12 @@ async def race(
     try:
         while pending and winner is None:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            winner = next((tasks[task] for task in done if task.result() and settled(kit, tasks[task])), None)
+            winner = next(
+                (tasks[task] for task in done if task.result() and settled(context, tasks[task])), None
+            )
     finally:
         for task in pending:
             task.cancel()
-            drop(kit, tasks[task], f"{winner.id} has it first." if winner else "The work was stopped.")
+            drop(context, tasks[task], f"{winner.id} has it first." if winner else "The work was stopped.")
         await asyncio.gather(*pending, return_exceptions=True)
     return [branch for task, branch in tasks.items() if task not in pending and task.result()]
