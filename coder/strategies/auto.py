@@ -29,13 +29,13 @@ def auto(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) 
 
     async def strategy(context: Kit, candidate: Candidate) -> Candidate:
         await locate(context, candidate)
-        candidate_notes = notes(context.log.records, candidate.id)
-        if not candidate_notes or given_up(context, candidate):
+        phase_notes = notes(context.log.records, candidate.id)
+        if not phase_notes or given_up(context, candidate):
             return candidate
         files = list(
             dict.fromkeys(
                 place.partition(":")[0]
-                for note in candidate_notes
+                for note in phase_notes
                 if isinstance(note, Sites)
                 for place in note.places
             )

@@ -212,9 +212,9 @@ def _commit(context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) 
 
 def _change_summary(context: Kit, candidate: Candidate) -> str:
     """Return what the change does in the model's words, from the newest note that says so."""
-    candidate_notes = notes(context.log.records, candidate.id)
+    phase_notes = notes(context.log.records, candidate.id)
     for kinds in ((Done,), (Diagnosis, Sites)):
-        for note in reversed(candidate_notes):
+        for note in reversed(phase_notes):
             if isinstance(note, kinds) and _first_line(note.summary):
                 return note.summary
     return ""
