@@ -119,8 +119,9 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
 
 
 def _hidden_problem(report: TestReport) -> str:
-    """Return why the hidden tests say nothing: a problem of the run, or a deficiency of the machine behind
-    all failures.
+    """Return why the hidden tests say nothing; empty if they do.
+
+    Either a problem of the run, or what the machine lacks if that explains all failures.
     """
     if report.problem is not None:
         return report.problem.text

@@ -11,10 +11,10 @@ from coder.session.context import Kit
 async def baseline(
     context: Kit, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
 ) -> TestReport | None:
-    """Measure the baseline and log it; return None if it takes longer than `wait_seconds`, and go on
-    measuring.
+    """Measure the baseline and log it; return None if it takes longer than `wait_seconds`.
 
-    A slow suite is cut off or not tried; with `whole` it has all of its time.
+    It is then still measured in the background. A slow suite is cut off or not tried; with `whole` it has all
+    of its time.
     """
     task = asyncio.ensure_future(
         asyncio.to_thread(context.verifier.baseline, context.log.progress(candidate.id), whole=whole)

@@ -44,12 +44,14 @@ class Purpose:
 
     phase: Phase
     opening: Callable[[Kit, Candidate], Awaitable[str]]
-    """Builds the opening message, only if the model is asked before `settle` has returned a message; may be
-    empty.
+    """Builds the opening message, which may be empty.
+
+    Called only if the model is asked before `settle` has returned a message.
     """
     settle: Callable[[Kit, Candidate, Standing], Awaitable[Note | str | None]]
-    """Called at entry and after each reply's calls: returns the note that ends the phase, a message for the
-    model, or None.
+    """Called at entry and after each reply's calls.
+
+    Returns the note that ends the phase, a message for the model, or None.
     """
 
 
@@ -156,8 +158,9 @@ async def _current_patch(context: Kit, candidate: Candidate, phase: Phase) -> Pa
 
 
 async def _inspect_change(context: Kit, candidate: Candidate, phase: Phase, before: Patch) -> Patch:
-    """Return the candidate's current change; log and checkpoint a new one, undo it if it leaves what --only
-    allows.
+    """Return the candidate's current change, logged and checkpointed if it is new.
+
+    A change outside of what --only allows is undone.
     """
     patch = await _current_patch(context, candidate, phase)
     if patch.tree == before.tree:

@@ -23,9 +23,7 @@ def chosen(name: str, reason: str, strategy: Strategy) -> Strategy:
 
 
 def auto(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) -> Strategy:
-    """Return a strategy that edits directly, plans if the issue spans many files, and branches after a
-    failure.
-    """
+    """Return a strategy that edits directly, plans for many files, and branches after a failure."""
 
     async def strategy(context: Kit, candidate: Candidate) -> Candidate:
         await locate(context, candidate)

@@ -109,8 +109,9 @@ def _test_path(result: TestResult) -> str:
 
 
 def left_out(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
-    """Return places of the newest diagnosis that no change has touched since, and the number of failed
-    verdicts since.
+    """Return unaddressed places of the newest diagnosis, and the number of failed verdicts since.
+
+    A place is unaddressed if no change since has touched it.
     """
     places: tuple[str, ...] = ()
     hunks_before: tuple[Hunk, ...] = ()

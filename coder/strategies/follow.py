@@ -38,9 +38,7 @@ DIRECT: Route = {**START, **ONCE, **AGAIN}
 def follow(
     route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseName, Purpose] = PURPOSES
 ) -> Strategy:
-    """Return a strategy that follows `route` from `start`, with as many failed verifications as the budget
-    allows.
-    """
+    """Return a strategy that follows `route` from `start` until attempts are spent or no row matches."""
 
     async def strategy(context: Kit, candidate: Candidate) -> Candidate:
         phase: PhaseName | None = start

@@ -11,8 +11,9 @@ from coder.session.context import Kit
 
 
 async def judge(context: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
-    """Verify a change and log the verdict; a change that an earlier good verdict covers is not verified
-    again.
+    """Verify a change and log the verdict.
+
+    A change that an earlier good verdict covers is not verified again.
     """
     judgements = verdicts(context.log.records, candidate.id)
     known_verdict = next(

@@ -101,8 +101,7 @@ def _find_rule(rights: Rights, run: Run, root: Path) -> Rule | None:
 
 
 def _test_command_rule(command: str, run: Run) -> Rule | None:
-    """Return a rule that allows the project's test command on tests of the repository; None for any other
-    run.
+    """Return a rule that allows the project's test command on repository tests; None for other runs.
 
     `run_tests` runs the same command without asking.
     """

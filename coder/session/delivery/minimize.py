@@ -58,9 +58,7 @@ def _removal_attempts(removable: Sequence[int]) -> Iterator[frozenset[int]]:
 async def _verify_part(
     context: Kit, candidate: Candidate, patch: Patch, remaining: Sequence[int], verdict: Verdict
 ) -> tuple[Patch, Verdict] | None:
-    """Return a part of the change with its own verdict; None if that verdict is worse than the whole
-    change's.
-    """
+    """Return a part of the change with its own verdict; None if the whole change has a better one."""
     if not remaining:
         return None
     try:

@@ -13,10 +13,10 @@ SHOWN_LINES = 60
 
 
 def explanation(records: Sequence[Record], keep: Callable[[str], str]) -> str:
-    """Return attempts, failures, suspected places, the best patch and the next step as Markdown; empty if
-    there are none.
+    """Return a Markdown report of the session; empty if there was neither a note nor a verdict.
 
-    `keep` stores a text and returns its name.
+    It has attempts, failures, suspected places, the best patch and the next step. `keep` stores a text and
+    returns its name.
     """
     if not any(isinstance(record.event, NoteMade | Verified) for record in records):
         return ""
@@ -90,8 +90,9 @@ def _suspects_section(records: Sequence[Record]) -> str:
 
 
 def _best_patch_section(records: Sequence[Record], keep: Callable[[str], str]) -> str:
-    """Show the unproven change with the fewest broken tests, then the fewest failing target tests, then the
-    least text.
+    """Show the best unproven change.
+
+    The one with the fewest broken tests, then the fewest failing targets, then the shortest diff.
     """
     diffs: dict[str, str] = {}
     ranked_diffs: list[tuple[tuple[int, int, int], str]] = []

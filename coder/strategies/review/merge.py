@@ -9,9 +9,7 @@ Edit = tuple[int, int, tuple[str, ...]]
 
 
 def merged(before: str, afters: Sequence[str]) -> str | None:
-    """Return the text with the changes of all `afters`; None if two of them change the same place
-    differently.
-    """
+    """Return the text with the changes of all `afters`; None if two of them conflict."""
     lines = before.splitlines(keepends=True)
     edits = sorted({edit for after in afters for edit in _edits(lines, after.splitlines(keepends=True))})
     if any(start < max(last, first + 1) for (first, last, _), (start, _, _) in pairwise(edits)):

@@ -45,9 +45,7 @@ def mend(wanted: tuple[Findings, ...], patch: Patch) -> Strategy:
 async def _repair_concurrently(
     context: Kit, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch
 ) -> bool:
-    """Repair each group in a fork and merge the results in the candidate; return False and change nothing at
-    a clash.
-    """
+    """Repair each group in a fork and merge the results; return False and change nothing at a clash."""
     forks = [await _fork_for_repair(context, candidate, group, patch) for group in groups]
     shared_context = replace(context, purse=context.purse.share(len(groups)))
     await asyncio.gather(

@@ -23,8 +23,7 @@ def beam(
     rounds: int,
     score: Scoring,
 ) -> Strategy:
-    """Return a strategy that forks its candidate into `width` branches and keeps the `keep` best after each
-    round.
+    """Return a strategy that searches over `width` branches and keeps the `keep` best after each round.
 
     Each branch is changed by `first` (`then` if its change failed) and judged by `check`. The remaining
     branches learn how the others failed; the search stops at the first branch that is proven and accepted.

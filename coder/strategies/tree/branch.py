@@ -67,10 +67,9 @@ async def branches(context: Kit, trunk: Candidate, width: int) -> dict[Candidate
 
 
 async def fork(context: Kit, parent: Candidate, seed: Seed) -> Candidate:
-    """Fork a sibling that shares the conversation so far and the tests; other changes of the parent are set
-    aside.
+    """Fork a sibling that shares the conversation so far and the tests.
 
-    `context` is the sibling's own.
+    Other changes of the parent are set aside. `context` is the sibling's own.
     """
     count = sum(
         isinstance(record.event, CandidateForked) and record.event.role == "executor"
