@@ -56,7 +56,7 @@ def bench(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Runs at a time.", show_default="half of the processors")
     ] = None,
-    attempts: Annotated[int, typer.Option(min=1, help="Red verifications before giving up.")] = 3,
+    attempts: Annotated[int, typer.Option(min=1, help="Failed attempts allowed.")] = 3,
     max_requests: Annotated[int | None, typer.Option(min=1, metavar="N", help="Requests of a run.")] = None,
     max_candidates: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Edits that a run without a model may try.")

@@ -62,7 +62,7 @@ def fix(
     attempts: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Red verifications before giving up, over all branches of a tree.", show_default="3"
+            min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"
         ),
     ] = None,
     test: Annotated[

@@ -79,23 +79,25 @@ def show(id: SessionArgument) -> None:
 
 @app.command()
 def diff(id: SessionArgument) -> None:
-    """Print a session's fix, or its last attempt, as a diff."""
+    """Print a session's fix, or the patch that came closest, as a diff."""
     from pathlib import Path
 
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
     from coder.repo.history.existing_change import delivered_diff
+    from coder.session.delivery.report import closest_patch
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find, read
 
     directory = find(sessions_directory(), id, repository=_current_repository() if id == "last" else None)
     start_event, finish_event = ends(directory)
-    changes = [record.event.diff for record in read(directory) if isinstance(record.event, FilesChanged)]
+    records = list(read(directory))
+    changes = [record.event.diff for record in records if isinstance(record.event, FilesChanged)]
     delivery = finish_event.delivery if finish_event else None
     text = (
         delivered_diff(Path(start_event.repository), delivery)
         if start_event and delivery
-        else next(reversed(changes), "")
+        else closest_patch(records) or next(reversed(changes), "")
     )
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")

@@ -176,7 +176,7 @@ def _describe_proposals(proposals: Proposals) -> str:
     if not proposals.proposals or not proposals.alternatives:
         return proposals.note
     return "\n".join(
-        [f"{proposals.note}. These hold as well:", *map(_format_proposal, proposals.alternatives)]
+        [f"{proposals.note}. Other candidates that pass, and where they differ:", *map(_format_proposal, proposals.alternatives)]
     )
 
 

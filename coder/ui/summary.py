@@ -130,7 +130,8 @@ def _mutation_result(guarded: Guarded | None) -> str:
     """Describe how many deliberate breakages of the change the tests notice."""
     if guarded is None or not guarded.tried:
         return ""
-    return f"; {guarded.tried - len(guarded.unguarded)} of {guarded.tried} ways to break the change noticed"
+    caught = guarded.tried - len(guarded.unguarded)
+    return f"; tests caught {caught} of {guarded.tried} deliberate breakages of the change"
 
 
 def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:
@@ -144,12 +145,12 @@ def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:
 
 def _next_step(delivery: Delivery, session: str) -> str:
     if delivery.merged:
-        return f"it is on your branch; take it back: coder undo {session}"
+        return f"it is on your branch; undo: coder undo {session}"
     if delivery.branch:
         return (
-            f"on branch {delivery.branch}; take it: coder apply {session}; take it back: coder undo {session}"
+            f"on branch {delivery.branch}; apply: coder apply {session}; undo: coder undo {session}"
         )
-    return f"nothing was written to the repository; take it: coder apply {session}"
+    return f"nothing was written to the repository; apply: coder apply {session}"
 
 
 def _changed_files(diff: str) -> str:

@@ -94,7 +94,7 @@ def ended(kind: VerdictKind, summary: str, context: Kit) -> Ending:
     return Ending(
         kind=kind,
         summary=summary,
-        report=explanation(context.log.records, context.store.keep),
+        report=explanation(context.log.records),
         exit_code=kind.exit_code,
     )
 
@@ -120,7 +120,7 @@ def _outcome_without_delivery(context: Kit, candidate: Candidate, verdict: Verdi
             VerdictKind.GAVE_UP, _first_line(notes(context.log.records, candidate.id)[-1].summary), context
         )
     if verdict is None:
-        return ended(VerdictKind.GAVE_UP, "No change came as far as a verification.", context)
+        return ended(VerdictKind.GAVE_UP, "Nothing was verified.", context)
     kind = VerdictKind.INCONCLUSIVE if verdict.kind is VerdictKind.INCONCLUSIVE else VerdictKind.GAVE_UP
     return ended(kind, verdict.reason, context)
 

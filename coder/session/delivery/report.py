@@ -1,9 +1,9 @@
 """Report of a session without a fix, made from its records, for a colleague to start from."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, Verified
+from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind
@@ -12,18 +12,17 @@ SHOWN_LINES = 60
 """Most lines of a patch that the report shows; a longer patch is only stored."""
 
 
-def explanation(records: Sequence[Record], keep: Callable[[str], str]) -> str:
+def explanation(records: Sequence[Record]) -> str:
     """Return a Markdown report of the session; empty if there was neither a note nor a verdict.
 
-    It has attempts, failures, suspected places, the best patch and the next step. `keep` stores a text and
-    returns its name.
+    It has attempts, failures, suspected places, the closest patch and the next step.
     """
     if not any(isinstance(record.event, NoteMade | Verified) for record in records):
         return ""
     parts = [
         _attempts_section(records),
         _suspects_section(records),
-        _best_patch_section(records, keep),
+        _best_patch_section(records),
         _next_step_section(records),
         _summary_section(records),
     ]
@@ -55,7 +54,7 @@ def _attempts_section(records: Sequence[Record]) -> str:
                 lines.append(f"- {candidate} went no further: {_first_line(reason)}")
             case _:
                 pass
-    return "## What was tried\n" + ("\n".join(lines) or "No change came as far as a verification.")
+    return "## What was tried\n" + ("\n".join(lines) or "Nothing was verified.")
 
 
 def _failing_results(verdict: Verdict) -> tuple[TestResult, ...]:
@@ -89,10 +88,10 @@ def _suspects_section(records: Sequence[Record]) -> str:
     return "## Where the fault may be\n" + "\n".join(f"- {place}" for place in places) if places else ""
 
 
-def _best_patch_section(records: Sequence[Record], keep: Callable[[str], str]) -> str:
-    """Show the best unproven change.
+def closest_patch(records: Sequence[Record]) -> str:
+    """Return the best unproven diff of a session; empty if no change was verified.
 
-    The one with the fewest broken tests, then the fewest failing targets, then the shortest diff.
+    It is the one with the fewest broken tests, then the fewest failing targets, then the shortest diff.
     """
     diffs: dict[str, str] = {}
     ranked_diffs: list[tuple[tuple[int, int, int], str]] = []
@@ -107,12 +106,16 @@ def _best_patch_section(records: Sequence[Record], keep: Callable[[str], str]) -
                 ranked_diffs.append(((len(verdict.broken), len(verdict.still_red), len(diff)), diff))
             case _:
                 pass
-    if not ranked_diffs:
+    return min(ranked_diffs)[1] if ranked_diffs else ""
+
+
+def _best_patch_section(records: Sequence[Record]) -> str:
+    if not (diff := closest_patch(records)):
         return ""
-    diff = min(ranked_diffs)[1]
-    name = keep(diff)
+    sessions = (record.event.session for record in records if isinstance(record.event, SessionStarted))
     diff_block = f"\n```diff\n{diff.rstrip()}\n```" if diff.count("\n") <= SHOWN_LINES else ""
-    return f"## The patch that came closest\nIt is delivered nowhere, and kept as blobs/{name}.{diff_block}"
+    saved = f"coder log diff {next(sessions, 'last')}"
+    return f"## The patch that came closest\nNot applied. Saved: {saved}{diff_block}"
 
 
 NEXT: Mapping[Cause, str] = {

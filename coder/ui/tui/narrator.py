@@ -120,7 +120,7 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
             yield _line(phase if attempt == 1 else f"{phase} (attempt {attempt})", "phase")
         case MessageFinished(message=UserMessage(text=text)):
             lines = text.strip().splitlines() or [""]
-            title = Content.assemble(("told the model", "bold"), "  ", printable(lines[0]))
+            title = Content.assemble(("sent to the model", "bold"), "  ", printable(lines[0]))
             remark = f"{len(lines)} line{'s' * (len(lines) != 1)}"
             yield Fold(
                 title, lambda: [Static(printable(text), classes="output", markup=False)], remark=remark

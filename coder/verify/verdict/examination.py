@@ -148,7 +148,9 @@ def _run_mutants(change: Examined, instruments: Instruments) -> Guarded | None:
 def _survivor_notes(guarded: Guarded | None) -> list[str]:
     """Describe surviving mutants, half a sentence each, hunks first."""
     survivors = sorted(guarded.unguarded if guarded else (), key=lambda place: not place.whole_hunk)
-    return _limit([f"untested: {place.path}:{place.line} (no test fails when it {place.what})" for place in survivors])
+    return _limit(
+        [f"untested: {place.path}:{place.line} (no test fails when it {place.what})" for place in survivors]
+    )
 
 
 def _kill_notes(guarded: Guarded | None) -> list[str]:

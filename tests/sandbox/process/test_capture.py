@@ -1,7 +1,6 @@
 """The bounded capture of a stream."""
 
-from coder.sandbox.process.capture import Capture
-from coder.sandbox.process.capture import LINE
+from coder.sandbox.process.capture import LINE, Capture
 
 
 def test_keeps_everything_that_fits() -> None:

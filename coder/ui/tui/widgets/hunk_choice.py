@@ -31,7 +31,7 @@ class HunkChoice(Vertical, can_focus=True):
     def __init__(self, hunk: Hunk, *, droppable: bool = False) -> None:
         super().__init__()
         self._hunk = hunk
-        self._remark = " · no test notices when it is left out" if droppable else ""
+        self._remark = " · untested: no test fails without it" if droppable else ""
         self.accepted = True
 
     def compose(self) -> ComposeResult:
