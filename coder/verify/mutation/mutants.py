@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from coder.core.values.verdict import Guarded, Unguarded
 from coder.python.parsing import parsed
+from coder.python.positions import Positions
 
 MOST_MUTANTS = 60
 LEFT_OUT = "is left out"
@@ -221,9 +222,8 @@ def _mutate(node: ast.AST, text: str) -> Iterator[tuple[str, str]]:
 
 def _replace_operator(text: str, left: ast.expr, right: ast.expr, operator: str) -> str:
     """Return the text with another operator between two operands, keeping the parentheses there."""
-    lines = text.splitlines(keepends=True)
-    start = _offset(lines, left.end_lineno or left.lineno, left.end_col_offset or 0)
-    end = _offset(lines, right.lineno, right.col_offset)
+    positions = Positions(text)
+    start, end = positions.span(left)[1], positions.span(right)[0]
     gap = text[start:end]
     closing = gap[: len(gap) - len(gap.lstrip(" )\n"))].count(")")
     opening = gap[len(gap.rstrip(" (\n")) :].count("(")
@@ -231,13 +231,5 @@ def _replace_operator(text: str, left: ast.expr, right: ast.expr, operator: str)
 
 
 def _replace_node(text: str, node: ast.expr | ast.stmt, other: str) -> str:
-    lines = text.splitlines(keepends=True)
-    start = _offset(lines, node.lineno, node.col_offset)
-    end = _offset(lines, node.end_lineno or node.lineno, node.end_col_offset or 0)
+    start, end = Positions(text).span(node)
     return f"{text[:start]}{other}{text[end:]}"
-
-
-def _offset(lines: list[str], line: int, column: int) -> int:
-    """Return the character offset of a position that `ast` gives as line and byte column."""
-    before = lines[line - 1].encode()[:column].decode(errors="replace")
-    return sum(map(len, lines[: line - 1])) + len(before)

@@ -1,7 +1,6 @@
 """Hot swapping: extraction of the one edited function that must be recompiled, with its line numbers."""
 
 import ast
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from typing import Any
 
 from coder.core.ports.repair import Change
 from coder.python.parsing import parsed
+from coder.python.positions import LINE_END, Positions
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-LINE_END = re.compile(r"\r\n|\r|\n")
 KEPT = 1000
 """Size of the cache of parsed modules, least recently used first out."""
 
@@ -60,7 +59,7 @@ class Module:
             node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
         )
         self.future = tuple(alias.name for node in imports for alias in node.names)
-        self._starts = [0, *(match.end() for match in LINE_END.finditer(text))]
+        self._positions = Positions(text)
         self._outers = tuple(self._find_functions(tree.body, ()))
         for outer in self._outers:  # bodies are no longer needed; free their memory
             outer.node.body.clear()
@@ -159,9 +158,9 @@ class Module:
         for node in body:
             if isinstance(node, Function):
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                body_start = self._offset(node.body[0].lineno, node.body[0].col_offset)
-                end = self._offset(node.end_lineno or 0, node.end_col_offset or 0)
-                yield Outer(node=node, around=around, start=self._starts[first - 1], body=body_start, end=end)
+                body_start = self._positions.offset(node.body[0].lineno, node.body[0].col_offset)
+                end = self._positions.offset(node.end_lineno or 0, node.end_col_offset or 0)
+                yield Outer(node=node, around=around, start=self._positions.line_starts[first - 1], body=body_start, end=end)
             else:
                 blocks = (getattr(node, name, []) for name in ("body", "orelse", "handlers", "finalbody"))
                 inner = [statement for block in blocks for statement in block]
@@ -171,17 +170,11 @@ class Module:
                     )
 
     def _line_of(self, offset: int) -> int:
-        return self._starts.index(offset) + 1
+        return self._positions.line_starts.index(offset) + 1
 
     def _indent(self, node: ast.stmt) -> str:
-        start = self._starts[node.lineno - 1]
-        return self.text[start : self._offset(node.lineno, node.col_offset)]
-
-    def _offset(self, line: int, column: int) -> int:
-        """Return the character offset of a position; `ast` counts columns in UTF-8 bytes."""
-        start = self._starts[line - 1]
-        end = self._starts[line] if line < len(self._starts) else len(self.text)
-        return start + len(self.text[start:end].encode()[:column].decode())
+        start = self._positions.line_starts[node.lineno - 1]
+        return self.text[start : self._positions.offset(node.lineno, node.col_offset)]
 
 
 @lru_cache(maxsize=KEPT)
