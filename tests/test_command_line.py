@@ -102,7 +102,7 @@ def server() -> Iterator[Fake]:
         yield fake
 
 
-def test_a_fix_is_proven_taken_and_taken_back(place: Place, server: Fake) -> None:
+def test_proves_applies_and_undoes_fix(place: Place, server: Fake) -> None:
     server.turns += [PATCH]
     before = place.untouched()
     done = place.fix(server)
@@ -125,7 +125,7 @@ def test_a_fix_is_proven_taken_and_taken_back(place: Place, server: Fake) -> Non
     assert place.traces() == ("", "")
 
 
-def test_json_is_one_object_a_line_and_ends_with_the_verdict(place: Place, server: Fake) -> None:
+def test_json_output_ends_with_verdict(place: Place, server: Fake) -> None:
     server.turns += [LOOK, PATCH]
     done = place.fix(server, "--json")
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -146,9 +146,7 @@ def test_json_is_one_object_a_line_and_ends_with_the_verdict(place: Place, serve
     assert (events[-1]["verdict"], events[-1]["exit_code"], events[-1]["requests"]) == ("PROVEN", 0, 2)
 
 
-def test_a_dry_run_leaves_nothing_and_writes_the_diff_where_told(
-    place: Place, server: Fake, tmp_path: Path
-) -> None:
+def test_dry_run_leaves_nothing_and_writes_diff(place: Place, server: Fake, tmp_path: Path) -> None:
     server.turns += [PATCH]
     before = place.untouched()
     done = place.fix(server, "--dry-run", "--output", str(tmp_path / "fix.diff"))
@@ -162,7 +160,7 @@ def test_a_dry_run_leaves_nothing_and_writes_the_diff_where_told(
     assert "+ int(rest)" in place.coder("log", "diff", "last").stdout
 
 
-def test_a_plan_is_made_edited_and_run(place: Place, server: Fake, tmp_path: Path) -> None:
+def test_makes_edits_and_runs_plan(place: Place, server: Fake, tmp_path: Path) -> None:
     steps = [{"intent": "The sign is right.", "files": ["clock.py"], "check": ISSUE.split()[0]}]
     server.turns += [
         Turn(calls=(call("hand_over", kind="plan", summary="The sign is wrong.", steps=steps),)),
@@ -186,7 +184,7 @@ def test_merge_brings_a_proven_fix_onto_the_branch(place: Place, server: Fake) -
     assert git(place.repository, "status", "--porcelain") == ""
 
 
-def test_apply_refuses_where_a_path_it_needs_is_dirty(place: Place, server: Fake) -> None:
+def test_apply_refuses_dirty_path(place: Place, server: Fake) -> None:
     server.turns += [PATCH]
     place.fix(server)
     (place.repository / "clock.py").write_text("mine\n")
@@ -196,7 +194,7 @@ def test_apply_refuses_where_a_path_it_needs_is_dirty(place: Place, server: Fake
     assert (place.repository / "clock.py").read_text() == "mine\n"
 
 
-def test_a_wrong_key_is_a_line_and_exit_2(place: Place, server: Fake) -> None:
+def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: Fake) -> None:
     server.turns += [Turn(status=401, error="invalid api key")] * 5
     done = place.fix(server)
     assert done.returncode == 2
@@ -225,7 +223,7 @@ def test_a_wrong_key_is_a_line_and_exit_2(place: Place, server: Fake) -> None:
         (("frobnicate",), "frobnicate"),
     ],
 )
-def test_wrong_use_is_one_line_and_exit_2(place: Place, arguments: tuple[str, ...], words: str) -> None:
+def test_usage_error_gives_one_line_and_exit_2(place: Place, arguments: tuple[str, ...], words: str) -> None:
     done = place.coder(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert words in done.stderr
@@ -233,7 +231,7 @@ def test_wrong_use_is_one_line_and_exit_2(place: Place, arguments: tuple[str, ..
 
 
 @pytest.mark.parametrize("bare", ["outside", "empty"])
-def test_no_repository_or_no_commit_is_a_line(place: Place, tmp_path: Path, bare: str) -> None:
+def test_missing_repository_or_commit_gives_one_line(place: Place, tmp_path: Path, bare: str) -> None:
     directory = tmp_path / bare
     directory.mkdir()
     if bare == "empty":
@@ -278,9 +276,7 @@ def alive(pids: list[int]) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for children in /proc")
 @pytest.mark.parametrize("moment", ["tests", "model"])
-def test_ctrl_c_stops_soon_kills_every_child_and_says_where_things_stand(
-    place: Place, server: Fake, moment: str
-) -> None:
+def test_ctrl_c_kills_children_and_reports_state(place: Place, server: Fake, moment: str) -> None:
     (place.repository / "test_slow.py").write_text(
         f"import time\n\n\ndef test_slow():\n    time.sleep({60 if moment == 'tests' else 0})\n"
     )
@@ -303,9 +299,7 @@ def test_ctrl_c_stops_soon_kills_every_child_and_says_where_things_stand(
     assert place.traces() == ("", "")
 
 
-def test_killed_at_any_moment_nothing_of_the_persons_is_touched_and_the_next_run_cleans_up(
-    place: Place, server: Fake
-) -> None:
+def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: Fake) -> None:
     (place.repository / "notes.txt").write_text("uncommitted\n")
     before = place.untouched()
     moments = random.Random(4)
@@ -326,14 +320,14 @@ def test_killed_at_any_moment_nothing_of_the_persons_is_touched_and_the_next_run
     assert place.untouched() == before
 
 
-def test_without_a_command_and_without_a_terminal_there_is_help_and_exit_2(place: Place) -> None:
+def test_without_command_or_terminal_prints_help_and_exits_2(place: Place) -> None:
     done = place.coder()
     assert (done.returncode, done.stdout) == (2, "")
     assert "coder fix -" in done.stderr
     assert "Usage:" in done.stderr
 
 
-def test_without_a_model_the_engine_of_its_own_proves_a_fix(place: Place) -> None:
+def test_proves_fix_without_model(place: Place) -> None:
     with (place.repository / "test_clock.py").open("a") as file:
         file.write(
             '\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n    open("new.txt", "a").write(str(minutes("01:00")))\n'
@@ -348,7 +342,7 @@ def test_without_a_model_the_engine_of_its_own_proves_a_fix(place: Place) -> Non
     assert {**place.untouched(), "branches": ""} == {**before, "branches": ""}
 
 
-def test_offline_repair_without_a_failing_test_says_so_and_where_it_would_look(place: Place) -> None:
+def test_offline_repair_needs_failing_test_and_names_suspects(place: Place) -> None:
     (place.repository / "test_clock.py").write_text(
         "from clock import minutes\n\n\ndef test_midnight():\n    assert minutes('00:00') == 0\n"
     )
@@ -359,7 +353,7 @@ def test_offline_repair_without_a_failing_test_says_so_and_where_it_would_look(p
     assert "clock.py::minutes" in done.stdout
 
 
-def test_the_demo_ends_in_proven_and_says_what_to_try_next(place: Place) -> None:
+def test_demo_ends_proven_and_suggests_next_step(place: Place) -> None:
     done = place.coder("demo")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\nPROVEN  " in done.stdout
@@ -367,9 +361,7 @@ def test_the_demo_ends_in_proven_and_says_what_to_try_next(place: Place) -> None
     assert "coder apply" in done.stdout
 
 
-def test_a_fix_of_another_repository_is_not_the_last_of_this_one(
-    place: Place, server: Fake, tmp_path: Path
-) -> None:
+def test_last_fix_is_per_repository(place: Place, server: Fake, tmp_path: Path) -> None:
     server.turns += [PATCH]
     place.fix(server)
     other = repo(tmp_path / "other", FILES)
@@ -380,7 +372,7 @@ def test_a_fix_of_another_repository_is_not_the_last_of_this_one(
     assert (done.returncode, f"belongs to {place.repository}" in done.stderr) == (2, True)
 
 
-def test_a_reader_that_goes_away_ends_the_session_quietly(place: Place, server: Fake) -> None:
+def test_closed_output_pipe_ends_session_quietly(place: Place, server: Fake) -> None:
     server.turns += [LOOK] * 20
     command = " ".join(
         place.command(
@@ -401,7 +393,7 @@ def test_a_reader_that_goes_away_ends_the_session_quietly(place: Place, server: 
     assert place.traces() == ("", "")
 
 
-def test_a_persons_own_change_is_judged_and_judged_again(place: Place, tmp_path: Path) -> None:
+def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
     proven = place.coder(
         "verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(tmp_path / "evidence.json")
@@ -423,7 +415,7 @@ def test_a_persons_own_change_is_judged_and_judged_again(place: Place, tmp_path:
     assert "test_clock.py::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
 
 
-def test_check_runs_no_test_command_that_evidence_from_elsewhere_names(place: Place, tmp_path: Path) -> None:
+def test_check_ignores_test_command_of_foreign_evidence(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
     file = tmp_path / "evidence.json"
     assert (
@@ -439,7 +431,7 @@ def test_check_runs_no_test_command_that_evidence_from_elsewhere_names(place: Pl
     )
 
 
-def test_a_fix_on_a_newer_head_is_unverified_until_it_is_judged_there(place: Place, server: Fake) -> None:
+def test_fix_on_newer_head_is_unverified_until_judged(place: Place, server: Fake) -> None:
     server.turns += [PATCH]
     assert place.fix(server).returncode == 0
     (place.repository / "other.py").write_text("x = 1\n")

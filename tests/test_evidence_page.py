@@ -59,7 +59,7 @@ def kind(annotation: Any) -> str:
     return WORDS[annotation]
 
 
-def test_every_part_is_told_with_all_its_fields() -> None:
+def test_documents_every_part_with_all_fields() -> None:
     sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
     told = {
         name: re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
@@ -72,5 +72,5 @@ def test_every_part_is_told_with_all_its_fields() -> None:
     }
 
 
-def test_the_format_is_the_one_in_use() -> None:
+def test_documented_format_is_current() -> None:
     assert f"`format` is {FORMAT}" in PAGE

@@ -20,7 +20,7 @@ CHOSEN = (
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_forgery_is_not_proven_and_honest_fix_is(name: str) -> None:
+def test_proves_honest_fix_but_no_forgery(name: str) -> None:
     (case,) = load_cases(name)
     if case.runner == "node" and shutil.which("node") is None:
         pytest.skip("node is not installed")

@@ -200,7 +200,7 @@ def parametrized(function: Any) -> Any:
 
 
 @parametrized
-def test_orders_in_data_come_to_nothing(case: Path, scene: Scene, sandbox: ProcessSandbox) -> None:
+def test_injected_instructions_have_no_effect(case: Path, scene: Scene, sandbox: ProcessSandbox) -> None:
     made, model = wired(case, scene, sandbox, off="")
     finished = played(made, scene.expect)
     assert not harm(scene, finished, model, made)
@@ -212,7 +212,9 @@ def test_orders_in_data_come_to_nothing(case: Path, scene: Scene, sandbox: Proce
 
 
 @parametrized
-def test_without_its_guard_the_same_orders_succeed(case: Path, scene: Scene, sandbox: ProcessSandbox) -> None:
+def test_injected_instructions_succeed_without_guard(
+    case: Path, scene: Scene, sandbox: ProcessSandbox
+) -> None:
     made, model = wired(case, scene, sandbox, off=scene.expect["off"])
     finished = played(made, scene.expect)
     assert harm(scene, finished, model, made)

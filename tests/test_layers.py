@@ -101,7 +101,7 @@ def faults(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_module_keeps_the_house_rules(path: Path) -> None:
+def test_module_follows_house_rules(path: Path) -> None:
     assert faults(path) == []
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 

@@ -24,7 +24,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tree"
 
 
-def test_text_is_short_and_says_why(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_output_is_short_with_reasons(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["Files", " 1  shop/cart.py"]
@@ -33,7 +33,7 @@ def test_text_is_short_and_says_why(tree: Path, capsys: pytest.CaptureFixture[st
     assert max(map(len, lines)) <= 80
 
 
-def test_names_a_pipe_in_the_place_of_an_ignore_file(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_pipe_in_place_of_ignore_file(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tree / ".gitignore")
     assert run(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 2
     assert ".gitignore is not a regular file" in capsys.readouterr().err
@@ -62,7 +62,7 @@ def test_the_issue_may_be_a_file_or_standard_input(
     assert "shop/mail.py" in answers[0]
 
 
-def test_commits_of_a_checkout_count(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uses_commits_of_checkout(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     repo(tree, {**FILES, "shop/post.py": "def post(letter): ...\n"})
     write(tree, {"shop/post.py": "def post(letter):\n    return letter\n"})
     subprocess.run(("git", "commit", "-qam", "Weigh heavy parcels"), cwd=tree, check=True)
@@ -83,7 +83,7 @@ def test_commits_of_a_checkout_count(tree: Path, capsys: pytest.CaptureFixture[s
         (("x", "--repo", "nowhere"), "'nowhere' is no directory."),
     ],
 )
-def test_wrong_use_is_one_line_and_2(
+def test_usage_error_gives_one_line_and_2(
     arguments: tuple[str, ...],
     told: str,
     tree: Path,
@@ -95,9 +95,7 @@ def test_wrong_use_is_one_line_and_2(
     assert capsys.readouterr() == ("", f"coder: {told}\n")
 
 
-def test_an_empty_tree_and_a_strange_issue_are_answered(
-    tree: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_answers_for_empty_tree_and_odd_issue(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree.parent / "empty").mkdir()
     assert run(["locate", "anything", "--repo", str(tree.parent / "empty")]) == 0
     assert run(["locate", "\N{SNOWMAN}", "--repo", str(tree)]) == 0

@@ -18,7 +18,7 @@ def test_a_crash_report_holds_no_secret(
     assert told.endswith("ValueError: 401 for [masked: a secret of yours], then for [masked: GitHub token]\n")
 
 
-def test_what_the_terminal_has_no_sign_for_ends_nothing() -> None:
+def test_unprintable_characters_do_not_crash() -> None:
     asked = io.TextIOWrapper(io.BytesIO("später \u2026 ".encode() + b"\xff"), encoding="ascii")
     told = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
     _speak_any_encoding(asked, told)

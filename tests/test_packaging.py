@@ -42,7 +42,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next((source / "dist").glob("*.whl"))
 
 
-def test_the_wheel_holds_what_is_tracked_and_nothing_else(wheel: Path) -> None:
+def test_wheel_holds_only_tracked_files(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == tracked()
 
@@ -93,7 +93,7 @@ def start(site: Path, directory: Path, command: list[str]) -> subprocess.Complet
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help", "config", "doctor"])
-def test_the_program_runs_nothing_of_a_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
+def test_program_runs_nothing_of_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
     directory = hostile(tmp_path, "coder/__init__.py", "coder/__main__.py")
     done = start(site, directory, [str(site / "bin" / "coder"), argument])
     assert done.returncode == 0, done.stderr
@@ -101,7 +101,7 @@ def test_the_program_runs_nothing_of_a_hostile_repository(site: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help", "config"])
-def test_the_module_runs_no_tools_of_a_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
+def test_module_imports_no_tools_of_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
     done = start(site, hostile(tmp_path), [sys.executable, "-m", "coder", argument])
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.rglob("RAN"))

@@ -123,7 +123,7 @@ SNAPSHOTS = Path(__file__).parent / "prompts"
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_prompt_reads_as_it_did_when_it_was_last_reviewed(name: str) -> None:
+def test_prompt_matches_snapshot(name: str) -> None:
     """To review a change: delete its file in tests/prompts, run this once, and look at the diff."""
     text = PackagedPrompts().render(name, **CASES[name]) + "\n"
     snapshot = SNAPSHOTS / f"{name}.md"
@@ -133,7 +133,7 @@ def test_a_prompt_reads_as_it_did_when_it_was_last_reviewed(name: str) -> None:
     assert text == snapshot.read_text(encoding="utf-8")
 
 
-def test_every_prompt_is_reviewed() -> None:
+def test_every_prompt_has_snapshot() -> None:
     prompts = Path(__file__).parent.parent / "prompts"
     assert {path.stem for path in prompts.glob("*.md")} == set(CASES)
 

@@ -41,7 +41,7 @@ def test_defaults_without_any_file(tmp_path: Path) -> None:
     assert config(settings(environment={"XDG_CONFIG_HOME": str(tmp_path)})) == Config()
 
 
-def test_each_source_goes_over_the_one_before(tmp_path: Path) -> None:
+def test_later_source_overrides_earlier(tmp_path: Path) -> None:
     user = environment(tmp_path, "attempts = 5\n")
     assert value("attempts", environment=user) == (5, str(tmp_path / "config" / "coder" / "config.toml"))
     root = repository(tmp_path, "attempts = 4")
@@ -63,32 +63,32 @@ def test_each_source_goes_over_the_one_before(tmp_path: Path) -> None:
         "unknown = 1",
     ],
 )
-def test_a_repository_may_only_narrow(tmp_path: Path, table: str) -> None:
+def test_repository_may_only_narrow_settings(tmp_path: Path, table: str) -> None:
     assert config(settings(repository(tmp_path, table), environment=environment(tmp_path))) == Config()
 
 
-def test_a_repository_may_set_a_limit_where_there_was_none_and_its_test_command(tmp_path: Path) -> None:
+def test_repository_may_set_missing_limit_and_test_command(tmp_path: Path) -> None:
     root = repository(tmp_path, 'max_usd = 0.5\ntest = "make test"')
     chosen = config(settings(root, environment=environment(tmp_path)))
     assert (chosen.max_usd, chosen.test) == (Decimal("0.5"), "make test")
 
 
-def test_an_unknown_name_of_the_persons_own_is_said(tmp_path: Path) -> None:
+def test_reports_unknown_user_setting(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'atempts', which is no setting"):
         settings(environment=environment(tmp_path, "atempts = 5\n"))
 
 
-def test_a_value_that_does_not_fit_is_said(tmp_path: Path) -> None:
+def test_reports_invalid_value(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="CODER_ATTEMPTS: attempts = '0' does not fit"):
         settings(environment=environment(tmp_path, CODER_ATTEMPTS="0"))
 
 
-def test_a_broken_file_is_said(tmp_path: Path) -> None:
+def test_reports_broken_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not valid TOML"):
         settings(environment=environment(tmp_path, "attempts ="))
 
 
-def test_trust_is_remembered_outside_of_the_repository(tmp_path: Path) -> None:
+def test_stores_trust_outside_repository(tmp_path: Path) -> None:
     place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     root = tmp_path / "repository"
     root.mkdir()
@@ -99,7 +99,7 @@ def test_trust_is_remembered_outside_of_the_repository(tmp_path: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-def test_what_is_allowed_always_is_remembered_outside_of_the_repository(tmp_path: Path) -> None:
+def test_stores_standing_approvals_outside_repository(tmp_path: Path) -> None:
     place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     root = tmp_path / "repository"
     root.mkdir()
@@ -114,7 +114,7 @@ def test_what_is_allowed_always_is_remembered_outside_of_the_repository(tmp_path
     assert list(root.iterdir()) == []
 
 
-def test_trust_can_be_taken_back_with_all_that_was_allowed(tmp_path: Path) -> None:
+def test_revoking_trust_removes_approvals(tmp_path: Path) -> None:
     place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     other = tmp_path / "other"
     for root in (tmp_path, other):
@@ -125,7 +125,7 @@ def test_trust_can_be_taken_back_with_all_that_was_allowed(tmp_path: Path) -> No
     assert (trusted(other, place), allowed(other, place)) == (True, (Rule(action="allow", program="make"),))
 
 
-def test_what_is_remembered_and_cannot_be_read_allows_nothing(tmp_path: Path) -> None:
+def test_unreadable_approvals_allow_nothing(tmp_path: Path) -> None:
     place = environment(tmp_path)
     (tmp_path / "config" / "coder" / "allowed.json").write_text(f'{{"{tmp_path}": [{{"program": "make"}}]}}')
     assert allowed(tmp_path, place) == ()
@@ -135,14 +135,12 @@ def test_what_is_remembered_and_cannot_be_read_allows_nothing(tmp_path: Path) ->
     ("own", "wish", "holds"),
     [("auto-edit", "ask", "ask"), ("ask", "full", "ask"), ("full", "read-only", "read-only")],
 )
-def test_a_repository_may_ask_for_stricter_approvals_only(
-    tmp_path: Path, own: str, wish: str, holds: str
-) -> None:
+def test_repository_may_only_tighten_approvals(tmp_path: Path, own: str, wish: str, holds: str) -> None:
     root = repository(tmp_path, f'approve = "{wish}"')
     assert config(settings(root, environment=environment(tmp_path, f'approve = "{own}"\n'))).approve == holds
 
 
-def test_a_repository_adds_to_what_is_denied_and_allows_nothing(tmp_path: Path) -> None:
+def test_repository_may_add_denials_but_no_permissions(tmp_path: Path) -> None:
     root = repository(
         tmp_path, 'allow = ["git push"]\ndeny = ["make deploy"]\ndeny_read = ["live/*", "!.env"]'
     )
@@ -157,12 +155,12 @@ def test_a_repository_adds_to_what_is_denied_and_allows_nothing(tmp_path: Path) 
     assert chosen.deny_read == ("live/*",)
 
 
-def test_a_rule_that_is_none_is_said(tmp_path: Path) -> None:
+def test_reports_invalid_rule(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no single command"):
         settings(environment=environment(tmp_path, 'allow = ["ls; rm x"]\n'))
 
 
-def test_what_a_repository_says_in_vain_is_told(tmp_path: Path) -> None:
+def test_reports_ignored_repository_settings(tmp_path: Path) -> None:
     root = repository(tmp_path, 'atempts = 2\nmodel = "openai:x"\nattempts = 2')
     assert passed_over(root) == (
         "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?",
@@ -170,7 +168,7 @@ def test_what_a_repository_says_in_vain_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_the_sandbox_limits_are_settings_that_a_repository_may_only_lower(tmp_path: Path) -> None:
+def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:
     root = repository(tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1")
     chosen = config(
         settings(root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"})
@@ -178,7 +176,7 @@ def test_the_sandbox_limits_are_settings_that_a_repository_may_only_lower(tmp_pa
     assert sandbox_caps(chosen) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}
 
 
-def test_a_repository_may_only_widen_what_is_run(tmp_path: Path) -> None:
+def test_repository_may_only_widen_tests_run(tmp_path: Path) -> None:
     user = {"XDG_CONFIG_HOME": str(tmp_path)}
     assert config(settings(repository(tmp_path, 'suite = "impacted"'), environment=user)).suite == "auto"
     assert config(settings(repository(tmp_path, 'suite = "whole"'), environment=user)).suite == "whole"

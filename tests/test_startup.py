@@ -31,14 +31,14 @@ print("\\n".join(sys.modules), file=sys.stderr)
 
 
 @pytest.mark.parametrize(("argument", "forbidden"), [("--version", HEAVY | {"typer"}), ("--help", HEAVY)])
-def test_loads_nothing_heavy(argument: str, forbidden: set[str]) -> None:
+def test_startup_loads_no_heavy_module(argument: str, forbidden: set[str]) -> None:
     script = SCRIPT.format(argument=argument)
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout
     assert forbidden & set(done.stderr.splitlines()) == set()
 
 
-def test_on_windows_one_line_points_to_wsl() -> None:
+def test_windows_gets_one_line_about_wsl() -> None:
     script = 'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\nfrom coder.__main__ import main\nmain()'
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n"), "WSL" in done.stderr) == (2, 1, True)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
     ],
     ids=" ".join,
 )
-def test_has_no_findings(command: tuple[str, ...]) -> None:
+def test_code_has_no_findings(command: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
     )

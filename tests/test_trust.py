@@ -48,23 +48,23 @@ def session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
     return told, [record.event.text for record in opened.log.records if isinstance(record.event, Warned)]
 
 
-def test_an_untrusted_repository_gives_no_instructions(root: Path) -> None:
+def test_ignores_instructions_of_untrusted_repository(root: Path) -> None:
     told, warnings = session(root, trusted=False)
     assert ORDERS not in told
     assert warnings[0].startswith(f"{root} is not trusted: its tests run in the sandbox alone")
 
 
-def test_a_trusted_one_does_and_slips_of_its_pen_are_told(root: Path) -> None:
+def test_reads_trusted_instructions_and_reports_typos(root: Path) -> None:
     told, warnings = session(root, trusted=True)
     assert ORDERS in told
     assert "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?" in warnings
 
 
-def test_whole_walls_take_the_place_of_the_question(root: Path) -> None:
+def test_full_sandbox_needs_no_trust_question(root: Path) -> None:
     assert not settle(root, attended=False, walled=True)
 
 
-def test_without_them_nothing_runs_that_nobody_trusts(root: Path) -> None:
+def test_without_sandbox_runs_nothing_untrusted(root: Path) -> None:
     with pytest.raises(UserError, match="not trusted, and its tests would run on this machine"):
         settle(root, attended=False, walled=False)
     trust(root)

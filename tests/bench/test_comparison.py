@@ -17,7 +17,7 @@ def test_times_and_names_of_sessions_do_not_matter() -> None:
     assert markdown(found) == "2 runs compared: identical but for times.\n"
 
 
-def test_what_changed_is_told_job_by_job() -> None:
+def test_reports_changes_per_job() -> None:
     before = [outcome("a"), outcome("b", kind=VerdictKind.GAVE_UP), outcome("c"), outcome("d", diff="+y\n")]
     after = [outcome("a", solves=False), outcome("b"), outcome("d"), outcome("e")]
     found = compared(before, after)

@@ -7,7 +7,7 @@ from coder.core.values.task import Budget
 from tests.bench.outcomes import outcome
 
 
-def test_every_task_under_every_strategy_model_and_seed() -> None:
+def test_plans_every_task_strategy_model_and_seed() -> None:
     made = jobs(
         [("a", "1"), ("b", "2")],
         strategies=["linear", "offline"],
@@ -21,7 +21,7 @@ def test_every_task_under_every_strategy_model_and_seed() -> None:
     assert {model for strategy, model, *_ in told if strategy == "offline"} == {"none"}
 
 
-def test_a_job_is_another_one_when_its_task_or_its_budget_changed() -> None:
+def test_job_identity_depends_on_task_and_budget() -> None:
     keys = [
         jobs([("a", digest)], strategies=["linear"], models=["x:1"], seeds=1, budget=budget)[0].key
         for digest, budget in (("1", Budget()), ("2", Budget()), ("1", Budget(requests=3)), ("1", Budget()))
@@ -30,7 +30,7 @@ def test_a_job_is_another_one_when_its_task_or_its_budget_changed() -> None:
     assert keys[3] == keys[0]
 
 
-def test_what_was_recorded_is_read_the_newest_of_each_job(tmp_path: Path) -> None:
+def test_reads_newest_record_of_each_job(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     assert recorded(file) == ()
     first, second, again = outcome("a"), outcome("b"), outcome("a", attempts=2)
@@ -39,7 +39,7 @@ def test_what_was_recorded_is_read_the_newest_of_each_job(tmp_path: Path) -> Non
     assert recorded(file) == (again, second)
 
 
-def test_a_torn_line_counts_as_nothing(tmp_path: Path) -> None:
+def test_ignores_torn_line(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     record(file, outcome("a"))
     with file.open("a", encoding="utf-8") as kept:
@@ -47,7 +47,7 @@ def test_a_torn_line_counts_as_nothing(tmp_path: Path) -> None:
     assert [item.job.task for item in recorded(file)] == ["a"]
 
 
-def test_a_proof_that_the_hidden_tests_contradict_is_wrong() -> None:
+def test_proof_contradicted_by_hidden_tests_is_wrong() -> None:
     assert outcome(solves=False).wrongly_proven
     assert not outcome().wrongly_proven
     assert (

@@ -20,16 +20,14 @@ TASK = {
 STARTER = load("starter")
 
 
-def test_the_starter_suite_has_a_task_of_each_sort() -> None:
+def test_starter_suite_covers_each_category() -> None:
     assert len(STARTER) >= 12
     assert len({task.facts.about for task in STARTER}) == len(STARTER)
     assert [task.name for task in STARTER if not task.facts.solvable] == ["unsolvable-shorter-always"]
 
 
 @pytest.mark.parametrize("task", STARTER, ids=lambda task: task.name)
-def test_a_task_is_a_repository_with_tests_of_its_own_and_its_script_fits(
-    task: SuiteTask, tmp_path: Path
-) -> None:
+def test_task_has_repository_tests_and_matching_script(task: SuiteTask, tmp_path: Path) -> None:
     task.unpack(tmp_path / "r")
     modules = [path for path in (tmp_path / "r").rglob("*.py") if "tests" not in path.parts]
     assert len(modules) >= 4
@@ -55,7 +53,7 @@ def test_a_task_may_be_an_archive(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "pack" / "b.py").read_text(encoding="utf-8") == "B = 2\n"
 
 
-def test_hidden_tests_come_over_the_repository(tmp_path: Path) -> None:
+def test_hidden_tests_overlay_repository(tmp_path: Path) -> None:
     write(tmp_path, TASK)
     (task,) = load(str(tmp_path))
     task.unpack(tmp_path / "out")
@@ -90,14 +88,14 @@ def _lacking(name: str) -> Callable[[Path], None]:
         (lambda place: write(place, {"task.toml": "= 1"}), "task.toml"),
     ],
 )
-def test_what_lacks_something_is_told(tmp_path: Path, spoil: Callable[[Path], None], told: str) -> None:
+def test_reports_incomplete_task(tmp_path: Path, spoil: Callable[[Path], None], told: str) -> None:
     write(tmp_path, TASK)
     spoil(tmp_path / "t")
     with pytest.raises(UserError, match=told):
         load(str(tmp_path))
 
 
-def test_an_unknown_suite_or_task_is_told(tmp_path: Path) -> None:
+def test_reports_unknown_suite_or_task(tmp_path: Path) -> None:
     write(tmp_path, TASK)
     with pytest.raises(UserError, match="There is no suite"):
         load(str(tmp_path / "nowhere"))

@@ -28,7 +28,7 @@ def test_share() -> None:
     assert (share([True, False, True]).count, share([]).value) == (2, 0.0)
 
 
-def test_shares_are_of_what_can_be_solved() -> None:
+def test_shares_count_solvable_tasks() -> None:
     impossible = outcome("z", kind=VerdictKind.GAVE_UP, solvable=False)
     found = sums(
         [outcome("a"), outcome("b", solves=False), outcome("c", kind=VerdictKind.GAVE_UP), impossible]
@@ -47,6 +47,6 @@ def test_shares_are_of_what_can_be_solved() -> None:
     assert one.usd == Decimal("0.02")
 
 
-def test_one_group_for_each_model_and_no_sum_of_prices_that_are_not_known() -> None:
+def test_groups_by_model_without_summing_unknown_prices() -> None:
     found = sums([outcome("a", model="m:two", spent=Spent(cost_usd=None)), outcome("a")])
     assert [(item.model, item.usd) for item in found] == [("m:one", Decimal("0.02")), ("m:two", None)]

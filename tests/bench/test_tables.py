@@ -69,7 +69,7 @@ def test_json_holds_sums_and_runs() -> None:
     assert found["runs"][0]["diff"] == "+x\n"
 
 
-def test_the_page_is_whole_needs_nothing_else_and_believes_nobody() -> None:
+def test_page_is_self_contained_and_escapes_input() -> None:
     hostile = outcome("<b>", diff="+</pre><script>\n", summary="<i>")
     text = page("bench", [*RUNS, hostile], compared(RUNS, [hostile]))
     parser = Balance()
@@ -78,7 +78,7 @@ def test_the_page_is_whole_needs_nothing_else_and_believes_nobody() -> None:
     assert not {"script", "i", "b"} & {*parser.seen}
 
 
-def test_the_page_tells_each_task_under_each_strategy() -> None:
+def test_page_lists_each_task_by_strategy() -> None:
     runs = [
         outcome("a"),
         outcome("a", model="m:two", solves=False),
@@ -107,7 +107,7 @@ def _thrice() -> list[Outcome]:
     return [outcome("c", seed=seed, solves=seed != 2) for seed in (1, 2, 3)]
 
 
-def test_marks_that_would_hide_one_another_stand_side_by_side() -> None:
+def test_separates_overlapping_marks() -> None:
     points = [Point(label=label, x=1, y=1, low=0, high=1) for label in "abc"]
     drawn = chart([*points, Point(label="d", x=2, y=1, low=0, high=1)], across="attempts", up="solved")
     first, second, third, fourth = map(float, re.findall(r'cx="([\d.]+)"', drawn))
@@ -115,7 +115,7 @@ def test_marks_that_would_hide_one_another_stand_side_by_side() -> None:
     assert (second, fourth) == (48 + 358 / 2, 406)
 
 
-def test_marks_that_are_spread_push_their_neighbours_along() -> None:
+def test_spread_marks_shift_neighbours() -> None:
     drawn = chart(
         [Point(label="p", x=x, y=1, low=0, high=1) for x in (40, 40, 41.5, 60)], across="seconds", up="solved"
     )
@@ -124,7 +124,7 @@ def test_marks_that_are_spread_push_their_neighbours_along() -> None:
     assert places[3] == 406
 
 
-def test_points_lie_where_they_should() -> None:
+def test_places_points_correctly() -> None:
     drawn = chart(
         [Point(label="x", x=1, y=1, low=0, high=1), Point(label="y", x=0, y=0, low=0, high=1)],
         across="USD",

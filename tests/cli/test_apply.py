@@ -64,16 +64,14 @@ def box() -> str:
 
 
 @pytest.mark.parametrize("arguments", [(), ("-",)])
-def test_a_diff_pasted_out_of_a_chat_goes_in_outside_of_a_repository_too(
-    coder: Coder, arguments: tuple[str, ...]
-) -> None:
+def test_applies_pasted_diff_outside_repository(coder: Coder, arguments: tuple[str, ...]) -> None:
     assert coder(*arguments, pasted=CHAT) == Answer(
         code=0, out=f"{TOLD}1 file changed; nothing was staged or committed.\n", err=""
     )
     assert box() == FIXED
 
 
-def test_a_file_with_a_diff_is_applied_and_taken_back(coder: Coder, tmp_path: Path) -> None:
+def test_applies_and_undoes_diff_file(coder: Coder, tmp_path: Path) -> None:
     write(tmp_path, {"fix.diff": DIFF})
     assert coder(str(tmp_path / "fix.diff")).out.startswith(TOLD)
     assert box() == FIXED
@@ -85,7 +83,7 @@ def test_a_file_with_a_diff_is_applied_and_taken_back(coder: Coder, tmp_path: Pa
     assert box() == BOX
 
 
-def test_check_says_what_would_happen_and_writes_nothing(coder: Coder) -> None:
+def test_check_reports_outcome_and_writes_nothing(coder: Coder) -> None:
     assert coder("--check", pasted=DIFF) == Answer(
         code=0, out=f"{TOLD}1 file would be changed; nothing was written.\n", err=""
     )
@@ -93,7 +91,7 @@ def test_check_says_what_would_happen_and_writes_nothing(coder: Coder) -> None:
     assert box() == BOX
 
 
-def test_new_deleted_and_renamed_files_are_told_one_a_line(coder: Coder) -> None:
+def test_lists_new_deleted_and_renamed_files(coder: Coder) -> None:
     diff = (
         "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"
         "--- a/src/notes.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
@@ -105,7 +103,7 @@ def test_new_deleted_and_renamed_files_are_told_one_a_line(coder: Coder) -> None
     )
 
 
-def test_all_files_or_none(coder: Coder) -> None:
+def test_applies_all_files_or_none(coder: Coder) -> None:
     second = "--- a/src/notes.txt\n+++ b/src/notes.txt\n@@ -1 +1 @@\n-two\n+three\n"
     refused = coder(pasted=DIFF + second)
     assert (refused.code, refused.out) == (2, "")
@@ -114,7 +112,7 @@ def test_all_files_or_none(coder: Coder) -> None:
     assert box() == BOX
 
 
-def test_uncommitted_work_stays_and_the_index_is_not_touched(coder: Coder) -> None:
+def test_keeps_uncommitted_work_and_index(coder: Coder) -> None:
     root = repo(Path(), {"a.txt": "a\n"})
     write(root, {"src/box.py": BOX.replace("2 * r", "2 * r  # mine"), "a.txt": "mine\n"})
     git(root, "add", "a.txt")
@@ -124,7 +122,7 @@ def test_uncommitted_work_stays_and_the_index_is_not_touched(coder: Coder) -> No
     assert (root / ".git" / "index").read_bytes() == index
 
 
-def test_names_count_from_the_top_of_the_repository_then_from_the_directory(
+def test_resolves_names_from_repository_root_then_directory(
     coder: Coder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = repo(Path(), {"one/lib/box.py": BOX, "two/lib/box.py": BOX})
@@ -154,7 +152,7 @@ def test_python_that_no_longer_parses_is_a_warning(coder: Coder) -> None:
     assert "(math.pi" in box()
 
 
-def test_a_bare_word_is_a_session_only_where_no_such_file_exists(coder: Coder) -> None:
+def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
     root = repo(Path(), {"last": DIFF})
     assert coder("last").code == 0
     assert box() == FIXED
@@ -174,20 +172,20 @@ def test_a_bare_word_is_a_session_only_where_no_such_file_exists(coder: Coder) -
         ("--repo=nowhere", "coder: nowhere is not a directory"),
     ],
 )
-def test_what_cannot_be_read_is_said(coder: Coder, what: str, told: str) -> None:
+def test_reports_unreadable_input(coder: Coder, what: str, told: str) -> None:
     refused = coder(what, pasted=DIFF)
     assert refused.code == 2
     assert refused.err.startswith(told)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "I would rather not.\n"])
-def test_what_is_no_diff_is_refused(coder: Coder, text: str) -> None:
+def test_refuses_text_without_diff(coder: Coder, text: str) -> None:
     refused = coder(pasted=text)
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.endswith("Nothing was written.\n")
 
 
-def test_what_a_file_holds_does_not_command_the_terminal(coder: Coder) -> None:
+def test_file_content_cannot_control_terminal(coder: Coder) -> None:
     write(Path(), {"src/box.py": "\x1b[31m\x9b2J# red\ndef area(r):\n    return r\n"})
     refused = coder(
         pasted="--- a/src/box.py\n+++ b/src/box.py\n@@ -1,3 +1,3 @@\n # red\n def area(r):\n-    return x\n+    return y\n"
@@ -197,7 +195,7 @@ def test_what_a_file_holds_does_not_command_the_terminal(coder: Coder) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
-def test_a_diff_is_read_in_its_encoding(coder: Coder, encoding: str) -> None:
+def test_reads_diff_in_its_encoding(coder: Coder, encoding: str) -> None:
     Path("src/notes.txt").write_bytes("café\n".encode("latin-1"))
     diff = "--- a/src/notes.txt\n+++ b/src/notes.txt\n@@ -1 +1 @@\n-café\n+crème\n"
     assert coder(pasted=diff.encode(encoding)).code == 0
@@ -225,7 +223,7 @@ def at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_at_a_terminal_it_says_how_to_end(coder: Coder, tmp_path: Path) -> None:
+def test_terminal_prompt_explains_how_to_finish(coder: Coder, tmp_path: Path) -> None:
     code, out, err = at_terminal(tmp_path / "r", DIFF.encode() + b"\x04")
     assert (code, out, err) == (
         0,
@@ -235,7 +233,7 @@ def test_at_a_terminal_it_says_how_to_end(coder: Coder, tmp_path: Path) -> None:
     assert box() == FIXED
 
 
-def test_a_line_that_a_terminal_cuts_is_refused(coder: Coder, tmp_path: Path) -> None:
+def test_refuses_line_truncated_by_terminal(coder: Coder, tmp_path: Path) -> None:
     """The terminal hands on 4095 bytes of a line and drops the rest in silence."""
     code, _, err = at_terminal(tmp_path / "r", DIFF[:-1].encode() + b"#" * 6000 + b"\n\x04")
     assert code == 2

@@ -43,7 +43,7 @@ def suite(place: Path, **fixes: str) -> str:
     return str(place)
 
 
-def test_runs_are_judged_kept_and_not_run_twice(
+def test_judges_and_stores_runs_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -73,7 +73,7 @@ def test_runs_are_judged_kept_and_not_run_twice(
     assert "2 runs compared: identical but for times." in again.out
 
 
-def test_wrong_use_is_told(
+def test_reports_usage_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ from tests.builders import repo
 from tests.walls import walls
 
 
-def test_says_which_sandbox_there_is(
+def test_reports_available_sandbox(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
@@ -21,7 +21,7 @@ def test_says_which_sandbox_there_is(
     assert line.startswith("no " if best is None else f"ok  sandbox      {best.name}: ")
 
 
-def test_says_what_can_be_done_without_a_model(
+def test_reports_capabilities_without_model(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
@@ -29,9 +29,7 @@ def test_says_what_can_be_done_without_a_model(
     assert "ok  offline      without a model" in capsys.readouterr().out
 
 
-def test_a_directory_that_is_not_there_is_one_clear_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_missing_directory_gives_one_clear_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["doctor", "--repo", str(tmp_path / "nowhere")]) == 2
     assert (
         capsys.readouterr()

@@ -35,7 +35,7 @@ def finished(delivery: Delivery | None) -> SessionFinished:
     )
 
 
-def test_a_judged_change_is_attested_on_what_it_was_made_to() -> None:
+def test_verified_change_is_attested_on_its_base() -> None:
     found = attestation(log(STARTED, CHANGED, JUDGED))
     assert found is not None
     assert (found.base, found.diff, found.repeatable, found.verdict, found.at) == (
@@ -61,7 +61,7 @@ def test_a_delivered_fix_is_attested_on_head() -> None:
     assert (needing.base, needing.diff, needing.repeatable) == ("b", "on base", False)
 
 
-def test_without_a_verdict_nothing_is_attested() -> None:
+def test_attests_nothing_without_verdict() -> None:
     assert attestation(log(STARTED, CHANGED)) is None
 
 

@@ -39,7 +39,7 @@ def answered(message: ToolMessage, candidate: str = "c1") -> ToolFinished:
     return ToolFinished(candidate=candidate, message=message, seconds=0.1)
 
 
-def test_words_between_a_call_and_its_answer_come_after_the_answers() -> None:
+def test_messages_between_call_and_result_come_after_results() -> None:
     words = UserMessage(text="by the way")
     log = records(said(HELLO), said(CALLS), said(words), answered(FIRST), answered(SECOND))
     assert conversation(log, "c1") == (HELLO, CALLS, FIRST, SECOND, words)
@@ -77,7 +77,7 @@ def test_compaction_turns_old_long_answers_into_stubs() -> None:
     assert conversation(log, "c1")[3] == SECOND
 
 
-def test_the_newest_reproduction_replaces_the_tests_named_before() -> None:
+def test_newest_reproduction_replaces_earlier_tests() -> None:
     sites = NoteMade(candidate="c1", phase="locate", note=Sites(summary="s", tests=("a", "b")))
     reproduction = NoteMade(candidate="c1", phase="reproduce", note=Reproduction(summary="s", tests=("c",)))
     assert named_tests(records(sites), "c1") == ("a", "b")
@@ -94,7 +94,7 @@ def test_status_holds_the_newest_of_everything() -> None:
     assert (now.phase, now.attempt, now.spent.requests, now.seconds) == ("repair", 2, 3, 2.0)
 
 
-def test_attempts_are_those_of_the_furthest_and_not_of_readers_or_planners() -> None:
+def test_counts_attempts_of_furthest_candidate_only() -> None:
     log = records(
         PhaseEntered(candidate="c1", phase="repair", attempt=2),
         PhaseEntered(candidate="c1/review-3/tests", phase="review", attempt=3),

@@ -13,7 +13,7 @@ from tests.builders import repo, write
 
 
 @pytest.mark.parametrize("target", ["/proc/self/environ", "/dev/zero", "../outside"])
-def test_nothing_is_read_or_copied_through_a_link(tmp_path: Path, target: str) -> None:
+def test_reads_and_copies_nothing_through_link(tmp_path: Path, target: str) -> None:
     write(tmp_path, {"outside": "secret\n", "tree/inside": "x\n"})
     link = tmp_path / "tree" / "version.txt"
     link.symlink_to(target)
@@ -26,7 +26,7 @@ def test_nothing_is_read_or_copied_through_a_link(tmp_path: Path, target: str) -
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", "Makefile"])
-def test_a_pipe_for_configuration_is_passed_over(tmp_path: Path, name: str) -> None:
+def test_skips_pipe_in_place_of_configuration(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     assert list(hinted_commands(tmp_path)) in ([], [("", "commands in tox.ini")])
     pytest_options(tmp_path)
@@ -34,9 +34,7 @@ def test_a_pipe_for_configuration_is_passed_over(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".gitattributes"])
-def test_a_pipe_that_git_would_open_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_names_pipe_that_git_would_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     write(root, {"a.py": "changed\n"})

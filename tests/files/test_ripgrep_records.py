@@ -47,7 +47,7 @@ OUTPUT = b"".join(
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 100, 10_000])
-def test_pieces_of_any_size_say_the_same(size: int) -> None:
+def test_chunk_size_does_not_matter(size: int) -> None:
     first, second = (
         Hit(path="a.py", line=1, text="before"),
         Hit(path="a.py", line=2, text=QUOTES, spans=((4, 8), (48, 49))),
@@ -59,7 +59,7 @@ def test_pieces_of_any_size_say_the_same(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [999, 1 << 18])
-def test_of_a_line_that_is_too_long_the_number_remains(size: int) -> None:
+def test_keeps_number_of_too_long_line(size: int) -> None:
     long = record("match", "./a.py", "y" * (3 * LONGEST_RECORD), 12, (0, 1))
     data = (
         record("begin", "./a.py")
@@ -70,6 +70,6 @@ def test_of_a_line_that_is_too_long_the_number_remains(size: int) -> None:
     assert [(hit.line, hit.text) for hit in read(data, size)["a.py"]] == [(3, "x"), (12, TOO_LONG), (20, "z")]
 
 
-def test_a_record_that_a_kill_has_torn_counts_as_nothing() -> None:
+def test_ignores_torn_record() -> None:
     assert [hit.line for hit in read(OUTPUT[:-5], 64)["a.py"]] == [1, 2]
     assert read(OUTPUT[:-5], 64)['say "b".py'] == []

@@ -32,7 +32,7 @@ def names(snapshot: Snapshot, path: str) -> list[str]:
     return [item.name for item in snapshot.definitions(path)]
 
 
-def test_knows_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
+def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
     write(
         tmp_path,
         {"a.py": BOX, "b.txt": "x\n", ".gitignore": "c.py\n", "c.py": "hidden = 1\n", ".git/HEAD": ""},
@@ -57,7 +57,7 @@ def test_knows_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
     ) == ((), (), (), {})
 
 
-def test_definitions_of_a_known_content_need_no_look_at_the_tree(tmp_path: Path) -> None:
+def test_definitions_of_known_content_need_no_tree_access(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
     assert index.known("a.py", BOX.encode()) is None
@@ -68,7 +68,7 @@ def test_definitions_of_a_known_content_need_no_look_at_the_tree(tmp_path: Path)
     assert [index.known("a.py", b"x = 1\n"), index.known("a.rs", BOX.encode())] == [None, None]
 
 
-def test_words_of_documents_are_those_of_their_own_lines(tmp_path: Path) -> None:
+def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
     found = SymbolIndex(tmp_path).current()
     counted = {}
@@ -90,7 +90,7 @@ def test_words_of_documents_are_those_of_their_own_lines(tmp_path: Path) -> None
     assert found.average_length > 0
 
 
-def test_sees_what_came_went_and_changed(tmp_path: Path) -> None:
+def test_sees_added_removed_and_changed_files(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one(): ...\n", "d/b.py": "def two(): ...\n", ".git/HEAD": ""})
     old(tmp_path)
     index = SymbolIndex(tmp_path)
@@ -109,7 +109,7 @@ def test_sees_what_came_went_and_changed(tmp_path: Path) -> None:
     assert index.current().defined("one") == ()
 
 
-def test_a_change_that_looks_the_same_is_seen_while_it_is_young(tmp_path: Path) -> None:
+def test_detects_recent_change_with_same_size_and_time(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one(): ...\n"})
     index = SymbolIndex(tmp_path)
     seen = (tmp_path / "a.py").stat()
@@ -121,7 +121,7 @@ def test_a_change_that_looks_the_same_is_seen_while_it_is_young(tmp_path: Path) 
     assert names(index.current(), "a.py") == ["six"]
 
 
-def test_a_worktree_shares_what_its_base_has(tmp_path: Path) -> None:
+def test_worktree_shares_content_of_base(tmp_path: Path) -> None:
     files = {"a.py": BOX, "b.py": "def b(): ...\n"}
     write(tmp_path / "base", files)
     write(tmp_path / "worktree", {**files, "b.py": "def changed(): ...\n"})
@@ -143,7 +143,7 @@ def test_equal_files_are_one_content_in_two_places(tmp_path: Path) -> None:
     assert [use.path for use in found.used("size_of")] == ["a.py", "b.py"]
 
 
-def test_what_is_kept_is_found_again_by_another_process(tmp_path: Path) -> None:
+def test_another_process_reuses_database(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     old(tmp_path / "tree")
     database = tmp_path / "index.sqlite"
@@ -154,7 +154,7 @@ def test_what_is_kept_is_found_again_by_another_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"this is no database, but long enough to be read as one. " * 100])
-def test_a_damaged_database_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+def test_rebuilds_damaged_database(tmp_path: Path, damage: bytes) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     database = tmp_path / "index.sqlite"
     SymbolIndex(tmp_path / "tree", database).current().database.close()
@@ -166,7 +166,7 @@ def test_a_damaged_database_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     ]
 
 
-def test_a_page_that_goes_bad_while_it_is_open_is_noticed_and_mended(tmp_path: Path) -> None:
+def test_repairs_page_corrupted_while_open(tmp_path: Path) -> None:
     write(tmp_path / "tree", {f"m{number}.py": f"def name_{number}(): ...\n" * 50 for number in range(60)})
     database = tmp_path / "index.sqlite"
     SymbolIndex(tmp_path / "tree", database).current().database.close()
@@ -178,7 +178,7 @@ def test_a_page_that_goes_bad_while_it_is_open_is_noticed_and_mended(tmp_path: P
     assert [place.path for place in index.current().defined("name_1")][:1] == ["m1.py"]
 
 
-def test_other_code_makes_another_database(tmp_path: Path) -> None:
+def test_changed_code_uses_new_database(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     database = tmp_path / "index.sqlite"
     first = SymbolIndex(tmp_path / "tree", database).current()
@@ -193,14 +193,14 @@ def test_other_code_makes_another_database(tmp_path: Path) -> None:
     assert names(again, "a.py") == ["Box", "Box.size_of", "helper"]
 
 
-def test_where_nothing_can_be_kept_it_is_held_in_memory(tmp_path: Path) -> None:
+def test_falls_back_to_memory_without_writable_storage(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     (tmp_path / "file").write_text("no directory", encoding="utf-8")
     found = SymbolIndex(tmp_path / "tree", tmp_path / "file" / "index.sqlite").current()
     assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
 
 
-def test_what_is_gone_does_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_content_does_not_accumulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coder.index.index.SPARE_CONTENTS", 5)
     write(tmp_path / "tree", {"a.py": BOX, "b.py": ""})
     index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
@@ -254,7 +254,7 @@ def test_threads_share_one_index(tmp_path: Path) -> None:
     assert found == [1, 1, 1, 1]
 
 
-def test_processes_find_what_one_thread_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(
         tmp_path,
         {
@@ -277,9 +277,7 @@ def test_processes_find_what_one_thread_finds(tmp_path: Path, monkeypatch: pytes
     ) == sorted(place.path for entry in alone.postings("helper") for place in alone.document(entry >> 8))
 
 
-def test_where_no_process_starts_the_work_is_done_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_works_in_process_when_none_can_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {f"m{number}.py": "helper()\n" * (number + 1) for number in range(4)})
     monkeypatch.setattr(worker, "SMALL_BYTES", 1)
     monkeypatch.setattr(worker, "BATCH_BYTES", 1)
@@ -288,7 +286,7 @@ def test_where_no_process_starts_the_work_is_done_here(
     assert len(SymbolIndex(tmp_path).current().used("helper")) == 4
 
 
-def test_names_like_a_misspelt_one_are_offered(tmp_path: Path) -> None:
+def test_suggests_names_for_misspelt_one(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def parse_header(): ...\ndef parse_body(): ...\nclass HTTPServer: ...\n"})
     found = SymbolIndex(tmp_path).current()
     assert found.similar("parseHeader") == ("parse_header",)
@@ -296,7 +294,7 @@ def test_names_like_a_misspelt_one_are_offered(tmp_path: Path) -> None:
     assert found.similar("nothing_like_it") == ()
 
 
-def test_what_is_no_text_or_too_large_is_left_out(tmp_path: Path) -> None:
+def test_skips_binary_and_large_files(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX, "large.py": "x = 1\n" * 400_000, "empty.py": ""})
     (tmp_path / "binary.py").write_bytes(b"def a(): ...\n\0")
     os.mkfifo(tmp_path / "pipe.py")
@@ -308,7 +306,7 @@ def test_what_is_no_text_or_too_large_is_left_out(tmp_path: Path) -> None:
     assert [place.path for place in found.defined("odd")] == [os.fsdecode(b"caf\xe9.py")]
 
 
-def test_what_is_installed_beside_the_code_is_left_out(tmp_path: Path) -> None:
+def test_skips_installed_packages_in_tree(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -321,9 +319,7 @@ def test_what_is_installed_beside_the_code_is_left_out(tmp_path: Path) -> None:
     assert [*found.sources] == [".github/tell.py", "a.py"]
 
 
-def test_old_databases_go_when_there_are_too_many_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removes_old_databases_over_size_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for age, name in ((300, "old"), (100, "young")):
         (tmp_path / f"{name}.sqlite").write_bytes(b"x" * 1000)
         os.utime(tmp_path / f"{name}.sqlite", (time.time() - age,) * 2)

@@ -274,7 +274,7 @@ def test_imports_and_bases(
         ("a.rb", RUBY, 6),
     ],
 )
-def test_uses_are_code_and_not_strings_or_keywords(path: str, text: str, line: int) -> None:
+def test_uses_exclude_strings_and_keywords(path: str, text: str, line: int) -> None:
     uses = facts_of(path, text).uses
     assert uses["helper"] == [line]
     assert not {"return", "class", "Holds", "Counts"} & set(uses)
@@ -288,7 +288,7 @@ def test_broken_code_is_read_without_an_error(path: str) -> None:
         facts_of(path, text)
 
 
-def test_a_language_without_grammar_is_read_by_its_lines() -> None:
+def test_reads_language_without_grammar_by_lines() -> None:
     facts = facts_of(
         "a.kt", "class Box {\n    fun other() {}\n    fun size(): Int {\n        return 1 // size\n    }\n}\n"
     )

@@ -119,7 +119,7 @@ def test_strings_brackets_and_margins_do_not_mislead() -> None:
     assert rows == judged(HARD)
 
 
-def test_signatures_stand_on_one_line_and_docstrings_give_their_first() -> None:
+def test_signatures_and_docstrings_take_one_line() -> None:
     found = {item.name: (item.signature, item.summary) for item in definitions("a.py", HARD)}
     assert found["Box"] == ("class Box(Base, metaclass=Meta[int])", 'Holds "items".')
     assert found["Box.size"] == (
@@ -144,11 +144,11 @@ def test_signatures_stand_on_one_line_and_docstrings_give_their_first() -> None:
         ("def \ud800(): ...\ndef b(): ...", ["b"]),
     ],
 )
-def test_broken_code_gives_what_can_be_made_out(text: str, names: list[str]) -> None:
+def test_parses_broken_code_as_far_as_possible(text: str, names: list[str]) -> None:
     assert [item.name for item in definitions("a.py", text)] == names
 
 
-def test_uses_are_identifiers_of_code_alone() -> None:
+def test_uses_are_code_identifiers_only() -> None:
     text = "import os\n\ndef f(self, a):  # comment\n    return a.b + 'text' + f'{a!r} said {os.sep:>3}'\n\nf('f'); f(1)\n"
     assert facts_of("a.py", text).uses == {"os": [1, 4], "f": [3, 6], "a": [3, 4], "b": [4], "sep": [4]}
 

@@ -52,9 +52,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("Box", "src/shop/box.py", "src/shop/box.py Box"),
     ],
 )
-def test_a_name_is_followed_to_where_it_is_defined(
-    snapshot: Snapshot, dotted: str, importer: str, meant: str
-) -> None:
+def test_follows_name_to_definition(snapshot: Snapshot, dotted: str, importer: str, meant: str) -> None:
     found = resolve(snapshot, dotted, importer=importer)
     assert [f"{place.path} {place.definition.name if place.definition else '-'}" for place in found] == [
         meant
@@ -62,18 +60,18 @@ def test_a_name_is_followed_to_where_it_is_defined(
 
 
 @pytest.mark.parametrize("dotted", ["os.path.join", "nobody", "", ".", "...", "a" * 5000])
-def test_what_is_not_in_the_tree_means_nothing(snapshot: Snapshot, dotted: str) -> None:
+def test_names_outside_tree_resolve_to_nothing(snapshot: Snapshot, dotted: str) -> None:
     assert resolve(snapshot, dotted) == ()
 
 
-def test_imports_in_a_circle_end(snapshot: Snapshot) -> None:
+def test_import_cycles_terminate(snapshot: Snapshot) -> None:
     assert {place.path for place in resolve(snapshot, "shop.loop_a.thing")} <= {
         "src/shop/loop_a.py",
         "src/shop/loop_b.py",
     }
 
 
-def test_of_modules_with_one_name_the_outermost_is_meant(snapshot: Snapshot) -> None:
+def test_prefers_outermost_module_of_same_name(snapshot: Snapshot) -> None:
     assert module_paths(snapshot, "shop.box") == ("src/shop/box.py",)
     assert module_paths(snapshot, "box") == ("tests/box.py",)
 
@@ -96,7 +94,7 @@ def test_importers_are_found_through_relative_imports_and_packages(snapshot: Sna
     assert importers(snapshot, "tests/box.py") == ()
 
 
-def test_packages_that_take_all_of_each_other_are_looked_through_once(tmp_path: Path) -> None:
+def test_mutual_star_imports_are_searched_once(tmp_path: Path) -> None:
     names = [f"part{number}" for number in range(16)]
     everything = {
         f"shop/{name}.py": "".join(f"from shop.{other} import *\n" for other in names if other != name)

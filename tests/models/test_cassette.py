@@ -47,7 +47,7 @@ def tape(tmp_path: Path) -> Path:
     return path
 
 
-def test_plays_what_was_recorded_though_results_have_other_words(tape: Path) -> None:
+def test_replays_recording_despite_different_results(tape: Path) -> None:
     model = load(tape)
     request = followed(ask(model, ASKED), text="7: return 1  # 0.34 s")
     assert model.name == "scripted:test"
@@ -71,20 +71,20 @@ def test_plays_what_was_recorded_though_results_have_other_words(tape: Path) -> 
         ),
     ],
 )
-def test_another_request_is_refused_and_the_difference_named(
+def test_refuses_different_request_and_names_difference(
     tape: Path, changed: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ModelError, match=f"Request 1 is not the recorded one: {said}"):
         ask(load(tape), ASKED.model_copy(update=changed))
 
 
-def test_a_tool_that_failed_this_time_is_a_difference(tape: Path) -> None:
+def test_newly_failed_tool_is_difference(tape: Path) -> None:
     model = load(tape)
     with pytest.raises(ModelError, match="message 3 differs"):
         ask(model, followed(ask(model, ASKED), text="no such file", ok=False))
 
 
-def test_a_file_that_is_no_recording_is_refused(tmp_path: Path) -> None:
+def test_refuses_file_that_is_no_recording(tmp_path: Path) -> None:
     (tmp_path / "no.jsonl").write_text('{"text": "a script"}\n', encoding="utf-8")
     for name in ("no.jsonl", "missing.jsonl"):
         with pytest.raises(UserError, match="is no recorded exchange"):

@@ -35,7 +35,7 @@ def names(choice: Choice | None) -> str:
     return choice.name
 
 
-def test_the_flag_comes_before_the_variable_and_the_configuration() -> None:
+def test_flag_overrides_variable_and_configuration() -> None:
     named = {"CODER_MODEL": "openai:gpt-6-luna", **KEYS}
     assert (
         names(chosen(named, model="google:gemini-4-argon", configured="openrouter:x/y"))
@@ -45,7 +45,7 @@ def test_the_flag_comes_before_the_variable_and_the_configuration() -> None:
     assert names(chosen(KEYS, configured="openrouter:x/y")) == "openrouter:x/y"
 
 
-def test_without_a_name_the_first_key_of_the_documented_order_decides() -> None:
+def test_first_available_key_decides_without_name() -> None:
     left = dict(KEYS)
     order = []
     while left:
@@ -62,7 +62,7 @@ def test_without_a_name_the_first_key_of_the_documented_order_decides() -> None:
     ]
 
 
-def test_without_a_key_a_server_on_this_machine_is_taken() -> None:
+def test_uses_local_server_without_key() -> None:
     assert chosen({}, running=True) == Choice(
         provider="ollama",
         model="qwen3:8b",
@@ -86,12 +86,12 @@ def test_without_anything_there_is_no_choice() -> None:
         ("ollama:qwen3:8b", "ollama:qwen3:8b"),
     ],
 )
-def test_a_name_is_placed_by_its_prefix_or_its_family(written: str, name: str) -> None:
+def test_resolves_provider_by_prefix_or_family(written: str, name: str) -> None:
     assert names(chosen(KEYS, model=written)) == name
 
 
 @pytest.mark.parametrize("written", ["qwen3:8b", "gpt-oss:20b", "mistral", "nobody:model"])
-def test_a_name_that_cannot_be_placed_lists_the_forms(written: str) -> None:
+def test_unknown_name_error_lists_forms(written: str) -> None:
     with pytest.raises(
         UserError, match=f"No provider is known for the model '{written}'. Write it as PROVIDER:NAME, such as"
     ):
@@ -105,7 +105,7 @@ def test_a_missing_key_is_named() -> None:
         chosen({}, model="gemini-4-argon")
 
 
-def test_openai_can_be_elsewhere_and_then_needs_no_key() -> None:
+def test_openai_base_url_needs_no_key() -> None:
     for model, name in ((None, "openai:gpt-6.1-sol"), ("gpt-6-luna", "openai:gpt-6-luna")):
         choice = chosen({"OPENAI_BASE_URL": "http://gateway.example/v1"}, model=model)
         assert (names(choice), choice and choice.base_url) == (name, "http://gateway.example/v1")
@@ -125,13 +125,13 @@ def test_openai_can_be_elsewhere_and_then_needs_no_key() -> None:
         ("http://box:11434", "ollama:gemma3", "ollama:gemma3", "http://box:11434/v1"),
     ],
 )
-def test_a_model_behind_a_url_keeps_its_prefix(base_url: str, model: str, name: str, url: str) -> None:
+def test_model_at_url_keeps_prefix(base_url: str, model: str, name: str, url: str) -> None:
     choice = chosen(KEYS, base_url=base_url, model=model)
     assert (names(choice), choice and choice.base_url) == (name, url)
 
 
 @pytest.mark.loopback
-def test_a_url_alone_means_the_first_model_listed_there() -> None:
+def test_url_alone_selects_first_listed_model() -> None:
     with shelf({"/v1/models": b'{"data": [{"id": "bridge"}, {"id": "other"}]}'}) as url:
         assert names(chosen({}, base_url=url)) == "compatible:bridge"
     with (
@@ -142,7 +142,7 @@ def test_a_url_alone_means_the_first_model_listed_there() -> None:
 
 
 @pytest.mark.parametrize("base_url", ["127.0.0.1:8080", "ftp://host/v1", "http://"])
-def test_half_a_url_is_refused(base_url: str) -> None:
+def test_refuses_incomplete_url(base_url: str) -> None:
     with pytest.raises(UserError, match="is not a URL"):
         chosen({}, base_url=base_url, model="m")
 
@@ -155,7 +155,7 @@ def test_a_server_can_be_named_without_a_model() -> None:
         chosen({"OLLAMA_HOST": url}, model="ollama")
 
 
-def test_keys_are_told_by_their_names_and_never_shown() -> None:
+def test_reports_key_names_but_never_values() -> None:
     assert keys_set({"GEMINI_API_KEY": "g-secret", "OPENAI_API_KEY": "", "PATH": "/bin"}) == (
         "GEMINI_API_KEY",
     )
@@ -164,7 +164,7 @@ def test_keys_are_told_by_their_names_and_never_shown() -> None:
     assert key_for("ollama", KEYS) is None
 
 
-def test_naming_models_loads_no_library_that_talks_to_them() -> None:
+def test_resolving_names_loads_no_model_library() -> None:
     heavy = "{'pydantic_ai', 'openai', 'anthropic', 'google.genai', 'httpx', 'httpx2', 'http.client', 'concurrent.futures', 'asyncio'}"
     code = f"import sys, coder.models.catalog; print(sorted({heavy} & set(sys.modules)))"
     assert (

@@ -26,7 +26,7 @@ def test_streams_a_text_in_pieces(rig: str) -> None:
     assert "".join(delta.text for delta in deltas if delta.kind == "text") == reply.message.text
 
 
-def test_gives_several_calls_of_one_reply(rig: str) -> None:
+def test_returns_several_calls_of_reply(rig: str) -> None:
     turn = Turn(text="Let me look.", calls=(("read", '{"path": "a.py"}'), ("read", '{"path": "b.py"}')))
     with RIGS[rig]([turn]) as bench:
         reply, _ = bench.ask()
@@ -38,7 +38,7 @@ def test_gives_several_calls_of_one_reply(rig: str) -> None:
     assert len({call.id for call in reply.message.calls}) == 2
 
 
-def test_tells_the_usage_and_no_price_that_it_does_not_know(rig: str) -> None:
+def test_reports_usage_and_no_unknown_price(rig: str) -> None:
     with RIGS[rig]([Turn(text="Yes.")]) as bench:
         assert bench.ask()[0].usage == TOLD
 
@@ -58,20 +58,20 @@ def test_a_refusal_is_a_reply(rig: str) -> None:
     assert (reply.finish, reply.message.text) == ("refusal", "I cannot help with that.")
 
 
-def test_a_reply_that_was_cut_at_the_limit_says_so(rig: str) -> None:
+def test_marks_reply_cut_at_limit(rig: str) -> None:
     with RIGS[rig]([Turn(text="It is the compar", finish="length")]) as bench:
         reply, _ = bench.ask()
     assert (reply.finish, reply.message.text) == ("length", "It is the compar")
 
 
-def test_the_limit_in_the_middle_of_arguments_is_told_from_a_call(rig: str) -> None:
+def test_distinguishes_truncated_arguments_from_call(rig: str) -> None:
     if rig == "google":
         pytest.skip("this wire sends calls whole")
     with RIGS[rig]([Turn(calls=(("read", '{"path": "a.p'),), finish="length")]) as bench:
         assert bench.ask()[0].finish == "length"
 
 
-def test_a_conversation_that_is_too_long_is_marked(rig: str) -> None:
+def test_marks_conversation_over_context_limit(rig: str) -> None:
     with RIGS[rig]([Turn(status=400, error="overflow")]) as bench:
         error = bench.fail()
     assert (error.context_overflow, error.retryable) == (True, False)
@@ -100,13 +100,13 @@ def test_stops_at_once_when_cancelled_in_the_middle(rig: str) -> None:
         assert bench.fake is None or bench.fake.gone.wait(1.0)
 
 
-def test_has_the_name_that_the_person_would_type(rig: str) -> None:
+def test_has_name_as_typed_by_user(rig: str) -> None:
     with RIGS[rig]([Turn(text="Yes.")]) as bench:
         provider, colon, model = bench.model.name.partition(":")
     assert provider and colon and model
 
 
-def test_says_it_in_one_line_when_there_is_no_more_to_come(rig: str) -> None:
+def test_reports_exhausted_script_in_one_line(rig: str) -> None:
     with RIGS[rig]([]) as bench:
         error: ModelError = bench.fail()
     assert str(error) and "\n" not in str(error)

@@ -23,7 +23,7 @@ def test_tool_calling_can_be_settled_beforehand() -> None:
 
 
 @pytest.mark.loopback
-def test_a_template_that_drops_tools_is_spoken_to_in_text() -> None:
+def test_uses_text_protocol_when_template_drops_tools() -> None:
     with shelf({"/props": b'{"chat_template_caps": {"supports_tools": false}}'}) as url:
         assert isinstance(
             open_model(HERE.model_copy(update={"base_url": f"{url}/v1"}), environment={}), TextProtocol
@@ -43,7 +43,7 @@ def test_a_template_that_drops_tools_is_spoken_to_in_text() -> None:
         Turn(status=404, error="No endpoints found that support tool use. Try disabling apply_patch."),
     ],
 )
-def test_a_server_that_refuses_tools_is_spoken_to_in_text(refusal: Turn) -> None:
+def test_uses_text_protocol_when_server_refuses_tools(refusal: Turn) -> None:
     block = Turn(text='```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```')
     with serve(spoken.chat, spoken.openai_error, [refusal, block]) as fake:
         bench = Bench(open_model(HERE.model_copy(update={"base_url": f"{fake.url}/v1"}), environment={}))
@@ -53,7 +53,7 @@ def test_a_server_that_refuses_tools_is_spoken_to_in_text(refusal: Turn) -> None
 
 
 @pytest.mark.loopback
-def test_nothing_that_listens_is_said_at_once() -> None:
+def test_reports_unreachable_server_immediately() -> None:
     error = Bench(open_model(HERE, environment={}, tool_calling=True)).fail()
     assert (
         str(error)
@@ -62,7 +62,7 @@ def test_nothing_that_listens_is_said_at_once() -> None:
 
 
 @pytest.mark.loopback
-def test_an_exchange_can_be_recorded_and_played(tmp_path: Path) -> None:
+def test_records_and_replays_exchange(tmp_path: Path) -> None:
     path = tmp_path / "takes.jsonl"
     with serve(spoken.chat, spoken.openai_error, [Turn(text="It is line 7.")]) as fake:
         choice = HERE.model_copy(update={"base_url": f"{fake.url}/v1"})
@@ -72,7 +72,7 @@ def test_an_exchange_can_be_recorded_and_played(tmp_path: Path) -> None:
 
 
 @pytest.mark.loopback
-def test_a_model_on_this_machine_costs_nothing_and_another_price_is_unknown() -> None:
+def test_local_model_is_free_and_other_price_unknown() -> None:
     for provider, cost in (("llamacpp", "0"), ("compatible", "None")):
         with serve(spoken.chat, spoken.openai_error, [Turn(text="Yes.")]) as fake:
             choice = HERE.model_copy(update={"provider": provider, "base_url": f"{fake.url}/v1"})
@@ -80,7 +80,7 @@ def test_a_model_on_this_machine_costs_nothing_and_another_price_is_unknown() ->
         assert str(reply.usage.cost_usd) == cost
 
 
-def test_the_libraries_are_loaded_only_when_a_model_is_opened() -> None:
+def test_loads_libraries_only_when_opening_model() -> None:
     code = "import sys, coder.models.opening; print({'pydantic_ai', 'httpx2', 'openai'} & set(sys.modules))"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

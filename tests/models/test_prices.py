@@ -8,7 +8,7 @@ def choice(provider: str, model: str) -> Choice:
     return Choice(provider=provider, model=model, reason="named")
 
 
-def test_the_dearest_way_counts_all_of_the_input_as_written_to_the_cache() -> None:
+def test_worst_case_cost_counts_input_as_cache_write() -> None:
     model = choice("anthropic", "claude-sonnet-4-5")
     read = listed(model, 10_000, 0)
     written = listed(model, 10_000, 1_000)
@@ -18,5 +18,5 @@ def test_the_dearest_way_counts_all_of_the_input_as_written_to_the_cache() -> No
     assert read > Decimal("0.03")  # what the same input costs where nothing of it goes to a cache
 
 
-def test_a_model_that_the_list_does_not_know_has_no_price() -> None:
+def test_unlisted_model_has_no_price() -> None:
     assert listed(choice("compatible", "bridge"), 10, 10) is None

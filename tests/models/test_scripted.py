@@ -76,14 +76,14 @@ def test_scenes_may_be_replies_errors_and_functions() -> None:
 @pytest.mark.parametrize(
     ("line", "said"), [("{", "the line"), ('{"txt": "a"}', "txt: Extra"), ('{"calls": [{}]}', "calls.0.name")]
 )
-def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+def test_names_faulty_line(tmp_path: Path, line: str, said: str) -> None:
     path = tmp_path / "script.jsonl"
     path.write_text(f'{{"text": "a"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(UserError, match=rf"script.jsonl, line 2: {said}"):
         load(path)
 
 
-def test_a_scene_waits_for_the_request_that_it_is_for() -> None:
+def test_scene_waits_for_matching_request() -> None:
     model = Scripted([Step(text="for the reviewer", when="You review"), Step(text="for whoever asks")])
     first = asyncio.run(
         model.complete(Request(system="", messages=(UserMessage(text="Fix it."),)), lambda _: None)

@@ -20,7 +20,7 @@ def silent() -> Iterator[str]:
 
 
 @pytest.mark.loopback
-def test_lists_the_models_of_a_server_without_those_that_only_embed() -> None:
+def test_lists_server_models_without_embedding_models() -> None:
     with shelf({"/v1/models": LISTING}) as url:
         assert models_at(f"{url}/v1/") == ("qwen3:8b", "gemma3")
 
@@ -29,13 +29,13 @@ def test_lists_the_models_of_a_server_without_those_that_only_embed() -> None:
 @pytest.mark.parametrize(
     "body", [b"<html>a web server</html>", b"[]", b'{"data": {}}', b'{"data": [1, {"id": 2}]}', b"\xff"]
 )
-def test_another_program_on_the_port_is_no_model_server(body: bytes) -> None:
+def test_ignores_other_program_on_port(body: bytes) -> None:
     with shelf({"/v1/models": body}) as url:
         assert models_at(f"{url}/v1") == ()
 
 
 @pytest.mark.loopback
-def test_finds_the_servers_that_answer_in_the_order_of_the_places() -> None:
+def test_finds_answering_servers_in_address_order() -> None:
     with (
         shelf({"/v1/models": LISTING}) as one,
         shelf({"/v1/models": b'{"data": [{"id": "b"}]}'}) as other,
@@ -49,7 +49,7 @@ def test_finds_the_servers_that_answer_in_the_order_of_the_places() -> None:
 
 
 @pytest.mark.loopback
-def test_silent_servers_are_waited_for_at_the_same_time() -> None:
+def test_waits_for_silent_servers_concurrently() -> None:
     started = time.monotonic()
     with silent() as one, silent() as two, silent() as three:
         assert find({"ollama": one, "llamacpp": two, "vllm": three}) == ()
@@ -78,11 +78,11 @@ def test_asks_llama_cpp_whether_its_template_shows_tools() -> None:
         ("https://ollama.example/", "https://ollama.example:443/v1"),
     ],
 )
-def test_honours_the_host_of_ollama(host: str, url: str) -> None:
+def test_honours_ollama_host(host: str, url: str) -> None:
     assert addresses({"OLLAMA_HOST": host})["ollama"] == url
 
 
-def test_knows_which_addresses_are_this_machine() -> None:
+def test_recognizes_local_addresses() -> None:
     urls = (
         "http://localhost:1/v1",
         "http://127.9.9.9/v1",

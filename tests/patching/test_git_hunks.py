@@ -70,20 +70,20 @@ def test_numbers_hunks_in_the_order_of_the_diff(changed: Path) -> None:
     ]
 
 
-def test_a_hunk_holds_its_own_lines_and_its_files_header() -> None:
+def test_hunk_has_its_lines_and_file_header() -> None:
     diff = "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-1\n+2\n"
     header, body = diff[: diff.index("@@")], diff[diff.index("@@") :]
     assert hunks(diff) == (Hunk(path="a.py", header=header, body=body),)
 
 
-def test_all_hunks_give_the_diff_back_and_none_give_nothing(changed: Path) -> None:
+def test_selecting_all_or_no_hunks_round_trips(changed: Path) -> None:
     diff = diff_of(changed)
     assert rebuilt(diff, range(len(hunks(diff)))) == diff
     assert rebuilt(diff, ()) == ""
     assert hunks("") == ()
 
 
-def test_every_choice_among_a_files_hunks_fits_at_its_own_lines(changed: Path) -> None:
+def test_every_selection_of_hunks_applies_at_its_lines(changed: Path) -> None:
     diff = diff_of(changed)
     for chosen in [(3,), (4,), (5,), (3, 4), (3, 5), (4, 5)]:
         git(changed, "reset", "--quiet", "--hard")
@@ -91,7 +91,7 @@ def test_every_choice_among_a_files_hunks_fits_at_its_own_lines(changed: Path) -
 
 
 @pytest.mark.parametrize("accepted", [(0, 4, 7), (1, 2, 5, 8), (3, 6)])
-def test_a_choice_is_the_whole_without_the_rest(changed: Path, accepted: tuple[int, ...]) -> None:
+def test_selection_is_whole_minus_rest(changed: Path, accepted: tuple[int, ...]) -> None:
     diff = diff_of(changed)
     rest = rebuilt(diff, {*range(len(hunks(diff)))} - {*accepted})
     apply(changed, rest, "--reverse")
@@ -101,7 +101,7 @@ def test_a_choice_is_the_whole_without_the_rest(changed: Path, accepted: tuple[i
     assert git(changed, "write-tree") == less
 
 
-def test_counts_that_do_not_fit_lose_no_line() -> None:
+def test_wrong_hunk_counts_lose_no_line() -> None:
     header = "diff --git a/key b/key\n--- a/key\n+++ b/key\n"
     for body in ("@@ -1,4 +1,4 @@\n a\n-[masked]\n+b\n", "@@ -1 +1 @@\n-a\n+b\n+c\n"):
         assert hunks(header + body) == (Hunk(path="key", header=header, body=body),)

@@ -63,7 +63,7 @@ PIECES = [
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_a_diff_of_two_texts_turns_one_into_the_other_or_is_refused(seed: int, tmp_path: Path) -> None:
+def test_diff_of_two_texts_applies_exactly_or_is_refused(seed: int, tmp_path: Path) -> None:
     generator = random.Random(seed)
     texts = [
         "".join(f"{line}\n" for line in generator.choices(LINES, k=generator.randrange(30))) for _ in range(2)
@@ -82,7 +82,7 @@ def test_a_diff_of_two_texts_turns_one_into_the_other_or_is_refused(seed: int, t
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_garbage_never_raises_anything_but_a_patch_error(seed: int, tmp_path: Path) -> None:
+def test_garbage_raises_only_patch_error(seed: int, tmp_path: Path) -> None:
     generator = random.Random(seed)
     (tmp_path / "t").write_text("a\n", encoding="utf-8")
     with suppress(PatchError):
@@ -90,7 +90,7 @@ def test_garbage_never_raises_anything_but_a_patch_error(seed: int, tmp_path: Pa
     assert content(tmp_path) == {"t": (b"a\n", False)}
 
 
-def test_a_link_out_of_the_tree_is_not_followed(tmp_path: Path) -> None:
+def test_does_not_follow_link_outside_tree(tmp_path: Path) -> None:
     outside, root = tmp_path / "outside", tmp_path / "root"
     outside.mkdir()
     root.mkdir()
@@ -107,7 +107,7 @@ def test_a_link_out_of_the_tree_is_not_followed(tmp_path: Path) -> None:
     assert content(outside) == {"t": (b"a\n", False)}
 
 
-def test_a_link_planted_between_plan_and_write_is_not_followed(tmp_path: Path) -> None:
+def test_does_not_follow_link_created_after_planning(tmp_path: Path) -> None:
     outside, root = tmp_path / "outside", tmp_path / "root"
     for folder in (outside, root / "d"):
         folder.mkdir(parents=True)
@@ -120,7 +120,7 @@ def test_a_link_planted_between_plan_and_write_is_not_followed(tmp_path: Path) -
     assert content(outside) == {"t": (b"a\n", False)}
 
 
-def test_a_file_changed_between_plan_and_write_is_left_alone(tmp_path: Path) -> None:
+def test_leaves_file_changed_after_planning(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\n", encoding="utf-8")
     applied = plan(SWAP, tmp_path)
     (tmp_path / "t").write_text("mine\n", encoding="utf-8")
@@ -129,7 +129,7 @@ def test_a_file_changed_between_plan_and_write_is_left_alone(tmp_path: Path) -> 
     assert (tmp_path / "t").read_text(encoding="utf-8") == "mine\n"
 
 
-def test_what_was_written_is_taken_back_when_a_later_file_fails(tmp_path: Path) -> None:
+def test_rolls_back_when_later_file_fails(tmp_path: Path) -> None:
     for name in ("t", "u"):
         (tmp_path / name).write_text("a\n", encoding="utf-8")
     applied = plan(
@@ -142,7 +142,7 @@ def test_what_was_written_is_taken_back_when_a_later_file_fails(tmp_path: Path) 
     assert not (tmp_path / "new").exists()
 
 
-def test_a_fifo_is_refused_without_waiting(tmp_path: Path) -> None:
+def test_refuses_fifo_without_blocking(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "t")
     with pytest.raises(PatchError, match="no regular file"):
         apply(SWAP, tmp_path)
@@ -169,7 +169,7 @@ def test_random_damage_to_numbers_never_changes_the_result(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "unit", [" ", "@@ -1 ", "\n", "@@\n-a\n", "+a\n", "```\n", "--- a/t\n", "diff --git a/a b/a\n", "\\ "]
 )
-def test_a_hostile_diff_is_refused_soon(unit: str, tmp_path: Path) -> None:
+def test_refuses_hostile_diff_quickly(unit: str, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\nb\n" * 5000, encoding="utf-8")
     started = time.process_time()
     for start in ("", "@@ ", "--- a/t\n+++ b/t\n@@ ", "--- a/t\n+++ b/t\n@@ @@\n a\n"):
@@ -178,7 +178,7 @@ def test_a_hostile_diff_is_refused_soon(unit: str, tmp_path: Path) -> None:
     assert time.process_time() - started < 20
 
 
-def test_an_envelope_that_holds_something_else_is_refused_without_end(tmp_path: Path) -> None:
+def test_refuses_envelope_with_foreign_content_quickly(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\n", encoding="utf-8")
     with pytest.raises(PatchError):
         apply("*** Begin Patch\n*** Update File: t\ndiff --git a/t b/t\n@@\n*** End Patch\n", tmp_path)
@@ -188,7 +188,7 @@ REVERSIBLE = sorted({"001", "009", "025", "032", "034", "038", "088", "099", "12
 
 
 @pytest.mark.parametrize("number", REVERSIBLE)
-def test_a_patch_can_be_taken_back(number: str, tmp_path: Path) -> None:
+def test_patch_can_be_undone(number: str, tmp_path: Path) -> None:
     case = next(case for case in CASES if case.name.startswith(number))
     if (case / "before").exists():
         shutil.copytree(case / "before", tmp_path, dirs_exist_ok=True)
@@ -199,12 +199,12 @@ def test_a_patch_can_be_taken_back(number: str, tmp_path: Path) -> None:
     assert content(tmp_path) == before
 
 
-def test_a_deletion_without_content_is_not_taken_back(tmp_path: Path) -> None:
+def test_deletion_without_content_cannot_be_undone(tmp_path: Path) -> None:
     with pytest.raises(PatchError, match="does not say what was in the file"):
         apply("diff --git a/t b/t\ndeleted file mode 100644\n", tmp_path, reverse=True)
 
 
-def test_an_error_says_once_that_nothing_was_written_and_names_what_failed(tmp_path: Path) -> None:
+def test_error_names_failure_and_says_nothing_was_written(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("x\n", encoding="utf-8")
     with pytest.raises(PatchError) as refused:
         apply(SWAP, tmp_path)
@@ -221,7 +221,7 @@ def failed(diff: str, root: Path) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("times", [0, 1, 2, 9])
-def test_an_error_has_sixty_lines_at_most_and_shows_more_each_time(times: int, tmp_path: Path) -> None:
+def test_error_is_capped_and_grows_on_repeat(times: int, tmp_path: Path) -> None:
     for name in "tuvw":
         (tmp_path / name).write_text("".join(f"line {number}\n" for number in range(200)), encoding="utf-8")
     hunks = "".join(f"@@\n line {number}\n-gone\n+new\n line {number + 2}\n" for number in (40, 90, 150))
@@ -236,7 +236,7 @@ def test_an_error_has_sixty_lines_at_most_and_shows_more_each_time(times: int, t
     assert ("   34| line 33" in texts[0]) is bool(times)
 
 
-def test_what_was_changed_is_checked_but_written_all_the_same(tmp_path: Path) -> None:
+def test_reports_syntax_errors_but_writes_files(tmp_path: Path) -> None:
     (tmp_path / "t.py").write_text("x = 1\n", encoding="utf-8")
     applied = apply(
         "--- a/t.py\n+++ b/t.py\n@@\n-x = 1\n+x = y\n--- /dev/null\n+++ b/u.py\n@@\n+x = (\n", tmp_path
@@ -246,7 +246,7 @@ def test_what_was_changed_is_checked_but_written_all_the_same(tmp_path: Path) ->
     assert (tmp_path / "u.py").exists()
 
 
-def test_a_link_planted_in_place_of_the_file_is_not_followed(tmp_path: Path) -> None:
+def test_does_not_follow_link_replacing_file(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     for path in (root / "t", outside):

@@ -132,7 +132,7 @@ def damaged(case: Case, random: Random) -> bool:
 
 @SAME_EACH_TIME
 @given(edited=edits(), context=st.integers(1, 5), seed=st.integers(0, 2**32))
-def test_a_damaged_diff_whose_meaning_is_certain_gives_the_intended_file(
+def test_damaged_but_certain_diff_gives_intended_file(
     edited: tuple[list[str], list[str]], context: int, seed: int
 ) -> None:
     before, after = edited
@@ -152,7 +152,7 @@ def test_a_damaged_diff_whose_meaning_is_certain_gives_the_intended_file(
 
 @SAME_EACH_TIME
 @given(edited=edits(), context=st.integers(1, 5))
-def test_what_was_applied_can_be_taken_back(edited: tuple[list[str], list[str]], context: int) -> None:
+def test_applied_diff_can_be_undone(edited: tuple[list[str], list[str]], context: int) -> None:
     before, after = edited
     with TemporaryDirectory() as place:
         put(Path(place), {PATH: Text(lines=before)})
@@ -167,7 +167,7 @@ def test_what_was_applied_can_be_taken_back(edited: tuple[list[str], list[str]],
 
 @SAME_EACH_TIME
 @given(lines=st.lists(st.sampled_from([*PIECES, *MORE_PIECES, *BLOCK]), max_size=25))
-def test_pieces_of_diffs_in_any_order_change_nothing_where_they_are_refused(lines: list[str]) -> None:
+def test_refused_diff_pieces_change_nothing(lines: list[str]) -> None:
     unharmed_where_refused("\n".join(lines))
 
 
@@ -178,7 +178,7 @@ def test_pieces_of_diffs_in_any_order_change_nothing_where_they_are_refused(line
         ["", "--- a/t\n+++ b/t\n@@ -1 +1 @@\n", "@@\n-a\n+", "*** Begin Patch\n*** Update File: t\n"]
     ),
 )
-def test_any_text_changes_nothing_where_it_is_refused(text: str, start: str) -> None:
+def test_refused_text_changes_nothing(text: str, start: str) -> None:
     unharmed_where_refused(start + text)
 
 
@@ -189,7 +189,7 @@ def test_any_text_changes_nothing_where_it_is_refused(text: str, start: str) -> 
         st.tuples(st.integers(0, 2_000), st.integers(0, 5), st.text("+- @\n\r\t\\ax", max_size=3)), max_size=4
     ),
 )
-def test_a_diff_with_characters_lost_or_added_changes_nothing_where_it_is_refused(
+def test_refused_corrupted_diff_changes_nothing(
     edited: tuple[list[str], list[str]], cuts: list[tuple[int, int, str]]
 ) -> None:
     text = diff_of(*edited)

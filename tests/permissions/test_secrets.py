@@ -50,7 +50,7 @@ def without_digests(text: str) -> str:
         ("drawn: q8Zt1LmW4nRx7Yp0KdV2sHb6", "drawn: [masked: a random value]"),
     ],
 )
-def test_a_secret_is_masked_and_what_stands_around_it_stays(text: str, masked: str) -> None:
+def test_masks_secret_and_keeps_surrounding_text(text: str, masked: str) -> None:
     assert without_digests(SECRETS.masked(text)) == masked
 
 
@@ -71,11 +71,11 @@ def test_a_secret_is_masked_and_what_stands_around_it_stays(text: str, masked: s
         "_ZN4llvm12DenseMapBaseINS_8DenseMapIPKNS",
     ],
 )
-def test_what_is_no_secret_is_left_alone(text: str) -> None:
+def test_leaves_ordinary_text_alone(text: str) -> None:
     assert SECRETS.masked(text) == text
 
 
-def test_values_drawn_by_lot_are_told_from_names() -> None:
+def test_distinguishes_random_values_from_names() -> None:
     draw = random.Random(7)
     drawn = ["".join(draw.choices(string.ascii_letters + string.digits, k=32)) for _ in range(500)]
     assert sum(map(random_looking, drawn)) >= 475
@@ -87,7 +87,7 @@ def test_values_drawn_by_lot_are_told_from_names() -> None:
     assert not any(map(random_looking, names))
 
 
-def test_the_persons_own_values_are_masked_as_they_stand() -> None:
+def test_masks_user_values_verbatim() -> None:
     harmless = {
         "SSH_AUTH_SOCK": "/run/agent",
         "AUTH_METHOD": "client_secret_basic",
@@ -123,12 +123,12 @@ def test_the_persons_own_values_are_masked_as_they_stand() -> None:
         f"-----BEGIN PRIVATE KEY-----\n{BODY}",
     ],
 )
-def test_what_stands_for_a_secret_is_known_again(what: str) -> None:
+def test_recognizes_placeholder_of_secret(what: str) -> None:
     assert PLACEHOLDER.search(SECRETS.masked(what))
     assert PLACEHOLDER.fullmatch(Secrets(own=("sesame-77",)).masked("sesame-77"))
 
 
-def test_a_stream_is_masked_line_by_line_and_a_private_key_as_a_whole() -> None:
+def test_masks_stream_by_line_and_private_key_as_whole() -> None:
     key = [
         "-----BEGIN RSA PRIVATE KEY-----",
         "Proc-Type: 4,ENCRYPTED",
@@ -144,7 +144,7 @@ def test_a_stream_is_masked_line_by_line_and_a_private_key_as_a_whole() -> None:
     ]  # fmt: skip
 
 
-def test_a_private_key_that_breaks_off_hides_nothing_after_it() -> None:
+def test_truncated_private_key_hides_nothing_after_it() -> None:
     mask = Secrets().by_line()
     assert [
         mask(line)
@@ -216,7 +216,7 @@ CODE = (
 
 
 @pytest.mark.parametrize("line", LITERALS)
-def test_masks_a_literal_value_and_restores_it_where_it_is_held(line: str) -> None:
+def test_masks_literal_value_and_restores_it_in_its_file(line: str) -> None:
     masked = SECRETS.masked(line)
     assert masked != line
     assert SECRETS.masked(masked) == masked

@@ -25,7 +25,7 @@ def programs(command: str) -> list[tuple[str, ...]]:
         ("f() { git push; }; f", [("f",), ("git", "push"), ("f",)]),
     ],
 )
-def test_a_command_is_taken_apart_as_a_shell_does(command: str, found: list[tuple[str, ...]]) -> None:
+def test_splits_command_as_shell_does(command: str, found: list[tuple[str, ...]]) -> None:
     assert programs(command) == found
     assert parse(command).unsure == ""
 
@@ -48,17 +48,17 @@ def test_a_command_is_taken_apart_as_a_shell_does(command: str, found: list[tupl
         ("echo 'never closed", "not closed"),
     ],
 )
-def test_what_cannot_be_told_before_it_runs_is_said(command: str, why: str) -> None:
+def test_reports_parts_unknown_before_run(command: str, why: str) -> None:
     assert why in parse(command).unsure
 
 
-def test_words_that_the_shell_will_replace_are_not_sure() -> None:
+def test_words_with_expansion_are_not_literal() -> None:
     (simple,) = parse("cat $A ~/x a{b,c} *.py '$A' \\$A").commands
     assert [word.sure for word in simple.words] == [True, False, False, False, True, True, True]
     assert [word.glob for word in simple.words] == [False, False, False, False, True, False, False]
 
 
-def test_redirections_say_where_they_write() -> None:
+def test_redirections_name_their_targets() -> None:
     (simple,) = parse("make >../log 2>>err 2>&1 </dev/null >/dev/null").commands
     assert [(there.operator, there.target.text, there.writes) for there in simple.redirections] == [
         (">", "../log", True),

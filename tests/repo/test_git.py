@@ -17,7 +17,7 @@ def test_finds_the_checkout_from_a_subdirectory(tmp_path: Path) -> None:
     assert (place.root, place.common, place.head) == (root, root / ".git", git(root, "rev-parse", "HEAD"))
 
 
-def test_finds_a_linked_worktree_and_the_git_directory_it_shares(tmp_path: Path) -> None:
+def test_finds_linked_worktree_and_common_git_directory(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     git(root, "worktree", "add", "-q", "../linked")
     place = find(tmp_path / "linked")
@@ -34,7 +34,7 @@ def test_finds_a_linked_worktree_and_the_git_directory_it_shares(tmp_path: Path)
         (lambda path: None, "is not a directory"),
     ],
 )
-def test_says_in_one_line_why_there_is_nothing_to_work_in(tmp_path: Path, prepare: object, told: str) -> None:
+def test_reports_unusable_directory_in_one_line(tmp_path: Path, prepare: object, told: str) -> None:
     assert callable(prepare)
     prepare(tmp_path / "r")
     with pytest.raises(UserError, match=told) as caught:
@@ -48,13 +48,13 @@ def fake_git(directory: Path, script: str) -> None:
     (directory / "git").chmod(stat.S_IRWXU)
 
 
-def test_asks_for_git_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_missing_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="git was not found on PATH"):
         find(tmp_path)
 
 
-def test_asks_for_a_newer_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_outdated_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_git(tmp_path / "bin", "echo git version 2.17.1")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     with pytest.raises(UserError, match=r"git version 2\.17\.1, and coder needs at least 2\.30"):
@@ -74,9 +74,7 @@ def test_says_how_to_trust_a_repository_of_another_user(
         find(tmp_path)
 
 
-def test_does_not_listen_to_the_git_command_that_started_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ignores_git_environment_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = repo(tmp_path / "other", {"o.py": "o\n"})
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
@@ -98,7 +96,7 @@ def test_runs_no_hook_and_no_monitor(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_waits_for_a_lock_that_is_about_to_go(tmp_path: Path) -> None:
+def test_waits_for_lock_about_to_be_released(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     lock = root / ".git" / "index.lock"
     lock.touch()
@@ -123,13 +121,13 @@ def test_gives_up_on_a_command_that_takes_too_long(tmp_path: Path, monkeypatch: 
     assert time.monotonic() - started < 4
 
 
-def test_an_error_is_gits_own_line(tmp_path: Path) -> None:
+def test_error_is_line_of_git(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     with pytest.raises(GitError, match=r"^git cat-file failed: Not a valid object name nothing$"):
         find(root).git.call("cat-file", "-p", "nothing")
 
 
-def test_a_revision_that_looks_like_an_option_is_no_option(tmp_path: Path) -> None:
+def test_revision_is_never_option(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     door = Git(directory=root, git_dir=root / ".git", work_tree=root)
     assert door.commit("--all") is None

@@ -7,7 +7,7 @@ from coder.core.errors import UserError
 from coder.repo.locks import hold, repository_lock
 
 
-def test_a_session_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
+def test_one_process_holds_session_lock(tmp_path: Path) -> None:
     with (
         hold(tmp_path / "s"),
         pytest.raises(UserError, match="in use by another process"),
@@ -18,12 +18,12 @@ def test_a_session_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_an_error_inside_is_not_mistaken_for_a_held_lock(tmp_path: Path) -> None:
+def test_inner_error_is_not_mistaken_for_held_lock(tmp_path: Path) -> None:
     with pytest.raises(BlockingIOError, match="mine"), hold(tmp_path / "s"):
         raise BlockingIOError("mine")
 
 
-def test_the_repository_lock_is_waited_for_and_leaves_nothing(tmp_path: Path) -> None:
+def test_waits_for_repository_lock_and_leaves_nothing(tmp_path: Path) -> None:
     order = []
     entered = threading.Event()
 

@@ -76,7 +76,7 @@ def run_and_kill(root: Path, state: Path, *, after_seconds: float) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_a_session_killed_at_any_moment_changed_nothing_and_is_cleaned_up(tmp_path: Path) -> None:
+def test_killed_session_changes_nothing_and_is_cleaned_up(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     before = fingerprint(root)
     chance = random.Random(7)
@@ -94,7 +94,7 @@ def test_a_session_killed_at_any_moment_changed_nothing_and_is_cleaned_up(tmp_pa
     assert fingerprint(root) == before
 
 
-def test_every_half_made_state_is_cleaned_up(tmp_path: Path) -> None:
+def test_cleans_up_every_partial_state(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "s-c0ffee"
     repository = open_repository(root, session=state.name, state=state, base=None)
@@ -127,7 +127,7 @@ def test_every_half_made_state_is_cleaned_up(tmp_path: Path) -> None:
     assert recover(tmp_path / "sessions", nothing_to_settle) == ()
 
 
-def test_a_living_session_is_left_alone(tmp_path: Path) -> None:
+def test_leaves_running_session_alone(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "living"
     with hold(state), opened(root, session="living") as repository:
@@ -138,7 +138,7 @@ def test_a_living_session_is_left_alone(tmp_path: Path) -> None:
         assert repository.patch(candidate).paths == ("new.py",)
 
 
-def test_a_repository_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
+def test_recovers_despite_missing_repository(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "s1"
     open_repository(root, session="s1", state=state, base=None).candidate("c1")
@@ -147,9 +147,7 @@ def test_a_repository_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
     assert list(state.glob("*")) == [state / "lock"]
 
 
-def test_refs_that_cannot_be_removed_now_are_for_the_next_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_retries_ref_removal_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coder.repo.git.LOCK_SECONDS", 0.0)
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "s1"

@@ -31,7 +31,7 @@ def test_satisfies_the_ports() -> None:
     assert callable(both)
 
 
-def test_a_whole_session_touches_nothing_of_the_persons(tmp_path: Path) -> None:
+def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"b.py": "dirty\n", "untracked.py": "u\n", "_version.py": "1\n"})
     before = fingerprint(root)
@@ -92,7 +92,7 @@ def test_a_whole_session_touches_nothing_of_the_persons(tmp_path: Path) -> None:
     ]
 
 
-def test_a_checkout_of_some_paths_has_the_rest_from_the_base(tmp_path: Path) -> None:
+def test_partial_checkout_takes_rest_from_base(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with opened(root) as repository:
         candidate = repository.candidate("c1")
@@ -110,7 +110,7 @@ def test_a_checkout_of_some_paths_has_the_rest_from_the_base(tmp_path: Path) -> 
             assert files(place) == FILES
 
 
-def test_a_checkout_is_gone_after_an_error(tmp_path: Path) -> None:
+def test_removes_checkout_after_error(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with opened(root) as repository:
         with pytest.raises(ZeroDivisionError), repository.checkout(repository.base) as place:
@@ -146,7 +146,7 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
         assert git(root, "rev-parse", "refs/coder/20260101-abc123/heads/c1") == repository.base
 
 
-def test_every_step_can_be_restored_and_branches_from_where_it_was(tmp_path: Path) -> None:
+def test_every_checkpoint_can_be_restored_and_branched(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with opened(root) as repository:
         candidate, other = repository.candidate("c1"), repository.candidate("c2")
@@ -204,7 +204,7 @@ def test_steps_survive_the_end_an_amended_head_and_gc(tmp_path: Path) -> None:
     assert git(root, "show", f"{commit}:a.py") == FIXED.strip()
 
 
-def test_what_tests_write_in_a_worktree_is_no_part_of_the_change(tmp_path: Path) -> None:
+def test_excludes_files_written_by_tests(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with opened(root) as repository:
         candidate = repository.candidate("c1")
@@ -244,14 +244,14 @@ def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> 
     assert git(root, "log", "--format=%s").splitlines() == ["fix", "later", "start"]
 
 
-def test_an_unknown_revision_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+def test_unknown_revision_is_refused_without_trace(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with pytest.raises(UserError, match="There is no revision 'v9'"):
         open_repository(root, session="s", state=tmp_path / "s", base="v9")
     assert not (tmp_path / "s").exists()
 
 
-def test_a_start_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_start_leaves_nothing(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"a.py": "dirty\n"})
     (root / ".git" / "index").write_bytes(b"no index")
@@ -260,7 +260,7 @@ def test_a_start_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "s").iterdir()) == []
 
 
-def test_a_fix_of_uncommitted_work_is_delivered_as_a_diff(tmp_path: Path) -> None:
+def test_delivers_fix_of_uncommitted_work_as_diff(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"new.py": LINES})
     with opened(root) as repository:
@@ -275,7 +275,7 @@ def test_a_fix_of_uncommitted_work_is_delivered_as_a_diff(tmp_path: Path) -> Non
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
 
-def test_delivers_the_same_whether_it_was_rebased_before_or_not(tmp_path: Path) -> None:
+def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(
         root,
@@ -310,7 +310,7 @@ def test_a_binary_change_survives_delivery(tmp_path: Path) -> None:
     assert (root / "b.py").stat().st_mode & 0o111
 
 
-def test_works_in_a_linked_worktree_on_a_detached_head_with_its_own_configuration(tmp_path: Path) -> None:
+def test_works_in_linked_worktree_with_own_configuration(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(root, "config", "extensions.worktreeConfig", "true")
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
@@ -329,7 +329,7 @@ def test_works_in_a_linked_worktree_on_a_detached_head_with_its_own_configuratio
     assert git(root, "worktree", "list").count("\n") == 1
 
 
-def test_a_worktree_of_a_bare_repository_will_do(tmp_path: Path) -> None:
+def test_works_in_worktree_of_bare_repository(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(tmp_path, "clone", "-q", "--bare", str(root), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "linked"), "main")
@@ -337,7 +337,7 @@ def test_a_worktree_of_a_bare_repository_will_do(tmp_path: Path) -> None:
         assert files(repository.candidate("c1").worktree) == FILES
 
 
-def test_submodule_files_are_there_and_show_in_no_patch(tmp_path: Path) -> None:
+def test_includes_submodule_files_but_not_in_patch(tmp_path: Path) -> None:
     library = repo(tmp_path / "library", {"lib.py": "lib\n"})
     root = repo(tmp_path / "r", FILES)
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor")
@@ -374,7 +374,7 @@ def test_a_sparse_checkout_stays_sparse(tmp_path: Path) -> None:
     assert not (root / "out").exists()
 
 
-def test_a_pointer_of_large_file_storage_stays_a_pointer(tmp_path: Path) -> None:
+def test_keeps_lfs_pointer(tmp_path: Path) -> None:
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
     root = repo(
         tmp_path / "r",
@@ -387,7 +387,7 @@ def test_a_pointer_of_large_file_storage_stays_a_pointer(tmp_path: Path) -> None
         assert repository.patch(candidate).paths == ("a.py",)
 
 
-def test_a_planted_repository_becomes_no_part_of_the_change_and_starts_nothing(tmp_path: Path) -> None:
+def test_excludes_nested_repository_and_runs_nothing(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with opened(root) as repository:
         candidate = repository.candidate("c1")
@@ -403,7 +403,7 @@ def test_a_planted_repository_becomes_no_part_of_the_change_and_starts_nothing(t
     assert not (tmp_path / "ran").exists()
 
 
-def test_attributes_that_a_model_wrote_start_no_filter(tmp_path: Path) -> None:
+def test_attributes_from_model_run_no_filter(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES | {".gitattributes": "*.up filter=upper\n", "a.up": "A\n"})
     git(root, "config", "filter.evil.clean", f"touch {tmp_path}/ran; cat")
     git(root, "config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
@@ -421,7 +421,7 @@ def test_attributes_that_a_model_wrote_start_no_filter(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_brought_files_stay_out_of_the_patch_when_nothing_ignores_them_any_more(tmp_path: Path) -> None:
+def test_artifacts_stay_out_of_patch_when_unignored(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"_version.py": "1\n"})
     with opened(root) as repository:
@@ -432,7 +432,7 @@ def test_brought_files_stay_out_of_the_patch_when_nothing_ignores_them_any_more(
         assert (candidate.worktree / "_version.py").exists()
 
 
-def test_what_a_model_does_to_the_worktrees_own_index_does_not_matter(tmp_path: Path) -> None:
+def test_ignores_worktree_index_changes(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with opened(root) as repository:
         candidate = repository.candidate("c1")
@@ -446,7 +446,7 @@ def test_what_a_model_does_to_the_worktrees_own_index_does_not_matter(tmp_path: 
         assert repository.deliver(patch, message="fix", evidence="", slug="x").diff.count("diff --git") == 2
 
 
-def test_sessions_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> None:
+def test_concurrent_sessions_do_not_interfere(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"b.py": "dirty\n"})
     before = fingerprint(root)
@@ -472,7 +472,7 @@ def test_sessions_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> 
     assert fingerprint(root) == before
 
 
-def test_several_candidates_are_worked_on_in_threads(tmp_path: Path) -> None:
+def test_works_on_several_candidates_in_threads(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with opened(root) as repository:
 

@@ -54,28 +54,28 @@ def reasons(located: Located, name: str) -> tuple[str, ...]:
     return next(likely.reasons for likely in (*located.files, *located.symbols) if likely.name == name)
 
 
-def test_a_definition_that_is_named_comes_first_with_its_file(tmp_path: Path) -> None:
+def test_named_definition_ranks_first_with_its_file(tmp_path: Path) -> None:
     located = found(tmp_path, "`parse_retry_after` is off by one")
     assert located.files[0].path == "pool/limits.py"
     assert located.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
     assert "defines parse_retry_after, named in the title" in located.symbols[0].reasons
 
 
-def test_words_are_matched_by_their_parts(tmp_path: Path) -> None:
+def test_matches_words_by_their_parts(tmp_path: Path) -> None:
     assert (
         found(tmp_path, "The retry header is read wrongly").symbols[0].name
         == "pool/limits.py::Limiter.parse_retry_after"
     )
 
 
-def test_words_meet_in_whichever_form_they_stand(tmp_path: Path) -> None:
+def test_matches_inflected_words(tmp_path: Path) -> None:
     files = {**FILES, "pool/checks.py": "def inherit(settings):\n    return validated(settings)\n"}
     located = found(tmp_path, "Inheritance comes before validation", files)
     assert located.symbols[0].name == "pool/checks.py::inherit"
     assert "its name says inheritance" in located.symbols[0].reasons
 
 
-def test_the_innermost_frame_of_a_traceback_counts_most(tmp_path: Path) -> None:
+def test_innermost_traceback_frame_counts_most(tmp_path: Path) -> None:
     issue = (
         "It crashes\n\nTraceback (most recent call last):\n"
         '  File "/srv/site-packages/pool/http.py", line 6, in send\n    return limiter.wait(3)\n'
@@ -87,30 +87,30 @@ def test_the_innermost_frame_of_a_traceback_counts_most(tmp_path: Path) -> None:
     assert "in the traceback" in reasons(located, "pool/http.py::send")
 
 
-def test_a_message_is_found_across_what_is_filled_in_and_where_it_is_wrapped(tmp_path: Path) -> None:
+def test_finds_message_despite_placeholders_and_wrapping(tmp_path: Path) -> None:
     located = found(tmp_path, "It fails\n\nValueError: cannot read 'soon' as seconds, nor as a date\n")
     assert located.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
     assert "says 'as seconds, nor as a date'" in located.symbols[0].reasons
 
 
-def test_what_a_snippet_imports_is_followed_through_re_exports(tmp_path: Path) -> None:
+def test_follows_snippet_imports_through_re_exports(tmp_path: Path) -> None:
     located = found(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
     assert "is pool.Throttle" in reasons(located, "pool/limits.py::Limiter")
 
 
-def test_a_base_class_of_a_named_class_is_suspected(tmp_path: Path) -> None:
+def test_suspects_base_class_of_named_class(tmp_path: Path) -> None:
     assert "base class of Limiter" in reasons(
         found(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter"
     )
 
 
-def test_what_a_likely_definition_calls_is_suspected(tmp_path: Path) -> None:
+def test_suspects_callees_of_likely_definition(tmp_path: Path) -> None:
     assert "called by a likely place" in reasons(
         found(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up"
     )
 
 
-def test_who_uses_a_name_of_the_issue_is_suspected_before_who_only_says_it(tmp_path: Path) -> None:
+def test_users_of_name_rank_above_mentions(tmp_path: Path) -> None:
     code = "def first(a):\n    return 'burst_size' + a\n\n\ndef second(a):\n    return burst_size + a\n"
     others = "".join(f"\n\ndef other{number}(packet):\n    return packet\n" for number in range(20))
     located = found(
@@ -121,7 +121,7 @@ def test_who_uses_a_name_of_the_issue_is_suspected_before_who_only_says_it(tmp_p
     assert not any(reason.startswith("uses") for reason in reasons(located, "a.py::first"))
 
 
-def test_a_path_that_is_named_counts(tmp_path: Path) -> None:
+def test_named_path_counts(tmp_path: Path) -> None:
     assert "named in the issue" in reasons(found(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py")
 
 
@@ -133,7 +133,7 @@ def test_a_path_that_is_named_counts(tmp_path: Path) -> None:
         "tests/quota/tests.py",
     ],
 )
-def test_what_a_named_test_tests_is_suspected(tmp_path: Path, named: str) -> None:
+def test_suspects_code_under_named_test(tmp_path: Path, named: str) -> None:
     test = "from pool import quota, words\n\n\ndef test_quota(): ...\n"
     files = {"pool/quota.py": "def left(): ...\n", "tests/test_quota.py": test, "tests/quota/tests.py": test}
     located = found(tmp_path, f"words are not counted\n\nA case is missing in {named}.", files)
@@ -141,7 +141,7 @@ def test_what_a_named_test_tests_is_suspected(tmp_path: Path, named: str) -> Non
     assert any(reason.startswith("tested by tests/") for reason in located.files[0].reasons)
 
 
-def test_what_a_commit_about_the_like_changed_is_suspected(tmp_path: Path) -> None:
+def test_suspects_files_of_similar_commits(tmp_path: Path) -> None:
     files = {f"pool/{name}.py": f"def run():\n    return '{name}'\n" for name in ("first", "second", "third")}
     other = [
         Change(commit=f"{number:040}", date="2020-01-01", subject="Tidy up", paths=("pool/first.py",))
@@ -167,13 +167,13 @@ def test_what_a_commit_about_the_like_changed_is_suspected(tmp_path: Path) -> No
     assert "pool/gone.py" not in [likely.path for likely in located.files]
 
 
-def test_tests_of_the_reporter_are_no_tests_of_the_tree(tmp_path: Path) -> None:
+def test_tests_in_issue_are_not_tests_of_tree(tmp_path: Path) -> None:
     issue = "Tests that time out are retried\n\n```\ndef test_mine():\n    limiter.wait(3)\n```\ntest_mine.py:3: TypeError in test_mine\n"
     located = found(tmp_path, issue)
     assert "tests/test_limits.py" not in [likely.path for likely in located.files]
 
 
-def test_tests_are_left_out_unless_the_issue_is_about_them(tmp_path: Path) -> None:
+def test_excludes_tests_unless_issue_is_about_them(tmp_path: Path) -> None:
     assert "tests/test_limits.py" not in [
         likely.path for likely in found(tmp_path, "`parse_retry_after` is wrong").files
     ]
@@ -184,7 +184,7 @@ def test_tests_are_left_out_unless_the_issue_is_about_them(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("issue", ["!", "zzzz qqqq", "\N{SNOWMAN}"])
-def test_an_issue_that_says_nothing_finds_nothing(issue: str, tmp_path: Path) -> None:
+def test_empty_issue_finds_nothing(issue: str, tmp_path: Path) -> None:
     assert found(tmp_path, issue) == Located()
 
 
@@ -209,7 +209,7 @@ def test_imports_are_read_from_examples() -> None:
     assert clues(issue).imported == ("a.b.c", "a.b.d", "f.g", "h", "i")
 
 
-def test_what_an_example_makes_of_its_imports_is_followed(tmp_path: Path) -> None:
+def test_follows_objects_created_in_example(tmp_path: Path) -> None:
     files = {**FILES, "pool/clock.py": "class Clock:\n    def wait(self, seconds):\n        return seconds\n"}
     issue = "It takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
     located = found(tmp_path, issue, files)
@@ -226,5 +226,5 @@ def test_what_an_example_makes_of_its_imports_is_followed(tmp_path: Path) -> Non
         ("box = make()\nbox.get()", {"box.get": "box.get"}),
     ],
 )
-def test_names_of_an_example_stand_for_what_they_are_bound_to(code: str, meant: dict[str, str]) -> None:
+def test_resolves_names_bound_in_example(code: str, meant: dict[str, str]) -> None:
     assert meanings(code) == meant

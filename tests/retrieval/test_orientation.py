@@ -36,7 +36,7 @@ FILES = {
 }
 
 
-def test_the_definition_that_the_issue_mentions_comes_first(tmp_path: Path) -> None:
+def test_mentioned_definition_comes_first(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     look = first_look(
         space, "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price.", (), 6000
@@ -49,7 +49,7 @@ def test_the_definition_that_the_issue_mentions_comes_first(tmp_path: Path) -> N
     assert {"pyproject.toml", "shop/cart.py", "tests/test_cart.py"} <= set(space.named)
 
 
-def test_an_error_message_finds_the_line_that_says_it(tmp_path: Path) -> None:
+def test_error_message_finds_its_line(tmp_path: Path) -> None:
     look = first_look(
         workspace(tmp_path, FILES),
         "It breaks\n\nValueError: cannot add nothing to cart <Cart 7>, sorry\n",
@@ -60,13 +60,13 @@ def test_an_error_message_finds_the_line_that_says_it(tmp_path: Path) -> None:
     assert "says 'cannot add nothing to cart'" in look
 
 
-def test_a_traceback_in_the_issue_is_shown_around_its_line(tmp_path: Path) -> None:
+def test_shows_code_around_traceback_line(tmp_path: Path) -> None:
     issue = 'Crash\n\nTraceback (most recent call last):\n  File "/srv/lib/shop/stock.py", line 2, in count\nTypeError\n'
     look = first_look(workspace(tmp_path, FILES), issue, (), 6000)
     assert "shop/stock.py, lines 1-2 of 2" in look.split("likeliest places")[1].split("\n\n")[1]
 
 
-def test_a_failing_test_that_shares_words_lends_its_innermost_frames(tmp_path: Path) -> None:
+def test_uses_innermost_frames_of_related_failing_test(tmp_path: Path) -> None:
     frames = (
         Frame(path="tests/test_mail.py", line=1, function="test_send"),
         Frame(path="shop/mail.py", line=2, function="send"),
@@ -91,7 +91,7 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
         )
 
 
-def test_a_history_that_cannot_be_read_is_done_without(tmp_path: Path) -> None:
+def test_works_without_readable_history(tmp_path: Path) -> None:
     class Partial(FakeHistory):
         def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
             raise GitError("git log failed: unable to read 4a48cb86")
@@ -102,7 +102,7 @@ def test_a_history_that_cannot_be_read_is_done_without(tmp_path: Path) -> None:
     assert "shop/cart.py: Cart.total_price (line 7)" in shown
 
 
-def test_an_issue_that_says_nothing_still_gets_the_layout(tmp_path: Path) -> None:
+def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
     assert first_look(workspace(tmp_path, FILES), "", (), 6000).startswith("Layout: 6 files")
     assert first_look(workspace(tmp_path / "empty"), "it is broken", (), 6000) == "Layout: 0 files"
 
@@ -110,7 +110,7 @@ def test_an_issue_that_says_nothing_still_gets_the_layout(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "unit", ["\n", "```", "<!--", "**a", "a_", "a.b/", "'aa bb cc dd ", "# ", "  ", "Error: "]
 )
-def test_a_hostile_issue_is_answered_soon(unit: str, tmp_path: Path) -> None:
+def test_answers_hostile_issue_quickly(unit: str, tmp_path: Path) -> None:
     started = time.perf_counter()
     first_look(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
     assert time.perf_counter() - started < 10
@@ -142,7 +142,7 @@ LONG = f'''class Shelf:
 '''
 
 
-def test_a_long_class_is_shown_by_its_head_and_the_methods_that_the_issue_means(tmp_path: Path) -> None:
+def test_shows_long_class_by_head_and_relevant_methods(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"shop/shelf.py": LONG})
     look = first_look(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
     windows = look.split("likeliest places")[1].split("\n\n")[1:]
@@ -167,14 +167,14 @@ def test_a_long_class_is_shown_by_its_head_and_the_methods_that_the_issue_means(
     ]
 
 
-def test_a_special_method_behind_an_operation_beats_what_only_talks_of_it(tmp_path: Path) -> None:
+def test_special_method_ranks_above_mentions_of_operation(tmp_path: Path) -> None:
     look = first_look(
         workspace(tmp_path, {"shop/shelf.py": LONG}), "`copy.deepcopy(Shelf(1))` loses the form\n", (), 6000
     )
     assert "Shelf.__getstate__ (line 114)" in look.splitlines()[3]
 
 
-def test_a_near_identical_copy_is_named_and_not_shown(tmp_path: Path) -> None:
+def test_names_near_duplicate_without_showing_it(tmp_path: Path) -> None:
     files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
     look = first_look(
         workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000
@@ -183,7 +183,7 @@ def test_a_near_identical_copy_is_named_and_not_shown(tmp_path: Path) -> None:
     assert "near-identical copy at shop/old_cart.py:" in look
 
 
-def test_the_nearest_test_is_shown_with_the_place_where_the_next_would_stand(tmp_path: Path) -> None:
+def test_shows_nearest_test_and_insertion_place(tmp_path: Path) -> None:
     tests = "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n    assert Cart().total_price(coupon=3) == 0\n"
     rest = "".join(f"\n\ndef test_add_{number}():\n    Cart().add({number})\n" for number in range(9))
     files = FILES | {
@@ -221,7 +221,7 @@ class Order:
 MANY = "".join(f"def close_{number}(order):\n    return order.close({number})\n\n\n" for number in range(6))
 
 
-def test_what_the_likeliest_definition_calls_is_shown_wherever_it_stands(tmp_path: Path) -> None:
+def test_shows_callees_of_likeliest_definition(tmp_path: Path) -> None:
     files = {
         "shop/order.py": f"{ORDER}\n\nclass Box:\n    def seal(self, tape):\n        return tape\n",
         "shop/mail.py": "def post(letter):\n    return letter\n",
@@ -232,7 +232,7 @@ def test_what_the_likeliest_definition_calls_is_shown_wherever_it_stands(tmp_pat
     assert "seal: called by close" in look
 
 
-def test_lines_that_a_likely_definition_holds_are_shown_once(tmp_path: Path) -> None:
+def test_shows_lines_of_likely_definition_once(tmp_path: Path) -> None:
     issue = 'total is wrong\n\n  File "/srv/shop/cart.py", line 9, in total_price\nTypeError\n'
     look = first_look(workspace(tmp_path, FILES), issue, (), 6000)
     assert look.count("    9|         return sum(item.price for item in self.items)") == 1

@@ -21,7 +21,7 @@ def drawn(root: Path, seeds: dict[str, float], budget: int = 1000) -> str:
     return repository_map(SymbolIndex(root).current(), seeds, budget)
 
 
-def test_shows_what_a_file_refers_to_before_what_nobody_does(tmp_path: Path) -> None:
+def test_shows_referenced_files_before_unreferenced(tmp_path: Path) -> None:
     found = drawn(tmp_path, {"shop/till.py": 1.0}, 180)
     assert "shop/money.py\n    1| def rounded(value)" in found
     assert "shop/box.py\n    4| class Box\n    5|   def total(self)" in found
@@ -29,7 +29,7 @@ def test_shows_what_a_file_refers_to_before_what_nobody_does(tmp_path: Path) -> 
     assert "label" not in found
 
 
-def test_what_is_imported_from_comes_before_a_namesake(tmp_path: Path) -> None:
+def test_imported_module_ranks_above_namesake(tmp_path: Path) -> None:
     found = drawn(tmp_path, {"shop/till.py": 1.0})
     assert found.index("shop/box.py") < found.index("other/paint.py")
 
@@ -45,6 +45,6 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
     assert drawn(tmp_path, {"shop/till.py": 1.0}, 0) == ""
 
 
-def test_nothing_is_drawn_around_nothing(tmp_path: Path) -> None:
+def test_empty_map_prints_nothing(tmp_path: Path) -> None:
     assert drawn(tmp_path, {}) == ""
     assert drawn(tmp_path, {"no/such/file.py": 1.0, "nobody": 2.0}) == ""

@@ -21,12 +21,12 @@ QUICK = [
 ]
 
 
-def test_there_are_enough_and_each_says_what_it_does() -> None:
+def test_attacks_are_many_and_described() -> None:
     assert len(attacks()) >= 60
     assert len({attack.title for attack in attacks()}) == len(attacks())
 
 
-def test_quick_attacks_are_kept_in(walls: Walls, tmp_path: Path) -> None:
+def test_contains_quick_attacks(walls: Walls, tmp_path: Path) -> None:
     kept_in = [attack for attack in QUICK if walls.name != "Landlock" or not attack.said("Landlock")]
     with staged(tmp_path / "stage") as stage, ProcessSandbox(stage.environment, walls=walls) as sandbox:
         (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
@@ -46,7 +46,7 @@ def test_quick_attacks_are_kept_in(walls: Walls, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["write_checkout", "read_ssh_key", "tcp_loopback", "nested_repository"])
-def test_they_work_without_walls(name: str, tmp_path: Path) -> None:
+def test_attacks_succeed_without_sandbox(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
     with staged(tmp_path / "stage") as stage:
         assert escapes(attack, stage, None)
@@ -55,7 +55,7 @@ def test_they_work_without_walls(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["nested_repository", "link_to_key", "plant_workflow", "replace_git_pointer"]
 )
-def test_nothing_acts_on_what_they_leave(name: str, tmp_path: Path) -> None:
+def test_nothing_acts_on_residue_of_attacks(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
     best = next((walls for walls in ("bubblewrap", "Landlock") if not _skips(walls)), "Landlock")
     with staged(tmp_path / "stage") as stage:

@@ -12,7 +12,7 @@ from coder.sandbox.choice import FLAG, Choice, probe, required
 from tests.builders import write
 
 
-def test_what_is_there_but_does_not_work_is_found_out(tmp_path: Path) -> None:
+def test_detects_backend_that_does_not_work(tmp_path: Path) -> None:
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
@@ -22,14 +22,14 @@ def test_what_is_there_but_does_not_work_is_found_out(tmp_path: Path) -> None:
     )
 
 
-def test_what_keeps_nothing_out_is_no_sandbox(tmp_path: Path) -> None:
+def test_rejects_backend_that_isolates_nothing(tmp_path: Path) -> None:
     leaky = tmp_path / "bwrap"
     leaky.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; exit 0\n')
     leaky.chmod(0o755)
     assert "without a word" in probe(Bubblewrap(str(leaky), "leaky"))
 
 
-def test_without_any_nothing_is_run_and_the_flag_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sandbox_runs_nothing_and_names_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = Choice(
         walls=None,
         faults=("bubblewrap: not installed",),
@@ -58,6 +58,6 @@ def test_without_any_nothing_is_run_and_the_flag_is_named(monkeypatch: pytest.Mo
     ],
     ids=["apparmor", "debian", "rhel", "container", "mint", "fedora", "unknown"],
 )
-def test_the_remedy_is_the_distributions(tmp_path: Path, files: dict[str, str], words: str) -> None:
+def test_remedy_names_distribution_command(tmp_path: Path, files: dict[str, str], words: str) -> None:
     write(tmp_path, files)
     assert words in remedy(["bubblewrap: not installed"], tmp_path)

@@ -13,7 +13,7 @@ def found(tree: Path) -> list[tuple[str, str]]:
     return [(finding.kind, finding.path) for finding in findings({}, survey(tree))]
 
 
-def test_repositories_links_and_files_that_run_later_are_found(tmp_path: Path) -> None:
+def test_finds_repositories_links_and_files_that_run_later(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     names = [
         "a/.git/config",
@@ -38,7 +38,7 @@ def test_repositories_links_and_files_that_run_later_are_found(tmp_path: Path) -
     ]
 
 
-def test_what_was_there_before_is_told_only_when_it_changes(tmp_path: Path) -> None:
+def test_reports_existing_files_only_when_changed(tmp_path: Path) -> None:
     write(tmp_path, {"setup.py": "1", "conftest.py": "1"})
     before = survey(tmp_path)
     assert findings(before, survey(tmp_path)) == ()
@@ -55,7 +55,7 @@ class Planting(FakeSandbox):
         return self.end
 
 
-def test_what_must_not_stay_is_taken_away_and_told_in_the_output(tmp_path: Path) -> None:
+def test_removes_dangerous_residue_and_reports_it(tmp_path: Path) -> None:
     write(tmp_path, {".git": "gitdir: mine\n", "x.py": ""})
     told: list[str] = []
     done = Surveyed(Planting(Execution(exit_code=0, output="done", seconds=0)), tmp_path, told.append).run(
@@ -75,7 +75,7 @@ def test_what_must_not_stay_is_taken_away_and_told_in_the_output(tmp_path: Path)
     assert done.output == f"done\n[{told[1]}]\n[{told[2]}]"
 
 
-def test_another_way_to_run_commands_there_is_looked_after_as_well(tmp_path: Path) -> None:
+def test_checks_residue_of_other_runners_too(tmp_path: Path) -> None:
     told: list[str] = []
     sandbox = Surveyed(FakeSandbox(Execution(exit_code=0, output="", seconds=0)), tmp_path, told.append)
     with sandbox.looking():

@@ -22,7 +22,7 @@ def test_numbers_events_from_one_without_gaps() -> None:
     assert texts(log.records) == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_two_watchers_one_late_see_the_same_lasting_events() -> None:
+def test_late_watcher_sees_same_lasting_events() -> None:
     async def scenario() -> tuple[list[Record], list[Record]]:
         log = EventLog(clock=ticking())
         early = asyncio.ensure_future(collect(log))
@@ -40,7 +40,7 @@ def test_two_watchers_one_late_see_the_same_lasting_events() -> None:
     assert texts(late) == [(1, "a"), (2, "b")]
 
 
-def test_follows_from_any_number_on_even_after_the_end() -> None:
+def test_follows_from_any_event_even_after_end() -> None:
     log = EventLog(clock=ticking())
     for text in "abc":
         log.append(Warned(text=text))
@@ -48,7 +48,7 @@ def test_follows_from_any_number_on_even_after_the_end() -> None:
     assert texts(asyncio.run(collect(log, start=2))) == [(2, "b"), (3, "c")]
 
 
-def test_a_follower_that_leaves_is_forgotten() -> None:
+def test_forgets_departed_follower() -> None:
     async def scenario() -> list[str]:
         log = EventLog(clock=ticking())
         log.append(Warned(text="a"))
@@ -61,7 +61,7 @@ def test_a_follower_that_leaves_is_forgotten() -> None:
     assert asyncio.run(scenario()) == ["a", "b"]
 
 
-def test_no_event_holds_a_secret_of_the_persons_own() -> None:
+def test_events_hold_no_user_secrets() -> None:
     log = EventLog(clock=ticking(), secrets=Secrets(own=("correct-horse",)))
     call = ToolCall(id="1", name="run_command", arguments='{"command": "echo correct-horse"}')
     for event in (
@@ -74,7 +74,7 @@ def test_no_event_holds_a_secret_of_the_persons_own() -> None:
     assert log.records[0].event == Failed(error="401: [masked: a secret of yours]")
 
 
-def test_what_a_command_prints_is_masked_while_it_runs() -> None:
+def test_masks_live_command_output() -> None:
     async def scenario() -> list[str]:
         log = EventLog(clock=ticking())
         following = asyncio.ensure_future(collect(log))
@@ -95,14 +95,14 @@ def test_what_a_command_prints_is_masked_while_it_runs() -> None:
     assert asyncio.run(scenario()) == [*["[masked: private key]"] * 3, "[masked: AWS access key]", "1 passed"]
 
 
-def test_stores_no_secret_that_a_task_or_a_note_quotes() -> None:
+def test_stores_no_secret_quoted_in_task_or_note() -> None:
     log = EventLog(secrets=Secrets(key=b"of this session"))
     log.append(Warned(text="It fails with postgres://u:pw@host and\npassword = word"))
     text = log.records[0].model_dump_json()
     assert "u:pw" not in text and "= word" not in text and text.count("[masked: a secret ") == 2
 
 
-def test_leaves_the_arguments_of_a_call_as_the_model_wrote_them() -> None:
+def test_keeps_call_arguments_as_model_wrote_them() -> None:
     call = ToolCall(id="1", name="apply_patch", arguments='{"diff": "+password = \'hunter2\'"}')
     log = EventLog(secrets=Secrets(key=b"of this session"))
     log.append(ToolStarted(candidate="c1", call=call))

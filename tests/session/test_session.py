@@ -31,7 +31,7 @@ def finish(made: Kit, strategy: Strategy | None = None) -> SessionFinished:
     return asyncio.run(Session(made, strategy or follow(DIRECT), id="s1", version="0").run())
 
 
-def test_a_proven_fix_is_delivered_once_as_one_commit(tmp_path: Path) -> None:
+def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
     repository = FakeRepository(root=tmp_path)
     made = kit(tmp_path, [patch(FIX)], repository=repository)
     finished = finish(made)
@@ -44,7 +44,7 @@ def test_a_proven_fix_is_delivered_once_as_one_commit(tmp_path: Path) -> None:
     assert repository.closed
 
 
-def test_a_red_verification_spends_an_attempt_and_its_failure_is_the_next_message(tmp_path: Path) -> None:
+def test_red_verification_spends_attempt_and_informs_model(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(WORSE), patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED, PROVEN]))
     finished = finish(made)
     assert (finished.kind, finished.attempts, finished.spent.requests) == (VerdictKind.PROVEN, 2, 2)
@@ -53,7 +53,7 @@ def test_a_red_verification_spends_an_attempt_and_its_failure_is_the_next_messag
     assert "2 more attempts" in last.text
 
 
-def test_spent_attempts_end_in_a_report_and_nothing_is_delivered(tmp_path: Path) -> None:
+def test_spent_attempts_end_with_report_without_delivery(tmp_path: Path) -> None:
     last_word = Step(
         calls=(
             ScriptedCall(
@@ -79,7 +79,7 @@ def test_spent_attempts_end_in_a_report_and_nothing_is_delivered(tmp_path: Path)
     assert finished.summary == "It is deeper."
 
 
-def test_a_change_without_a_test_passes_at_most(tmp_path: Path) -> None:
+def test_change_without_test_is_at_most_passing(tmp_path: Path) -> None:
     no_test = Step(
         calls=(
             ScriptedCall(
@@ -118,12 +118,12 @@ def test_merges_what_is_proven_when_asked(tmp_path: Path) -> None:
     assert finished.delivery.merged
 
 
-def test_the_token_limit_ends_in_limit_before_the_call(tmp_path: Path) -> None:
+def test_token_limit_ends_session_before_call(tmp_path: Path) -> None:
     finished = finish(kit(tmp_path, [patch(FIX)], budget=Budget(tokens=100)))
     assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.LIMIT, 5, 0)
 
 
-def test_the_money_limit_ends_in_limit(tmp_path: Path) -> None:
+def test_money_limit_ends_session(tmp_path: Path) -> None:
     dear = patch(WORSE).model_copy(update={"usage": Usage(cost_usd=Decimal("0.6"))})
     made = kit(
         tmp_path,
@@ -134,7 +134,7 @@ def test_the_money_limit_ends_in_limit(tmp_path: Path) -> None:
     assert finish(made).kind is VerdictKind.LIMIT
 
 
-def test_the_first_request_failing_is_wrong_use_and_a_later_one_giving_up(tmp_path: Path) -> None:
+def test_first_request_failure_is_usage_error_later_gives_up(tmp_path: Path) -> None:
     first = finish(kit(tmp_path, [ModelError("The key is wrong.")]))
     assert (first.kind, first.exit_code, first.summary) == (None, 2, "The key is wrong.")
     look = Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),))
@@ -142,7 +142,7 @@ def test_the_first_request_failing_is_wrong_use_and_a_later_one_giving_up(tmp_pa
     assert (later.kind, "The server is down." in later.summary) == (VerdictKind.GAVE_UP, True)
 
 
-def test_a_base_that_cannot_be_tested_costs_no_request(tmp_path: Path) -> None:
+def test_untestable_base_costs_no_request(tmp_path: Path) -> None:
     report = TestReport(
         command="pytest", problem=Problem(kind="no_runner", text="pytest is missing: pip install pytest")
     )
@@ -151,7 +151,7 @@ def test_a_base_that_cannot_be_tested_costs_no_request(tmp_path: Path) -> None:
     assert "pip install pytest" in finished.summary
 
 
-def test_our_own_bug_ends_as_failed_with_its_traceback(tmp_path: Path) -> None:
+def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
     async def broken(kit: Kit, candidate: Candidate) -> Candidate:
         raise ZeroDivisionError("ours")
 
@@ -162,14 +162,14 @@ def test_our_own_bug_ends_as_failed_with_its_traceback(tmp_path: Path) -> None:
     assert "in broken" in failed.error
 
 
-def test_a_failing_git_is_said_in_a_line(tmp_path: Path) -> None:
+def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
     async def broken(kit: Kit, candidate: Candidate) -> Candidate:
         raise GitError("git is gone")
 
     assert finish(kit(tmp_path), broken).summary == "coder failed: git is gone"
 
 
-def test_stop_ends_at_once_and_kills_what_runs(tmp_path: Path) -> None:
+def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
     made = kit(tmp_path)
 
     async def endless(kit: Kit, candidate: Candidate) -> Candidate:
@@ -189,7 +189,7 @@ def test_stop_ends_at_once_and_kills_what_runs(tmp_path: Path) -> None:
     assert made.sandbox.stopped
 
 
-def test_what_the_person_says_reaches_the_model_after_open_calls(tmp_path: Path) -> None:
+def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
     made = kit(
         tmp_path, [Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)]
     )
@@ -218,7 +218,7 @@ class Slow(FakeRepository):
         return super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
 
 
-def test_a_delivery_once_begun_is_ended_and_told(tmp_path: Path) -> None:
+def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(FIX)], repository=Slow(root=tmp_path))
 
     async def scenario() -> SessionFinished:
@@ -239,7 +239,7 @@ class Unmergeable(FakeRepository):
         raise UserError("a.py is dirty.")
 
 
-def test_a_merge_that_is_refused_leaves_the_branch(tmp_path: Path) -> None:
+def test_refused_merge_leaves_branch(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(FIX)], repository=Unmergeable(root=tmp_path), merge=True)
     finished = finish(made)
     assert (finished.kind, finished.exit_code) == (VerdictKind.PROVEN, 0)
@@ -248,7 +248,7 @@ def test_a_merge_that_is_refused_leaves_the_branch(tmp_path: Path) -> None:
     assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in made.log.records]
 
 
-def test_an_error_that_quotes_a_key_is_told_without_it(tmp_path: Path) -> None:
+def test_error_message_masks_quoted_key(tmp_path: Path) -> None:
     made = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings-99")])
     secrets = Secrets(own=("wisteria-sings-99",))
     finished = finish(replace(made, secrets=secrets))

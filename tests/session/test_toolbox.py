@@ -32,14 +32,14 @@ def answered(made: Kit, wish: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFini
     return finished, note
 
 
-def test_an_unknown_tool_is_told_which_there_are(tmp_path: Path) -> None:
+def test_unknown_tool_error_lists_tools(tmp_path: Path) -> None:
     finished, _ = answered(kit(tmp_path), call("open_file", {}))
     assert not finished.message.ok
     assert "no tool 'open_file'" in finished.message.text
     assert "apply_patch" in finished.message.text
 
 
-def test_malformed_arguments_are_an_answer_and_not_an_end(tmp_path: Path) -> None:
+def test_malformed_arguments_do_not_end_session(tmp_path: Path) -> None:
     finished, _ = answered(kit(tmp_path), call("search", '{"pattern": "VAL'))
     assert not finished.message.ok
     assert "not valid JSON" in finished.message.text
@@ -57,12 +57,12 @@ def test_a_note_of_another_phase_changes_nothing(tmp_path: Path) -> None:
     assert "locate phase" in finished.message.text
 
 
-def test_giving_up_is_possible_in_every_phase(tmp_path: Path) -> None:
+def test_can_give_up_in_every_phase(tmp_path: Path) -> None:
     _, note = answered(kit(tmp_path), call("hand_over", {"kind": "give_up", "summary": "no bug"}), EDIT)
     assert note == GiveUp(summary="no bug")
 
 
-def test_a_change_is_refused_where_nothing_may_change(tmp_path: Path) -> None:
+def test_refuses_change_in_read_only_phase(tmp_path: Path) -> None:
     made = kit(tmp_path)
     finished, _ = answered(made, call("apply_patch", {"diff": "x"}), EXPLAIN)
     assert "Nothing is changed in the explain phase" in finished.message.text
@@ -72,14 +72,14 @@ def run(command: str, **more: object) -> ToolCall:
     return call("run_command", {"command": command, **more})
 
 
-def test_an_inspection_needs_no_question(tmp_path: Path) -> None:
+def test_read_only_command_needs_no_question(tmp_path: Path) -> None:
     made = kit(tmp_path)
     finished, _ = answered(made, run("ls"))
     assert finished.message.ok
     assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
 
 
-def test_a_command_is_refused_where_nobody_can_be_asked(tmp_path: Path) -> None:
+def test_refuses_command_when_unattended(tmp_path: Path) -> None:
     made = kit(tmp_path)
     finished, _ = answered(made, run("make docs"))
     assert "was not allowed (it runs without walls around it), and nothing was done" in finished.message.text
@@ -88,20 +88,20 @@ def test_a_command_is_refused_where_nobody_can_be_asked(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_denied_is_not_even_asked_about(tmp_path: Path) -> None:
+def test_denied_command_is_not_asked_about(tmp_path: Path) -> None:
     made = kit(tmp_path, attended=True)
     finished, _ = answered(made, run("git push"))
     assert "would publish" in finished.message.text
     assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
 
 
-def test_walls_take_the_place_of_a_question(tmp_path: Path) -> None:
+def test_sandbox_replaces_question(tmp_path: Path) -> None:
     made = replace(kit(tmp_path), rights=Rights(contained=True))
     assert answered(made, run("make docs"))[0].message.ok
     assert not answered(made, run("make docs", network=True))[0].message.ok
 
 
-def test_a_command_has_the_network_only_once_that_was_allowed(tmp_path: Path) -> None:
+def test_command_has_network_only_after_approval(tmp_path: Path) -> None:
     made = replace(kit(tmp_path, attended=True), rights=Rights(contained=True))
     assert isinstance(made.sandbox, FakeSandbox)
     reply(made, [run("pip install x")], "allow")
@@ -127,7 +127,7 @@ def test_a_reply_asks_one_question(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_allowed_always_is_not_asked_again(tmp_path: Path) -> None:
+def test_always_allowed_command_is_not_asked_again(tmp_path: Path) -> None:
     kept: list[Rule] = []
     made = kit(tmp_path, attended=True)
     made = replace(made, approval=Approval(made.log, attended=True, remember=kept.extend))
@@ -138,14 +138,14 @@ def test_what_is_allowed_always_is_not_asked_again(tmp_path: Path) -> None:
     assert len(reply(made, [run("make all")], "refuse")) == 1
 
 
-def test_what_cannot_be_read_cannot_be_allowed_always(tmp_path: Path) -> None:
+def test_unparsable_command_cannot_be_allowed_always(tmp_path: Path) -> None:
     made = kit(tmp_path, attended=True)
     made = replace(made, approval=Approval(made.log, attended=True, remember=lambda _: None))
     (question,) = reply(made, [run("make $(cat targets)")], "refuse")
     assert question.options == ("allow", "refuse")
 
 
-def test_changes_are_asked_about_where_the_person_wants_that(tmp_path: Path) -> None:
+def test_asks_about_changes_in_manual_mode(tmp_path: Path) -> None:
     made = replace(kit(tmp_path, attended=True), rights=Rights(mode="ask"))
     patch = call("apply_patch", {"diff": "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"})
     (question,) = reply(made, [patch], "refuse")
@@ -153,7 +153,7 @@ def test_changes_are_asked_about_where_the_person_wants_that(tmp_path: Path) -> 
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
-def test_nothing_is_changed_where_all_is_read_only(tmp_path: Path) -> None:
+def test_changes_nothing_in_read_only_mode(tmp_path: Path) -> None:
     made = replace(kit(tmp_path, attended=True), rights=Rights(mode="read-only", contained=True))
     finished, _ = answered(made, call("apply_patch", {"diff": "x"}), EDIT)
     assert "nothing is changed in the mode read-only" in finished.message.text
@@ -162,7 +162,7 @@ def test_nothing_is_changed_where_all_is_read_only(tmp_path: Path) -> None:
     assert made.sandbox.policies == [Policy(writes=False)]
 
 
-def test_secrets_in_what_a_tool_prints_are_masked_in_record_and_blob(tmp_path: Path) -> None:
+def test_masks_secrets_of_tool_output_in_log_and_blob(tmp_path: Path) -> None:
     made = kit(tmp_path)
     token = "ghp_" + "aB3d" * 9
     (tmp_path / "a.py").write_text(f"TOKEN = '{token}'\n")
@@ -198,7 +198,7 @@ def _asked(made: Kit, since: int) -> list[QuestionAsked]:
     return [record.event for record in made.log.records[since:] if isinstance(record.event, QuestionAsked)]
 
 
-def test_long_output_is_cut_in_the_middle_and_kept_whole(tmp_path: Path) -> None:
+def test_cuts_long_output_and_keeps_full_copy(tmp_path: Path) -> None:
     made = kit(tmp_path)
     text = "a" * OUTPUT_CHARACTERS + "z" * 100
     shown = cut(text)

@@ -20,7 +20,7 @@ def asked(made: Kit) -> str:
     return asyncio.run(turn(made, candidate)).message.text
 
 
-def test_another_model_goes_on_where_the_first_is_down_and_the_first_is_not_asked_again(
+def test_fallback_model_replaces_failed_model_for_good(
     tmp_path: Path,
 ) -> None:
     first, second = (
@@ -33,7 +33,7 @@ def test_another_model_goes_on_where_the_first_is_down_and_the_first_is_not_aske
     assert Warned(text="The server is down. second goes on.") in [record.event for record in made.log.records]
 
 
-def test_what_is_opaque_goes_back_to_nobody_but_its_own_model(tmp_path: Path) -> None:
+def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
     signed = Reply(message=AssistantMessage(text="Yes.", opaque="signed"), usage=Usage(cost_usd=Decimal(0)))
     first, second = (
         Scripted([signed, Step(text="Again.")], name="first"),
@@ -54,14 +54,14 @@ def test_what_is_opaque_goes_back_to_nobody_but_its_own_model(tmp_path: Path) ->
     assert seen(first) == [("first", "signed"), ("second", ""), ("second", "")]
 
 
-def test_the_seed_goes_with_each_request(tmp_path: Path) -> None:
+def test_sends_seed_with_each_request(tmp_path: Path) -> None:
     model = Scripted([Step(text="Yes."), Step(text="Yes.")])
     for seed in (None, 7):
         asked(replace(kit(tmp_path), model=model, seed=seed))
     assert [request.seed for request in model.requests] == [None, 7]
 
 
-def test_a_role_has_a_model_of_its_own_and_is_counted_by_itself(tmp_path: Path) -> None:
+def test_role_has_own_model_and_usage(tmp_path: Path) -> None:
     reviewer = Scripted([Step(text="I read it.")], name="reviewer")
     made = replace(kit(tmp_path), models={"reviewer": (reviewer,)}, role="reviewer")
     assert asked(made) == "I read it."
@@ -71,7 +71,7 @@ def test_a_role_has_a_model_of_its_own_and_is_counted_by_itself(tmp_path: Path) 
     assert made.purse.roles["reviewer"].requests == 1
 
 
-def test_a_failed_request_costs_what_its_provider_told(tmp_path: Path) -> None:
+def test_failed_request_costs_reported_usage(tmp_path: Path) -> None:
     made = kit(
         tmp_path,
         [
@@ -85,7 +85,7 @@ def test_a_failed_request_costs_what_its_provider_told(tmp_path: Path) -> None:
     assert (made.purse.spent.requests, made.purse.spent.input_tokens, made.purse.held) == (1, 70, [])
 
 
-def test_a_failed_request_of_unknown_cost_is_held_for_good(tmp_path: Path) -> None:
+def test_failed_request_of_unknown_cost_stays_reserved(tmp_path: Path) -> None:
     made = kit(tmp_path, [ModelError("It broke off.", usage=Usage(input_tokens=70))])
     with pytest.raises(ModelError):
         asked(made)

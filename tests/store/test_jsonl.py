@@ -24,38 +24,38 @@ def stored(directory: Path, count: int) -> Path:
     return directory / "events.jsonl"
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_written_records_can_be_read(tmp_path: Path) -> None:
     stored(tmp_path, 3)
     assert read(tmp_path) == [record(1), record(2), record(3)]
 
 
-def test_each_record_is_there_at_once(tmp_path: Path) -> None:
+def test_records_are_readable_immediately(tmp_path: Path) -> None:
     store = SessionStore(tmp_path)
     store.append(record(1))
     assert read(tmp_path) == [record(1)]
     store.close()
 
 
-def test_a_torn_last_line_is_dropped(tmp_path: Path) -> None:
+def test_drops_torn_last_line(tmp_path: Path) -> None:
     path = stored(tmp_path, 2)
     path.write_bytes(path.read_bytes()[:-9])
     assert read(tmp_path) == [record(1)]
 
 
-def test_a_broken_line_before_the_last_is_said(tmp_path: Path) -> None:
+def test_reports_broken_line_before_last(tmp_path: Path) -> None:
     path = stored(tmp_path, 2)
     path.write_text(path.read_text().replace("warned", "warmed", 1))
     with pytest.raises(UserError, match="Line 2"):
         read(tmp_path)
 
 
-def test_another_format_is_refused(tmp_path: Path) -> None:
+def test_refuses_unknown_format(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text('{"format": 99}\n')
     with pytest.raises(UserError, match="format 1"):
         read(tmp_path)
 
 
-def test_blobs_are_kept_by_what_they_hold(tmp_path: Path) -> None:
+def test_blobs_are_addressed_by_content(tmp_path: Path) -> None:
     store = SessionStore(tmp_path)
     text = "a long output\udcff"
     assert store.blob(store.keep(text)) == text
@@ -74,20 +74,20 @@ def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
         find(tmp_path, "c3")
 
 
-def test_there_is_a_recorded_session_of_each_strategy() -> None:
-    names = {log.name.removeprefix("format-1-") for log in LOGS.glob("format-*")}
+def test_has_recorded_session_of_each_strategy() -> None:
+    names = {log.name.removeprefix("format-1-") for log in LOGS.iterdir()}
     assert {"auto", "committee", "offline", "plan", "tree", "wrong-then-repaired"} <= names
 
 
-@pytest.mark.parametrize("log", sorted(LOGS.glob("format-*")), ids=lambda path: path.name)
-def test_every_recorded_session_can_still_be_read(log: Path) -> None:
+@pytest.mark.parametrize("log", sorted(LOGS.iterdir()), ids=lambda path: path.name)
+def test_reads_every_recorded_session(log: Path) -> None:
     started, finished = ends(log)
     assert started is not None
     assert finished is not None
     assert finished.kind is not None
 
 
-def test_a_line_separator_in_a_text_ends_no_record(tmp_path: Path) -> None:
+def test_line_separator_in_text_keeps_record_whole(tmp_path: Path) -> None:
     store = SessionStore(tmp_path)
     odd = record(1).model_copy(update={"event": Warned(text="a\u2028b\x85c")})
     store.append(odd)

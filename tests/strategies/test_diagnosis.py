@@ -35,7 +35,7 @@ def recorded(*events: Event) -> Sequence[Record]:
 LOGIC, FAULTY = red("test_a.py::test_a", "logic"), red("test_a.py::test_a", "test error")
 
 
-def test_starts_from_what_the_harness_says() -> None:
+def test_starts_from_triage_of_failure() -> None:
     (found,) = diagnoses(recorded(changed("a.py", "1"), verified(FAULTY)), "c1")
     assert (found.signature, found.cause, found.attempts, found.was) == (
         "ValueError in a.py, work",
@@ -45,7 +45,7 @@ def test_starts_from_what_the_harness_says() -> None:
     )
 
 
-def test_a_test_error_that_survives_its_mending_becomes_logic() -> None:
+def test_repeated_test_error_becomes_logic() -> None:
     records = recorded(
         changed("test_a.py", "1"), verified(FAULTY), changed("test_a.py", "2"), verified(FAULTY)
     )
@@ -53,7 +53,7 @@ def test_a_test_error_that_survives_its_mending_becomes_logic() -> None:
     assert (found.was, found.cause, found.attempts) == ("test error", "logic", 2)
 
 
-def test_logic_that_survives_its_mending_becomes_a_fault_of_the_changes_own_test() -> None:
+def test_repeated_logic_failure_blames_own_test() -> None:
     records = recorded(
         changed("a.py", "1", "test_a.py"), verified(LOGIC), changed("a.py", "2", "test_a.py"), verified(LOGIC)
     )
@@ -61,19 +61,19 @@ def test_logic_that_survives_its_mending_becomes_a_fault_of_the_changes_own_test
     assert (found.was, found.cause) == ("logic", "test error")
 
 
-def test_a_test_that_the_change_never_touched_is_not_at_fault() -> None:
+def test_does_not_blame_untouched_test() -> None:
     records = recorded(*[event for text in "123" for event in (changed("a.py", text), verified(LOGIC))])
     (found,) = diagnoses(records, "c1")
     assert (found.was, found.cause, found.attempts) == (None, "logic", 3)
 
 
-def test_the_limit_per_side_is_the_callers() -> None:
+def test_caller_sets_limit_per_side() -> None:
     records = recorded(changed("test_a.py", "1"), verified(FAULTY))
     (found,) = diagnoses(records, "c1", per_side=1)
     assert (found.was, found.cause) == ("test error", "logic")
 
 
-def test_it_changes_back_where_the_other_side_is_no_better() -> None:
+def test_switches_back_when_other_side_is_no_better() -> None:
     own = ("a.py", "test_a.py")
     first: list[Event] = [
         changed(own[0], "1", own[1]),
@@ -91,7 +91,7 @@ def test_it_changes_back_where_the_other_side_is_no_better() -> None:
     assert (found.was, found.cause) == ("test error", "logic")
 
 
-def test_each_signature_is_counted_by_itself_and_the_newest_comes_first() -> None:
+def test_counts_signatures_separately_newest_first() -> None:
     other = red("test_b.py::test_b", "logic", function="other")
     records = recorded(changed("a.py", "1"), verified(LOGIC), changed("a.py", "2"), verified(LOGIC, other))
     assert [(found.signature, found.attempts) for found in diagnoses(records, "c1")] == [
@@ -100,7 +100,7 @@ def test_each_signature_is_counted_by_itself_and_the_newest_comes_first() -> Non
     ]
 
 
-def test_a_suggestion_that_was_not_made_is_counted_until_it_is() -> None:
+def test_counts_suggestion_until_it_is_followed() -> None:
     told = NoteMade(
         candidate="c1", phase="diagnose", note=Diagnosis(summary="b is wrong", places=("b.py:3",))
     )

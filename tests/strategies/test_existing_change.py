@@ -27,7 +27,7 @@ def ended(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeReposi
     return finished, told, made.repository
 
 
-def test_the_verdict_is_the_end_and_nothing_is_delivered(tmp_path: Path) -> None:
+def test_ends_with_verdict_and_delivers_nothing(tmp_path: Path) -> None:
     finished, told, repository = ended(tmp_path, DIFF)
     assert (finished.kind, finished.exit_code, finished.delivery) == (VerdictKind.PROVEN, 0, None)
     assert finished.report == "# Evidence"
@@ -35,7 +35,7 @@ def test_the_verdict_is_the_end_and_nothing_is_delivered(tmp_path: Path) -> None
     assert (repository.delivered, repository.closed) == ([], True)
 
 
-def test_a_diff_that_does_not_fit_is_wrong_use(tmp_path: Path) -> None:
+def test_unfitting_diff_is_usage_error(tmp_path: Path) -> None:
     finished, told, _ = ended(tmp_path, DIFF.replace("-VALUE = 1", "-VALUE = 7"))
     assert (finished.kind, finished.exit_code, told) == (None, 2, [])
     assert finished.summary.startswith("The diff does not fit base: a.py")

@@ -55,7 +55,7 @@ def last_words(made: Kit) -> str:
     return made.model.requests[-1].messages[-1].text
 
 
-def test_the_table_in_the_docs_is_the_route() -> None:
+def test_documented_table_matches_route() -> None:
     text = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -82,12 +82,12 @@ def test_the_table_in_the_docs_is_the_route() -> None:
     )
 
 
-def test_a_named_red_test_needs_no_reproduction_and_a_patch_no_second_request(tmp_path: Path) -> None:
+def test_named_red_test_needs_no_reproduction(tmp_path: Path) -> None:
     made = walked(tmp_path, [patch(FIX)], FakeVerifier(), issue=f"{RED.id} fails")
     assert (phases(made), asked(made)) == (["locate", "reproduce", "edit", "verify"], 1)
 
 
-def test_a_fix_without_a_test_is_kept_and_a_test_is_asked_for(tmp_path: Path) -> None:
+def test_keeps_fix_and_asks_for_missing_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(reproduced=[Reproduced(tests=("tests/test_b.py::test_b",))])
     made = walked(tmp_path, [patch(FIX), patch(TEST)], verifier)
     assert (phases(made), asked(made)) == (["locate", "reproduce", "edit", "verify"], 2)
@@ -95,7 +95,7 @@ def test_a_fix_without_a_test_is_kept_and_a_test_is_asked_for(tmp_path: Path) ->
     assert "VALUE = 2" in (tmp_path / "a.py").read_text()
 
 
-def test_what_is_wanted_is_said_once(tmp_path: Path) -> None:
+def test_states_instruction_once(tmp_path: Path) -> None:
     verifier = FakeVerifier(reproduced=[NOT_YET, Reproduced(tests=("tests/test_b.py::test_b",))])
     other = TEST.replace("1 + 1 == 2", "2 + 2 == 4").replace("assert True", "assert 1 + 1 == 2")
     made = walked(tmp_path, [patch(TEST), patch(other), patch(FIX)], verifier)
@@ -105,7 +105,7 @@ def test_what_is_wanted_is_said_once(tmp_path: Path) -> None:
     assert "passes already on the base" in told[1]
 
 
-def test_a_fix_that_turns_a_test_green_that_was_red_all_along_needs_no_other(tmp_path: Path) -> None:
+def test_fix_of_existing_red_test_needs_no_new_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(report=RED_BASE, verdicts=[PROVEN])
     made = walked(tmp_path, [patch(FIX)], verifier)
     assert [name for name, _ in verifier.asked] == ["verify"]
@@ -113,18 +113,18 @@ def test_a_fix_that_turns_a_test_green_that_was_red_all_along_needs_no_other(tmp
     assert Reproduction(summary="These failed before the change and pass with it.", tests=(RED.id,)) in notes
 
 
-def test_where_no_test_can_show_it_the_change_is_verified_all_the_same(tmp_path: Path) -> None:
+def test_verifies_change_that_no_test_can_show(tmp_path: Path) -> None:
     none = call("hand_over", kind="reproduction", summary="A docstring.", tests=[])
     made = walked(tmp_path, [patch(FIX), none], FakeVerifier(verdicts=[UNTESTED]))
     assert phases(made) == ["locate", "reproduce", "edit", "verify"]
 
 
-def test_giving_up_ends_it_in_any_phase(tmp_path: Path) -> None:
+def test_giving_up_ends_session_in_any_phase(tmp_path: Path) -> None:
     made = walked(tmp_path, [call("hand_over", kind="give_up", summary="It is no bug.")], FakeVerifier())
     assert phases(made) == ["locate"]
 
 
-def test_a_red_result_is_diagnosed_and_repaired_until_the_attempts_are_spent(tmp_path: Path) -> None:
+def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
     back = FIX.replace("-VALUE = 1", "-VALUE = 2").replace("+VALUE = 2", "+VALUE = 3")
     again = FIX.replace(
         "+VALUE = 2", "+VALUE = 4"
@@ -146,13 +146,13 @@ def test_a_red_result_is_diagnosed_and_repaired_until_the_attempts_are_spent(tmp
     ]
 
 
-def test_what_cannot_be_judged_ends_it_without_an_attempt(tmp_path: Path) -> None:
+def test_inconclusive_verdict_ends_session_without_attempt(tmp_path: Path) -> None:
     unknown = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The network is gone.")
     made = walked(tmp_path, [patch(FIX)], FakeVerifier(verdicts=[unknown]), issue=f"{RED.id} fails")
     assert phases(made)[-1] == "verify"
 
 
-def test_handing_over_without_a_change_is_answered(tmp_path: Path) -> None:
+def test_answers_hand_over_without_change(tmp_path: Path) -> None:
     done = call("hand_over", kind="done", summary="It is right now.")
     scenes = [call("hand_over", kind="sites", summary="a.py", places=["a.py:1"]), done, patch(FIX)]
     made = walked(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
@@ -160,7 +160,7 @@ def test_handing_over_without_a_change_is_answered(tmp_path: Path) -> None:
     assert phases(made)[-1] == "verify"
 
 
-def test_the_change_is_summed_up_by_what_was_said_with_it(tmp_path: Path) -> None:
+def test_summary_is_text_sent_with_change(tmp_path: Path) -> None:
     scenes = [
         call("hand_over", kind="sites", summary="It is in a.py."),
         patch(FIX).model_copy(update={"text": "VALUE is 2.\nMore."}),
@@ -172,7 +172,7 @@ def test_the_change_is_summed_up_by_what_was_said_with_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["timeout", "no_tests"])
-def test_a_base_with_a_problem_is_told_to_the_model(tmp_path: Path, kind: str) -> None:
+def test_tells_model_about_problem_on_base(tmp_path: Path, kind: str) -> None:
     report = TestReport(
         command="pytest", problem=Problem.model_validate({"kind": kind, "text": "Nothing was collected."})
     )

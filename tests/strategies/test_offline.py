@@ -95,7 +95,7 @@ def notes(told: list[object]) -> list[Note]:
     return [item for item in told if isinstance(item, Sites | Done | GiveUp)]
 
 
-def test_the_first_proposal_that_is_proven_stays(tmp_path: Path) -> None:
+def test_keeps_first_proven_proposal(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED, PROVEN], report=REDS)
     told = walked(equipped(tmp_path, Proposing([found(5, 2, 3)]), verifier))
     assert told == [
@@ -121,7 +121,7 @@ def test_the_first_proposal_that_is_proven_stays(tmp_path: Path) -> None:
     ]
 
 
-def test_proposal_that_only_lacks_a_tie_to_the_issue_stays(tmp_path: Path) -> None:
+def test_keeps_proposal_lacking_only_issue_tie(tmp_path: Path) -> None:
     untied = Verdict(
         kind=VerdictKind.PASSING, reason="Nothing ties it to this issue.", targets=(RED.id,), untied=(RED.id,)
     )
@@ -130,7 +130,7 @@ def test_proposal_that_only_lacks_a_tie_to_the_issue_stays(tmp_path: Path) -> No
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
 
 
-def test_proposals_that_prove_nothing_are_rolled_back_and_at_most_three_are_tried(tmp_path: Path) -> None:
+def test_rolls_back_unproven_proposals_after_three_tries(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
     told = walked(equipped(tmp_path, Proposing([found(5, 6, 7, 8)]), verifier))
     assert told.count("verify") == 3
@@ -142,13 +142,13 @@ def test_proposals_that_prove_nothing_are_rolled_back_and_at_most_three_are_trie
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
-def test_the_budget_of_attempts_holds(tmp_path: Path) -> None:
+def test_respects_attempt_budget(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
     told = walked(equipped(tmp_path, Proposing([found(5, 6, 7)]), verifier, budget=Budget(attempts=1)))
     assert told.count("verify") == 1
 
 
-def test_what_a_proposal_broke_must_stay_green_in_the_next_search(tmp_path: Path) -> None:
+def test_tests_broken_by_proposal_guard_next_search(tmp_path: Path) -> None:
     other = RED.model_copy(update={"id": "tests/test_b.py::test_other"})
     broke = Verdict(kind=VerdictKind.BROKEN, reason="A test broke.", broken=(other,))
     proposing = Proposing([found(5), found(5, 2)])
@@ -162,34 +162,34 @@ def test_what_a_proposal_broke_must_stay_green_in_the_next_search(tmp_path: Path
     ]
 
 
-def test_when_nothing_can_be_said_nothing_more_is_tried(tmp_path: Path) -> None:
+def test_stops_when_result_is_inconclusive(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[DOUBTFUL], report=REDS)
     told = walked(equipped(tmp_path, Proposing([found(5, 6, 7)]), verifier))
     assert told[-2:] == [VerdictKind.INCONCLUSIVE, ()]
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
-def test_without_a_failing_test_it_says_so_and_names_places(tmp_path: Path) -> None:
+def test_without_failing_test_names_suspect_places(tmp_path: Path) -> None:
     proposer = Proposing([Proposals(suspects=SUSPECTS)])
     told = walked(equipped(tmp_path, proposer, FakeVerifier()))
     assert told == ["locate", GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))]
     assert proposer.asked == [()]
 
 
-def test_tests_that_fail_for_another_reason_are_no_failing_tests(tmp_path: Path) -> None:
+def test_ignores_tests_failing_for_other_reason(tmp_path: Path) -> None:
     told = walked(
         equipped(tmp_path, Proposing([found()]), FakeVerifier(reproduced=[Reproduced()], report=REDS))
     )
     assert notes(told)[0] == GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))
 
 
-def test_a_test_that_the_issue_names_is_the_one(tmp_path: Path) -> None:
+def test_uses_test_named_in_issue(tmp_path: Path) -> None:
     verifier = FakeVerifier(report=REDS)
     walked(equipped(tmp_path, Proposing([found(2)]), verifier, issue="tests/test_a.py::test_a fails"))
     assert verifier.asked[0] == ("reproduces", (RED.id,))
 
 
-def test_where_no_edit_mends_all_those_that_the_issue_speaks_of_are_tried(tmp_path: Path) -> None:
+def test_falls_back_to_tests_named_in_issue(tmp_path: Path) -> None:
     both = ("tests/test_a.py::test_prices", "tests/test_a.py::test_colours")
     verifier = FakeVerifier(reproduced=[Reproduced(tests=both)], report=REDS)
     proposer = Proposing([found(), found(2)])
@@ -198,7 +198,7 @@ def test_where_no_edit_mends_all_those_that_the_issue_speaks_of_are_tried(tmp_pa
     assert told[-1] == VerdictKind.PROVEN
 
 
-def test_only_and_the_time_that_is_left_are_handed_on(tmp_path: Path) -> None:
+def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
     proposer = Proposing([found()])
     walked(
         equipped(tmp_path, proposer, FakeVerifier(report=REDS), budget=Budget(seconds=50.0), only=("lib",))
@@ -211,7 +211,7 @@ def test_only_and_the_time_that_is_left_are_handed_on(tmp_path: Path) -> None:
     )
 
 
-def test_edits_that_nothing_decides_between_are_shown_with_what_tells_them_apart(tmp_path: Path) -> None:
+def test_shows_ambiguous_edits_with_differing_inputs(tmp_path: Path) -> None:
     undecided = Proposals(
         alternatives=(proposal(2).model_copy(update={"apart": "f(5) gives 2, elsewhere 3"}), proposal(3)),
         suspects=SUSPECTS,
@@ -228,7 +228,7 @@ def test_edits_that_nothing_decides_between_are_shown_with_what_tells_them_apart
     assert "verify" not in told
 
 
-def test_a_slow_suite_is_not_waited_for_where_the_failing_test_is_named(tmp_path: Path) -> None:
+def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
     searched = threading.Event()
 
     class Slow(FakeVerifier):

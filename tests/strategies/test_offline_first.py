@@ -35,7 +35,7 @@ def asked(made: Kit) -> list[Kit]:
     return kits
 
 
-def test_a_proven_edit_saves_the_model(tmp_path: Path) -> None:
+def test_proven_edit_needs_no_model(tmp_path: Path) -> None:
     proposer = Proposing([found(2)])
     made = equipped(tmp_path, proposer, FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE)
     assert asked(made) == []
@@ -48,7 +48,7 @@ def test_a_proven_edit_saves_the_model(tmp_path: Path) -> None:
     assert [event.verdict.kind for event in events if isinstance(event, Verified)] == [PROVEN.kind]
 
 
-def test_what_is_not_proven_is_taken_back_and_becomes_a_hint(tmp_path: Path) -> None:
+def test_undoes_unproven_edit_and_gives_hint(tmp_path: Path) -> None:
     made = equipped(
         tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[STILL_RED], report=REDS), issue=ISSUE
     )
@@ -66,7 +66,7 @@ class Guarding(FakeVerifier):
         return verdict.model_copy(update={"kind": self.verdicts[-1].kind, "guarded": Guarded(tried=4)})
 
 
-def test_what_is_proven_has_had_its_second_look(tmp_path: Path) -> None:
+def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
     made = equipped(
         tmp_path / "held", Proposing([found(2)]), Guarding(verdicts=[PROVEN], report=REDS), issue=ISSUE
     )
@@ -79,7 +79,7 @@ def test_what_is_proven_has_had_its_second_look(tmp_path: Path) -> None:
     assert [question for question, _ in doubting.asked] == ["reproduces", "verify", "guard"]
 
 
-def test_what_has_rivals_is_only_a_hint(tmp_path: Path) -> None:
+def test_ambiguous_edit_is_only_hint(tmp_path: Path) -> None:
     rivals = found(2).model_copy(update={"alternatives": (proposal(3),)})
     verifier = FakeVerifier(report=REDS)
     (kit,) = asked(equipped(tmp_path, Proposing([rivals]), verifier, issue=ISSUE))
@@ -87,7 +87,7 @@ def test_what_has_rivals_is_only_a_hint(tmp_path: Path) -> None:
     assert [question for question, _ in verifier.asked] == ["reproduces"]
 
 
-def test_with_no_failing_test_of_the_issue_nothing_is_searched(tmp_path: Path) -> None:
+def test_searches_nothing_without_failing_test(tmp_path: Path) -> None:
     proposer = Proposing([found(2)])
     (kit,) = asked(equipped(tmp_path / "green", proposer, FakeVerifier(report=BASELINE), issue=ISSUE))
     assert kit.hints is None
@@ -107,7 +107,7 @@ def test_with_no_failing_test_of_the_issue_nothing_is_searched(tmp_path: Path) -
 @pytest.mark.parametrize(
     "wish", [{"plan_only": True}, {"plan": Plan(summary="Two.", steps=(Step(intent="It is two."),))}]
 )
-def test_who_wants_a_plan_wants_no_search(tmp_path: Path, wish: dict[str, object]) -> None:
+def test_plan_strategy_skips_search(tmp_path: Path, wish: dict[str, object]) -> None:
     made = equipped(
         tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE
     )

@@ -6,7 +6,7 @@ from coder.strategies.verify_phase import attempt_number
 from tests.session.fakes import STILL_RED, kit
 
 
-def test_what_the_machine_lacks_spends_no_attempt(tmp_path: Path) -> None:
+def test_missing_system_package_spends_no_attempt(tmp_path: Path) -> None:
     made = kit(tmp_path)
     red = TestResult(id="t.py::test_a", outcome="failed", cause="environment")
     unable = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="It cannot run.", still_red=(red,))

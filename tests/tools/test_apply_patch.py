@@ -14,7 +14,7 @@ BOX = "import math\n\n\ndef area(r):\n    total = r\n    return total\n\n\ndef r
 PATCH = "--- a/box.py\n+++ b/box.py\n@@ @@\n def area(r):\n-    total = r\n+    total = math.pi * r\n+    total *= r\n     return total\n"
 
 
-def test_says_which_lines_are_new_and_names_their_place(tmp_path: Path) -> None:
+def test_reports_new_lines_and_their_place(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     second = "@@ @@\n def rim(r):\n-    return 2 * r\n+    return 2 * math.pi * r\n"
     assert called(apply_patch, space, diff=PATCH + second) == (
@@ -27,7 +27,7 @@ def test_says_which_lines_are_new_and_names_their_place(tmp_path: Path) -> None:
     assert space.named == {"box.py": {5}}
 
 
-def test_says_what_was_created_deleted_and_renamed(tmp_path: Path) -> None:
+def test_reports_created_deleted_and_renamed_files(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"old.txt": "a\n", "gone.txt": "b\n"})
     diff = (
         "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"
@@ -48,7 +48,7 @@ def test_reports_only_new_undefined_names(tmp_path: Path) -> None:
     ]
 
 
-def test_python_that_no_longer_parses_is_refused_and_not_written(tmp_path: Path) -> None:
+def test_refuses_python_that_no_longer_parses(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     assert refused(apply_patch, space, diff=PATCH.replace("math.pi * r", "(math.pi * r")) == (
         "With this patch the file would no longer parse. box.py:5: '(' was never closed\n"
@@ -62,7 +62,7 @@ def test_python_that_no_longer_parses_is_refused_and_not_written(tmp_path: Path)
     assert not (tmp_path / "new.py").exists()
 
 
-def test_what_did_not_parse_before_may_stay_so_and_the_rest_on_request(tmp_path: Path) -> None:
+def test_allows_existing_syntax_errors_and_others_on_request(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX + "{{ template }\n"})
     called(apply_patch, space, diff=PATCH)
     called(
@@ -74,7 +74,7 @@ def test_what_did_not_parse_before_may_stay_so_and_the_rest_on_request(tmp_path:
     assert (tmp_path / "new.py").read_text(encoding="utf-8") == "{{ x }\n"
 
 
-def test_writes_only_where_the_person_allows_it(tmp_path: Path) -> None:
+def test_writes_only_allowed_paths(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX}, only=("src", "*.txt"))
     assert refused(apply_patch, space, diff=PATCH) == (
         "box.py may not be changed: the person allows changes in src, *.txt only. Nothing was written."
@@ -84,7 +84,7 @@ def test_writes_only_where_the_person_allows_it(tmp_path: Path) -> None:
     called(apply_patch, space, diff="--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n")
 
 
-def test_a_diff_that_does_not_fit_is_explained(tmp_path: Path) -> None:
+def test_explains_unfitting_diff(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     assert refused(apply_patch, space, diff=PATCH.replace("-    total = r", "-    total = radius")) == (
         "box.py, hunk 1 of 1: its line '-    total = radius' is not there. The file has, nearest to it:\n"
@@ -95,7 +95,7 @@ def test_a_diff_that_does_not_fit_is_explained(tmp_path: Path) -> None:
     )
 
 
-def test_a_hunk_that_is_sent_again_unchanged_gets_more_of_the_file(tmp_path: Path) -> None:
+def test_repeated_hunk_shows_more_of_file(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"t.txt": "".join(f"line {number}\n" for number in range(100))})
     diff = "--- a/t.txt\n+++ b/t.txt\n@@\n line 49\n-line fifty\n+new\n line 51\n"
     first, second, third = (refused(apply_patch, space, diff=diff) for _ in range(3))
@@ -106,7 +106,7 @@ def test_a_hunk_that_is_sent_again_unchanged_gets_more_of_the_file(tmp_path: Pat
     assert other.count("\n") == first.count("\n")
 
 
-def test_takes_other_dialects_too(tmp_path: Path) -> None:
+def test_accepts_other_dialects(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     called(
         apply_patch,
@@ -121,7 +121,7 @@ def test_takes_other_dialects_too(tmp_path: Path) -> None:
     assert (tmp_path / "box.py").read_text(encoding="utf-8") == BOX.replace("= r", "= 3 * r")
 
 
-def test_nothing_leads_out_of_the_worktree(tmp_path: Path) -> None:
+def test_writes_nothing_outside_worktree(tmp_path: Path) -> None:
     space = workspace(tmp_path / "tree", {"box.py": BOX})
     (tmp_path / "tree" / "out").symlink_to(tmp_path)
     for target in ("../x", "/etc/x", ".git/hooks/x", "out/x", ".GIT/x", "sub/.git/x", "~/x", "x" * 3000):
@@ -131,7 +131,7 @@ def test_nothing_leads_out_of_the_worktree(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tree"]
 
 
-def test_a_test_put_into_the_middle_of_another_is_refused(tmp_path: Path) -> None:
+def test_refuses_test_inside_another_test(tmp_path: Path) -> None:
     old = "class TestBox:\n    def test_rim(self):\n        assert rim(0) == 0\n        assert rim(1) == 2\n        assert rim(2) == 4\n"
     new = "+\n+    def test_area(self):\n+        assert area(0) == 0\n+\n"
     space = workspace(tmp_path, {"test_box.py": old})
@@ -146,7 +146,7 @@ def test_a_test_put_into_the_middle_of_another_is_refused(tmp_path: Path) -> Non
     assert (tmp_path / "test_box.py").read_text(encoding="utf-8").count("rim(2)") == 1
 
 
-def test_restores_a_placeholder_only_in_the_file_that_holds_its_value(tmp_path: Path) -> None:
+def test_restores_placeholder_only_in_file_with_its_value(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text('password = "hunter2"\nprice = 1\n')
     (tmp_path / "other.py").write_text("price = 1\n")
     made = replace(workspace(tmp_path), secrets=Secrets(key=b"of this session"))

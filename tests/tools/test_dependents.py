@@ -33,7 +33,7 @@ def test_shows_users_by_definition_source_before_tests(tmp_path: Path) -> None:
     assert space.named["src/shop/bag.py"] == {1, 5}
 
 
-def test_shows_who_imports_a_file_through_a_package_too(tmp_path: Path) -> None:
+def test_shows_importers_through_package(tmp_path: Path) -> None:
     answer = called(dependents, workspace(tmp_path, FILES), name="./src/shop/box.py")
     assert answer == (
         "src/shop/box.py is imported by\n"
@@ -51,13 +51,13 @@ def test_a_relative_import_and_another_language_count(tmp_path: Path) -> None:
     assert "web/bag.ts\n    top level: lines 1, 2" in called(dependents, space, name="Box")
 
 
-def test_says_when_nobody_does(tmp_path: Path) -> None:
+def test_says_when_nothing_depends_on_symbol(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "def alone(): ...\n"})
     assert called(dependents, space, name="alone") == "alone is used nowhere in this repository."
     assert called(dependents, space, name="a.py") == "a.py is imported nowhere in this repository."
 
 
-def test_refuses_what_is_not_here(tmp_path: Path) -> None:
+def test_refuses_unknown_symbol(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "def parse_header(): ...\n"})
     assert refused(dependents, space, name="parse_haeder") == (
         "'parse_haeder' is neither a file nor a symbol defined here. Near: parse_header. Try find_symbol."

@@ -24,7 +24,7 @@ FILES = {
 }
 
 
-def test_shows_definitions_with_kind_owner_and_docstring_and_then_uses(tmp_path: Path) -> None:
+def test_shows_definitions_then_uses(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert called(find_symbol, space, name="size") == (
         "size: 2 definitions\n"
@@ -39,7 +39,7 @@ def test_shows_definitions_with_kind_owner_and_docstring_and_then_uses(tmp_path:
     assert space.named == {"src/shop/bag.py": {5}, "src/shop/box.py": {7}, "tests/test_box.py": {3}}
 
 
-def test_a_dotted_name_picks_the_owner_or_the_module_and_shows_overrides(tmp_path: Path) -> None:
+def test_dotted_name_selects_owner_and_shows_overrides(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     for name in ("Box.size", "shop.box.Box.size", "shop.Box.size", "Box::size", "Box.size()"):
         answer = called(find_symbol, space, name=name)
@@ -55,7 +55,7 @@ def test_an_inherited_method_is_found_by_its_subclass(tmp_path: Path) -> None:
     assert "src/shop/box.py:7-9" in called(find_symbol, workspace(tmp_path, files), name="shop.bag.Bag.size")
 
 
-def test_names_where_it_is_re_exported(tmp_path: Path) -> None:
+def test_names_re_exporting_modules(tmp_path: Path) -> None:
     answer = called(find_symbol, workspace(tmp_path, FILES), name="Box", path="src")
     assert "re-exported by src/shop/__init__.py:1  from .box import Box" in answer
 
@@ -66,7 +66,7 @@ def test_finds_variables_and_definitions_of_other_languages(tmp_path: Path) -> N
     assert "web/box.ts:1-2  class  export class Box" in called(find_symbol, space, name="Box")
 
 
-def test_keeps_to_a_path(tmp_path: Path) -> None:
+def test_restricts_to_path(tmp_path: Path) -> None:
     answer = called(find_symbol, workspace(tmp_path, FILES), name="size", path="src/shop/bag.py")
     assert (
         answer
@@ -74,7 +74,7 @@ def test_keeps_to_a_path(tmp_path: Path) -> None:
     )
 
 
-def test_says_how_much_there_is_beyond_what_it_shows(tmp_path: Path) -> None:
+def test_reports_number_of_omitted_results(tmp_path: Path) -> None:
     uses = "".join(f"run({number})\n" for number in range(100))
     many = {"uses.py": uses, **{f"m{number}.py": "def run(x): ...\n" for number in range(40)}}
     answer = called(find_symbol, workspace(tmp_path, many), name="run")
@@ -83,7 +83,7 @@ def test_says_how_much_there_is_beyond_what_it_shows(tmp_path: Path) -> None:
     assert answer.endswith("    60| run(59)")
 
 
-def test_sees_what_was_changed_since_it_was_last_asked(tmp_path: Path) -> None:
+def test_sees_changes_since_last_query(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     called(find_symbol, space, name="size")
     (tmp_path / "src/shop/bag.py").write_text("def measure(): ...\n", encoding="utf-8")
@@ -106,7 +106,7 @@ def test_says_when_a_name_is_only_text(tmp_path: Path) -> None:
     assert space.named == {"a.py": {1}, "b.md": {1}}
 
 
-def test_names_what_looks_alike_when_there_is_none(tmp_path: Path) -> None:
+def test_suggests_similar_names(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "def parse_header(): ...\n"})
     assert (
         called(find_symbol, space, name="parse_haeder")
@@ -117,12 +117,12 @@ def test_names_what_looks_alike_when_there_is_none(tmp_path: Path) -> None:
     )
 
 
-def test_shows_nothing_of_a_private_file(tmp_path: Path) -> None:
+def test_reveals_nothing_of_private_file(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "token()\n", ".env.py": "token()\n"})
     space.deny_read = (".env*",)
     assert ".env" not in called(find_symbol, space, name="token")
 
 
-def test_refuses_what_is_no_name(tmp_path: Path) -> None:
+def test_refuses_invalid_name(tmp_path: Path) -> None:
     assert refused(find_symbol, workspace(tmp_path), name="--pre=x").startswith("'--pre=x' is not a name.")
     assert refused(find_symbol, workspace(tmp_path), name="").startswith("'' is not a name.")

@@ -7,13 +7,13 @@ from coder.tools.git_history import git_history
 from tests.tools.fakes import FakeHistory, called, refused, workspace
 
 
-def test_asks_for_commits_of_a_path_or_with_a_word(tmp_path: Path) -> None:
+def test_queries_commits_by_path_or_word(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"src/box.py": ""})
     assert called(git_history, space) == "log None None None 10"
     assert called(git_history, space, path="./src/box.py", word="size") == "log src/box.py None size 10"
 
 
-def test_asks_who_made_a_range_of_at_most_sixty_lines(tmp_path: Path) -> None:
+def test_blames_at_most_sixty_lines(tmp_path: Path) -> None:
     text = "x\n" * 100
     space = workspace(tmp_path, {"src/box.py": text}, history=FakeHistory(files={"src/box.py": text}))
     assert called(git_history, space, path="src/box.py", line=3) == (
@@ -24,7 +24,7 @@ def test_asks_who_made_a_range_of_at_most_sixty_lines(tmp_path: Path) -> None:
     )
 
 
-def test_asks_for_a_symbol_where_it_stood_when_the_session_began(tmp_path: Path) -> None:
+def test_queries_symbol_at_its_lines_in_base(tmp_path: Path) -> None:
     base = "class Box:\n    def size(self):\n        return 1\n"
     space = workspace(
         tmp_path, {"box.py": f"import sys\n\n\n{base}"}, history=FakeHistory(files={"box.py": base})
@@ -37,7 +37,7 @@ def test_asks_for_a_symbol_where_it_stood_when_the_session_began(tmp_path: Path)
     )
 
 
-def test_lines_that_the_session_has_moved_are_found_where_they_were(tmp_path: Path) -> None:
+def test_maps_moved_lines_to_base(tmp_path: Path) -> None:
     base = "".join(f"{number}\n" for number in range(1, 21))
     now = base.replace("10\n", "ten\nand a half\n")
     space = workspace(tmp_path, {"a.txt": now}, history=FakeHistory(files={"a.txt": base}))
@@ -46,7 +46,7 @@ def test_lines_that_the_session_has_moved_are_found_where_they_were(tmp_path: Pa
         assert answer.startswith(f"Lines {told} of a.txt")
 
 
-def test_tells_which_files_and_functions_are_hot(tmp_path: Path) -> None:
+def test_lists_frequently_changed_files_and_functions(tmp_path: Path) -> None:
     changes = (
         Change(commit="c3", date="2020-03-03", subject="", paths=("src/box.py", "README.md")),
         Change(commit="c2", date="2020-02-02", subject="", paths=("src/box.py", "src/gone.py")),
@@ -75,7 +75,7 @@ def test_shows_a_commit_and_names_what_it_names(tmp_path: Path) -> None:
     assert space.named == {"src/box.py": {3}}
 
 
-def test_refuses_what_git_must_not_see(tmp_path: Path) -> None:
+def test_refuses_invalid_git_queries(tmp_path: Path) -> None:
     space = workspace(tmp_path)
     assert refused(git_history, space, commit="--output=/tmp/x").startswith("'--output=/tmp/x' is no commit.")
     assert "outside the repository" in refused(git_history, space, path="../x")

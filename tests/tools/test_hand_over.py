@@ -37,7 +37,7 @@ def test_says_what_is_missing(tmp_path: Path) -> None:
     assert "kind: Input should be 'sites'" in refused(hand_over, space, kind="victory", summary="s")
 
 
-def test_a_reproduction_without_tests_says_that_none_can_show_it() -> None:
+def test_reproduction_without_tests_states_that_none_can() -> None:
     assert note_of({"kind": "reproduction", "summary": "It is a typo.", "tests": ()}) == Reproduction(
         summary="It is a typo.", tests=()
     )

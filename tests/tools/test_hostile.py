@@ -90,7 +90,7 @@ def everywhere(space: Workspace, path: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_a_name_and_nothing_else(space: Workspace, name: str) -> None:
+def test_file_names_are_never_interpreted(space: Workspace, name: str) -> None:
     answers = everywhere(space, name)
     assert "def needle():" in answers["search"]
     assert "def needle()" in answers["find_symbol"]
@@ -102,7 +102,7 @@ def test_a_name_is_a_name_and_nothing_else(space: Workspace, name: str) -> None:
 
 
 @pytest.mark.parametrize("tool", [search, find_symbol, list_files], ids=lambda tool: tool.name)
-def test_every_name_is_shown_on_one_line_and_opens_as_it_is_shown(space: Workspace, tool: Tool) -> None:
+def test_names_are_one_line_and_open_as_shown(space: Workspace, tool: Tool) -> None:
     arguments = {search: {"pattern": "def needle"}, find_symbol: {"name": "needle"}, list_files: {}}[tool]
     answer = anyhow(tool, space, **arguments)
     for shown in ("--pre=evil.py", "two\\nlines.py", "$(touch ran).py", "\\x1b[31mred.py", "caf\\udce9.py"):
@@ -115,7 +115,7 @@ def test_every_name_is_shown_on_one_line_and_opens_as_it_is_shown(space: Workspa
     "pattern",
     ["--pre=./evil.py", "--pre=evil.py needle", "--files", "-f/etc/passwd", "--hostname-bin=./evil.py", "--"],
 )
-def test_what_looks_like_an_option_is_never_one(space: Workspace, pattern: str) -> None:
+def test_option_like_names_are_never_options(space: Workspace, pattern: str) -> None:
     for arguments in (
         {"pattern": pattern},
         {"pattern": "needle", "glob": pattern},
@@ -134,7 +134,7 @@ def test_what_looks_like_an_option_is_never_one(space: Workspace, pattern: str) 
     assert not list(space.root.parent.rglob("ran"))
 
 
-def test_what_is_no_regular_file_is_told_and_not_waited_for(space: Workspace) -> None:
+def test_reports_special_files_without_blocking(space: Workspace) -> None:
     for name in ("pipe.py", "socket.py"):
         answers = everywhere(space, name)
         assert (
@@ -149,7 +149,7 @@ def test_what_is_no_regular_file_is_told_and_not_waited_for(space: Workspace) ->
         )
 
 
-def test_a_link_out_of_the_tree_is_not_followed(space: Workspace) -> None:
+def test_does_not_follow_link_outside_tree(space: Workspace) -> None:
     for name in ("out.py", "outdir", "outdir/secret.py"):
         assert set(everywhere(space, name).values()) == {
             f"{name!r} is a symbolic link that leads out of the repository; nothing was opened."
@@ -158,7 +158,7 @@ def test_a_link_out_of_the_tree_is_not_followed(space: Workspace) -> None:
     assert "SECRET" not in anyhow(find_symbol, space, name="needle")
 
 
-def test_links_in_circles_end(space: Workspace) -> None:
+def test_link_cycles_terminate(space: Workspace) -> None:
     assert set(everywhere(space, "loop").values()) <= {
         "loop is a symbolic link that leads nowhere.",
         everywhere(space, "loop")["git_history"],
@@ -168,7 +168,7 @@ def test_links_in_circles_end(space: Workspace) -> None:
     assert everywhere(space, "circle")["list_files"].startswith(f"{len(NAMES) + 6} files below circle\n")
 
 
-def test_content_that_is_no_utf_8_is_shown_or_said_to_be_binary(space: Workspace) -> None:
+def test_shows_non_utf8_content_or_reports_binary(space: Workspace) -> None:
     wide, nul, latin = (everywhere(space, name) for name in ("wide.py", "nul.py", "latin.py"))
     assert "1 match in wide.py" in wide["search"]
     assert "\nNot UTF-8: read as utf-16.\n    1| def needle():" in wide["read"]
@@ -178,7 +178,7 @@ def test_content_that_is_no_utf_8_is_shown_or_said_to_be_binary(space: Workspace
     assert "  in needle (lines 2-3)\n     2| def needle():" in latin["search"]
 
 
-def test_control_characters_of_content_reach_no_terminal(space: Workspace) -> None:
+def test_control_characters_never_reach_terminal(space: Workspace) -> None:
     (space.root / "plain.py").write_text(
         'def needle(a="\x1b[31m"):\n    """Loud \x07 \x1b[0m."""\n    a\x9b = 1\n', encoding="utf-8"
     )
@@ -189,7 +189,7 @@ def test_control_characters_of_content_reach_no_terminal(space: Workspace) -> No
     assert "needle" in anyhow(search, space, pattern="Loud", context=2)
 
 
-def test_a_line_of_ten_megabytes_is_not_shown(space: Workspace) -> None:
+def test_does_not_show_ten_megabyte_line(space: Workspace) -> None:
     (space.root / "long.py").write_text("x = 1\ny = '" + "z" * 10_000_000 + "needle'\n", encoding="utf-8")
     answers = everywhere(space, "long.py")
     assert answers["search"] == f"1 match in long.py\n     2| {TOO_LONG}"
@@ -205,7 +205,7 @@ def test_a_line_of_ten_megabytes_is_not_shown(space: Workspace) -> None:
         assert len(answer) < 1000
 
 
-def test_what_vanishes_meanwhile_is_said_to_be_gone(space: Workspace) -> None:
+def test_reports_files_that_vanish(space: Workspace) -> None:
     called(search, space, pattern="needle")
     (space.root / "plain.py").unlink()
     (space.root / "inner.py").unlink()
@@ -229,16 +229,14 @@ LOOKS: dict[Tool, dict[str, object]] = {
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_what_may_not_be_read_is_refused(space: Workspace) -> None:
+def test_refuses_unreadable_files(space: Workspace) -> None:
     (space.root / "plain.py").chmod(0)
     answers = everywhere(space, "plain.py")
     assert answers["read"] == answers["outline"] == "plain.py cannot be read: Permission denied."
     assert "No match" in answers["search"]
 
 
-def test_a_directory_of_a_hundred_thousand_files_is_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_directory_of_hundred_thousand_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "names").write_text(
         "".join(f"./f{number:06}.txt\0" for number in range(100_000)), encoding="utf-8"
     )
@@ -257,13 +255,13 @@ def test_a_directory_of_a_hundred_thousand_files_is_counted(
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(.*)*x", "a{1,1000}{1,1000}{1,1000}"])
-def test_no_pattern_takes_for_ever(tmp_path: Path, pattern: str) -> None:
+def test_patterns_terminate(tmp_path: Path, pattern: str) -> None:
     space = workspace(tmp_path, {"a.txt": "a" * 50_000 + "!\n"})
     answer = anyhow(search, space, pattern=pattern)
     assert answer.startswith(("No match", "1 match", "ripgrep cannot search for this: "))
 
 
-def test_texts_that_no_program_takes_are_refused(space: Workspace) -> None:
+def test_refuses_text_with_invalid_characters(space: Workspace) -> None:
     for arguments in (
         {"pattern": "a" * 200_000},
         {"pattern": "a", "glob": "b" * 200_000},
@@ -284,7 +282,7 @@ def test_texts_that_no_program_takes_are_refused(space: Workspace) -> None:
     [lambda root: root.mkdir(), lambda root: git(root.parent, "init", "--quiet", str(root))],
     ids=["no repository", "no commit"],
 )
-def test_an_empty_tree_is_said_to_be_empty(tmp_path: Path, begin: Callable[[Path], object]) -> None:
+def test_reports_empty_tree(tmp_path: Path, begin: Callable[[Path], object]) -> None:
     begin(tmp_path / "tree")
     space = workspace(tmp_path / "tree")
     space.history = GitHistory(git=find(repo(tmp_path / "other", {})).git, revision="HEAD")

@@ -16,7 +16,7 @@ FILES = {
 }
 
 
-def test_shows_a_tree_with_counts_for_what_lies_deeper(tmp_path: Path) -> None:
+def test_shows_tree_with_counts_of_deeper_levels(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert called(list_files, space) == (
         "5 files below the root\n.gitignore\nsetup.py\nsrc/  (3 files)\n  shop/  (2 files)\n  top.py"
@@ -56,7 +56,7 @@ def test_hostile_names_are_shown_as_escapes(tmp_path: Path) -> None:
     assert sorted(called(list_files, space).splitlines()[1:]) == ["\\udcff", "a\\nb\\x1b[0m"]
 
 
-def test_refuses_what_is_no_directory(tmp_path: Path) -> None:
+def test_refuses_path_that_is_no_directory(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert refused(list_files, space, path="setup.py") == "setup.py is a file; open it with read."
     assert refused(list_files, space, path="nowhere").startswith("nowhere does not exist.")

@@ -13,7 +13,7 @@ TEXT = "class Cart:\n    def total(self):\n        return 1\n\n\nLIMIT = 3\n"
 RED = TestResult(id="tests/test_cart.py::test_total", outcome="failed")
 
 
-def test_the_top_functions_come_with_their_source(tmp_path: Path) -> None:
+def test_shows_source_of_top_functions(tmp_path: Path) -> None:
     asked: list[tuple[str, ...]] = []
 
     def suspects(tests: tuple[str, ...], _progress: Progress) -> Suspected:
@@ -38,11 +38,11 @@ def test_the_top_functions_come_with_their_source(tmp_path: Path) -> None:
     assert "cart.py" in space.named
 
 
-def test_without_a_failing_test_it_says_what_to_do(tmp_path: Path) -> None:
+def test_without_failing_test_explains_what_to_do(tmp_path: Path) -> None:
     assert "Name one that fails" in refused(locate_fault, workspace(tmp_path, {"cart.py": TEXT}))
 
 
-def test_what_cannot_be_traced_is_said(tmp_path: Path) -> None:
+def test_reports_untraceable_tests(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"tests/test_cart.py": ""})
     assert (
         called(locate_fault, space, tests=[RED.id])

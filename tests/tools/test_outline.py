@@ -56,7 +56,7 @@ def test_shows_a_directorys_files_source_before_tests(tmp_path: Path) -> None:
     assert set(space.named) == {"a/box.py", "a/test_box.py"}
 
 
-def test_says_less_of_more_and_at_last_what_is_missing(tmp_path: Path) -> None:
+def test_shows_less_detail_as_content_grows(tmp_path: Path) -> None:
     def answer(count: int, *, body: str) -> str:
         text = "".join(f"def function_number_{number}(argument):\n{body}" for number in range(count))
         return called(outline, workspace(tmp_path, {"big.py": text}), path="big.py")
@@ -74,7 +74,7 @@ def test_says_less_of_more_and_at_last_what_is_missing(tmp_path: Path) -> None:
     assert "more; find_symbol(name=..., path='big.py')" in most.splitlines()[-1]
 
 
-def test_a_large_directory_is_shown_by_its_names(tmp_path: Path) -> None:
+def test_shows_large_directory_by_names(tmp_path: Path) -> None:
     files = {
         f"a/m{number}.py": f"X = 1\n\ndef first_{number}(): ...\n\nclass Second:\n    def third(self): ...\n"
         for number in range(210)
@@ -86,7 +86,7 @@ def test_a_large_directory_is_shown_by_its_names(tmp_path: Path) -> None:
     assert answer.splitlines()[-1].startswith("10 more files, such as a/m")
 
 
-def test_broken_python_still_gives_what_can_be_made_out(tmp_path: Path) -> None:
+def test_outlines_broken_python_as_far_as_possible(tmp_path: Path) -> None:
     answer = called(
         outline,
         workspace(tmp_path, {"a.py": "def good():\n    pass\n\n\ndef bad(:\n    pass\n"}),
@@ -95,7 +95,7 @@ def test_broken_python_still_gives_what_can_be_made_out(tmp_path: Path) -> None:
     assert "def good()" in answer
 
 
-def test_says_where_nothing_can_be_outlined(tmp_path: Path) -> None:
+def test_says_when_nothing_can_be_outlined(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x\n", "d/b.txt": "x\n"})
     assert (
         called(outline, space, path="a.txt")

@@ -26,36 +26,36 @@ def space(tmp_path: Path) -> Workspace:
     return workspace(tmp_path, FILES)
 
 
-def test_they_are_listed_by_name(space: Workspace) -> None:
+def test_lists_private_files_by_name(space: Workspace) -> None:
     assert ".env" in called(list_files, space)
 
 
 @pytest.mark.parametrize("path", [".env", "deploy/key.pem", "./.env"])
-def test_they_are_not_read(space: Workspace, path: str) -> None:
+def test_does_not_read_private_files(space: Workspace, path: str) -> None:
     space.name(path.removeprefix("./"))
     assert "may hold secrets" in refused(read, space, path=path)
 
 
-def test_a_link_to_one_is_not_read_either(space: Workspace) -> None:
+def test_does_not_read_link_to_private_file(space: Workspace) -> None:
     (space.root / "notes.txt").symlink_to(".env")
     space.name("notes.txt")
     assert "may hold secrets" in refused(read, space, path="notes.txt")
 
 
-def test_a_search_finds_nothing_in_them(space: Workspace) -> None:
+def test_search_skips_private_files(space: Workspace) -> None:
     assert SECRET not in called(search, space, pattern="hunter|PASSWORD")
     assert "app.py" in called(search, space, pattern="PASSWORD")
     assert "may hold secrets" in refused(search, space, pattern="PASSWORD", path=".env")
 
 
-def test_the_first_look_shows_none_of_them(space: Workspace) -> None:
+def test_orientation_shows_no_private_file(space: Workspace) -> None:
     assert SECRET not in first_look(
         space, f"The PASSWORD of .env:1 and deploy/key.pem:1 is wrong, it says {SECRET[:6]}", (), 10_000
     )
 
 
 @pytest.mark.parametrize("name", ["a/.env", '"a/\\056env"'])
-def test_a_patch_of_one_tells_nothing_of_it(space: Workspace, name: str) -> None:
+def test_patch_error_reveals_nothing_of_private_file(space: Workspace, name: str) -> None:
     told = refused(
         apply_patch,
         space,
@@ -65,7 +65,7 @@ def test_a_patch_of_one_tells_nothing_of_it(space: Workspace, name: str) -> None
     assert (space.root / ".env").read_text() == FILES[".env"]
 
 
-def test_what_stands_for_a_secret_is_never_written(space: Workspace) -> None:
+def test_never_writes_secret_placeholder(space: Workspace) -> None:
     diff = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-import os\n+KEY = '[masked: GitHub token]'\n"
     assert "does not hold the value that [masked: GitHub token] stands for" in refused(
         apply_patch, space, diff=diff
@@ -73,10 +73,10 @@ def test_what_stands_for_a_secret_is_never_written(space: Workspace) -> None:
     assert (space.root / "app.py").read_text() == FILES["app.py"]
 
 
-def test_git_history_of_one_is_refused(space: Workspace) -> None:
+def test_refuses_git_history_of_private_file(space: Workspace) -> None:
     assert "may hold secrets" in refused(git_history, space, path=".env")
 
 
-def test_the_person_may_name_more_of_them_and_take_some_back(space: Workspace) -> None:
+def test_user_can_add_and_remove_private_patterns(space: Workspace) -> None:
     space.deny_read = (*space.deny_read, "app.py", "!.env")
     assert called(search, space, pattern="PASSWORD").startswith("1 match in .env")

@@ -10,7 +10,7 @@ from tests.tools.fakes import called, refused, workspace
 BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b = 2\n        return a + b\n"
 
 
-def test_a_file_that_nothing_has_named_is_refused_with_the_query_to_make(tmp_path: Path) -> None:
+def test_refuses_unseen_file_and_suggests_query(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     assert refused(read, space, path="box.py", line=1) == (
         "box.py has not been named by any search yet. First find the place in it: search(pattern=..., path='box.py') "
@@ -20,7 +20,7 @@ def test_a_file_that_nothing_has_named_is_refused_with_the_query_to_make(tmp_pat
     assert called(read, space, path="box.py", line=1).startswith("box.py, lines 1-7 of 7")
 
 
-def test_shows_a_window_below_the_headers_of_what_encloses_it(tmp_path: Path) -> None:
+def test_shows_window_below_enclosing_headers(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     space.name("box.py")
     assert called(read, space, path="box.py", line=6, before=0, after=0) == (
@@ -47,7 +47,7 @@ def test_shows_a_definition_whole(tmp_path: Path) -> None:
         )
 
 
-def test_names_what_lies_above_and_below(tmp_path: Path) -> None:
+def test_names_definitions_above_and_below(tmp_path: Path) -> None:
     code = "".join(f"def f{number}():\n    a = 1\n    return a\n\n\n" for number in range(9))
     space = workspace(tmp_path, {"a.py": code})
     space.name("a.py")
@@ -56,7 +56,7 @@ def test_names_what_lies_above_and_below(tmp_path: Path) -> None:
     )
 
 
-def test_of_what_is_too_long_the_rest_is_named(tmp_path: Path) -> None:
+def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
     code = "class Box:\n" + "".join(f"    def f{number}(self):\n        return 1\n\n" for number in range(90))
     space = workspace(tmp_path, {"a.py": code})
     space.name("a.py")
@@ -66,7 +66,7 @@ def test_of_what_is_too_long_the_rest_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_whole_small_file_may_be_read_and_a_large_one_not(tmp_path: Path) -> None:
+def test_reads_small_file_whole_but_not_large(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"small.py": "x = 1\n" * 200, "large.py": "x = 1\n" * 201})
     space.name("small.py")
     space.name("large.py")
@@ -97,7 +97,7 @@ def test_a_long_line_is_cut(tmp_path: Path) -> None:
     assert called(read, space, path="a.txt", line=1).endswith("x… (+9600 characters)")
 
 
-def test_what_cannot_be_shown_gets_a_defined_answer(tmp_path: Path) -> None:
+def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"empty.py": "", "d/box.py": BOX, "latin.txt": ""})
     (tmp_path / "binary.bin").write_bytes(b"a\0b")
     (tmp_path / "latin.txt").write_bytes("é\n".encode("latin-1"))
@@ -122,7 +122,7 @@ def test_what_cannot_be_shown_gets_a_defined_answer(tmp_path: Path) -> None:
     assert "Near: Box.size. " in refused(read, space, path="d/box.py", symbol="Bag.sizes")
 
 
-def test_a_symbol_defined_twice_is_asked_about(tmp_path: Path) -> None:
+def test_ambiguous_symbol_lists_definitions(tmp_path: Path) -> None:
     space = workspace(
         tmp_path, {"a.py": "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n"}
     )
@@ -132,7 +132,7 @@ def test_a_symbol_defined_twice_is_asked_about(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_outside_of_the_worktree_is_opened(tmp_path: Path) -> None:
+def test_opens_nothing_outside_worktree(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret\n", encoding="utf-8")
     space = workspace(tmp_path / "tree", {"a.txt": "x\n"})
     (tmp_path / "tree" / "link").symlink_to(tmp_path / "secret.txt")
@@ -148,7 +148,7 @@ def test_nothing_outside_of_the_worktree_is_opened(tmp_path: Path) -> None:
     assert called(read, space, path="inner", line=1).endswith("    1| x")
 
 
-def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_of_file_do_not_reach_terminal(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "\x1b[31mred\x1b[0m\n"})
     space.name("a.txt")
     assert "\x1b" not in called(read, space, path="a.txt", line=1)

@@ -11,13 +11,13 @@ from tests.tools.fakes import refused, workspace
 SNAPSHOT = Path(__file__).parent / "specs.json"
 
 
-def test_the_specs_are_those_that_were_reviewed() -> None:
+def test_specs_match_snapshot() -> None:
     """To accept a change, write `json.dumps(specs, indent=2)` and a newline into the file, and read the difference."""
     specs = [tool.spec.model_dump(mode="json") for tool in TOOLS]
     assert specs == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
 
 
-def test_every_schema_is_flat_enough_for_every_provider() -> None:
+def test_schemas_are_flat_enough_for_providers() -> None:
     allowed = {"type", "description", "default", "enum", "items"}
     for tool in TOOLS:
         schema = tool.spec.parameters
@@ -32,7 +32,7 @@ def test_only_patches_write_and_only_commands_ask() -> None:
     assert [tool.name for tool in TOOLS if tool.asks] == ["run_command"]
 
 
-def test_half_characters_never_reach_a_tool(tmp_path: Path) -> None:
+def test_lone_surrogates_never_reach_tool(tmp_path: Path) -> None:
     for tool in TOOLS:
         required = {name: "\udcff" for name in tool.spec.parameters.get("required", ())} or {"path": "\udcff"}
         assert "half of a surrogate pair" in refused(tool, workspace(tmp_path), **required)

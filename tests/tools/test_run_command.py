@@ -7,7 +7,7 @@ from coder.tools.run_command import run_command
 from tests.tools.fakes import FakeSandbox, called, refused, workspace
 
 
-def test_runs_a_shell_in_the_root_and_returns_output_and_end(tmp_path: Path) -> None:
+def test_runs_shell_in_root_and_returns_output(tmp_path: Path) -> None:
     sandbox = FakeSandbox(end=Execution(exit_code=3, output="src/box.py:7: oops\n", seconds=0.25))
     space = workspace(tmp_path, {"src/box.py": ""}, sandbox=sandbox)
     assert called(run_command, space, command="make 'x y'") == "src/box.py:7: oops\n[exit code 3, 0.2 s]"
@@ -15,7 +15,7 @@ def test_runs_a_shell_in_the_root_and_returns_output_and_end(tmp_path: Path) -> 
     assert space.named == {"src/box.py": {7}}
 
 
-def test_a_time_out_returns_what_there_was(tmp_path: Path) -> None:
+def test_timeout_returns_partial_output(tmp_path: Path) -> None:
     sandbox = FakeSandbox(end=Execution(exit_code=None, output="half", seconds=600.0, timed_out=True))
     answer = called(
         run_command, workspace(tmp_path, sandbox=sandbox), command="sleep 9999", timeout_seconds=9999

@@ -33,7 +33,7 @@ def report(*results: TestResult, **more: object) -> TestReport:
     return TestReport.model_validate({"command": "pytest", "results": results, "seconds": 1.25, **more})
 
 
-def test_tells_new_failures_from_old_ones_and_from_what_is_fixed(tmp_path: Path) -> None:
+def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
     tests = FakeTests(
         report=report(red(NEW), green(KIND), red("t.py::old")),
         before=report(red(KIND), red("t.py::old"), green(SIZE)),
@@ -67,13 +67,13 @@ def test_many_failures_stay_readable(tmp_path: Path) -> None:
     assert "and 274 more" in answer
 
 
-def test_a_failure_without_a_message_is_told_by_its_type(tmp_path: Path) -> None:
+def test_failure_without_message_shows_type(tmp_path: Path) -> None:
     result = TestResult(id=SIZE, outcome="error", when="setup", failure=Failure(type="KeyError", message=""))
     answer = called(run_tests, workspace(tmp_path, tests=FakeTests(report=report(result), before=report())))
     assert f"- {SIZE}: KeyError (at setup)" in answer
 
 
-def test_says_why_a_run_says_nothing(tmp_path: Path) -> None:
+def test_explains_inconclusive_run(tmp_path: Path) -> None:
     problem = Problem(kind="timeout", text="The tests took more than 60 s and were stopped.")
     tests = FakeTests(report=report(problem=problem, output="collected 9 items\n"), before=report())
     assert called(run_tests, workspace(tmp_path, tests=tests)) == (
@@ -81,7 +81,7 @@ def test_says_why_a_run_says_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_says_when_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
+def test_says_when_baseline_is_missing(tmp_path: Path) -> None:
     problem = Problem(kind="crash", text="pytest crashed.")
     tests = FakeTests(report=report(red(SIZE)), before=report(problem=problem))
     assert "There is nothing to compare with: pytest crashed." in called(
@@ -89,14 +89,14 @@ def test_says_when_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
     )
 
 
-def test_a_command_that_is_no_pytest_is_told_by_its_exit_code(tmp_path: Path) -> None:
+def test_reports_other_command_by_exit_code(tmp_path: Path) -> None:
     made = report(red("make check"), command="make check", by_exit_code=True, exit_code=2, output="no rule\n")
     assert called(run_tests, workspace(tmp_path, tests=FakeTests(report=made, before=report()))) == (
         "Failed (the command's exit code is 2).\n[make check]\nno rule"
     )
 
 
-def test_refuses_what_is_no_test(tmp_path: Path) -> None:
+def test_refuses_invalid_test_id(tmp_path: Path) -> None:
     tests = FakeTests(report=report(), before=report())
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
     assert refused(run_tests, space, tests=["--pdb"]).startswith("'--pdb' is no test.")

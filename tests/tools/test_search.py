@@ -19,7 +19,7 @@ FILES = {
 }
 
 
-def test_shows_hits_by_file_with_line_numbers_and_names_them(tmp_path: Path) -> None:
+def test_shows_hits_by_file_with_line_numbers(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert called(search, space, pattern=r"def \w+size") == (
         "1 match in tests/test_box.py\n  in test_size (lines 4-5)\n     4| def test_size():"
@@ -27,13 +27,13 @@ def test_shows_hits_by_file_with_line_numbers_and_names_them(tmp_path: Path) -> 
     assert space.named == {"tests/test_box.py": {4}}
 
 
-def test_names_a_pipe_that_it_would_wait_for(tmp_path: Path) -> None:
+def test_names_pipe_that_would_block(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "Box\n"})
     os.mkfifo(tmp_path / ".gitignore")
     assert ".gitignore is not a regular file" in refused(search, space, pattern="Box")
 
 
-def test_leaves_out_what_git_ignores_but_not_dotted_directories(tmp_path: Path) -> None:
+def test_skips_ignored_files_but_not_dotted_directories(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     called(search, space, pattern="Box")
     assert sorted(space.named) == [".github/check.yml", "src/box.py", "tests/test_box.py"]
@@ -61,7 +61,7 @@ def test_shows_lines_around_a_hit(tmp_path: Path) -> None:
     )
 
 
-def test_says_once_what_hits_stand_in(tmp_path: Path) -> None:
+def test_names_enclosing_definition_once(tmp_path: Path) -> None:
     code = "import a\n\n\nclass Box:\n    a = 1\n\n    def size(self):\n        x = a\n        return a\n\n\nb = a\n"
     space = workspace(tmp_path, {"src/box.py": code, "notes.txt": "a\n", "CHANGES": "class of its own\n"})
     assert called(search, space, pattern="a", word=True) == (
@@ -80,7 +80,7 @@ def test_says_once_what_hits_stand_in(tmp_path: Path) -> None:
     )
 
 
-def test_lines_around_a_hit_stand_with_it(tmp_path: Path) -> None:
+def test_context_lines_stay_with_hit(tmp_path: Path) -> None:
     code = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
     assert called(search, workspace(tmp_path, {"a.py": code}), pattern="return|two", context=1) == (
         "3 matches in a.py\n"
@@ -95,9 +95,7 @@ def test_lines_around_a_hit_stand_with_it(tmp_path: Path) -> None:
     )
 
 
-def test_what_was_found_before_the_time_was_over_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shows_hits_found_before_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = '"data":{"path":{"text":"./a.py"},"lines":{"text":"x = 1"},"line_number":1,"submatches":[{"start":0,"end":1}]}'
     (tmp_path / "records").write_text(
         f'{{"type":"begin",{found}}}\n{{"type":"match",{found}}}\n', encoding="utf-8"
@@ -118,7 +116,7 @@ def test_what_was_found_before_the_time_was_over_is_shown(
     )
 
 
-def test_counts_per_file_and_says_how_to_narrow_when_there_are_too_many(tmp_path: Path) -> None:
+def test_counts_hits_per_file_and_suggests_narrowing(tmp_path: Path) -> None:
     files = {f"src/m{number}.py": "value = 1\n" * 30 for number in range(5)} | {
         "tests/test_m.py": "value = 1\n" * 99
     }
@@ -133,7 +131,7 @@ def test_counts_per_file_and_says_how_to_narrow_when_there_are_too_many(tmp_path
     assert len(lines) < 80
 
 
-def test_of_very_many_hits_the_counts_are_exact(tmp_path: Path) -> None:
+def test_counts_many_hits_exactly(tmp_path: Path) -> None:
     space = workspace(
         tmp_path,
         {"src/a.py": "value = 1\n" * 1500, "src/two\nlines.py": "value = 1\n" * 1501, "b.txt": "value\n"},
@@ -160,7 +158,7 @@ def test_of_very_many_hits_the_counts_are_exact(tmp_path: Path) -> None:
     )
 
 
-def test_shows_fewer_lines_around_hits_before_it_shows_fewer_hits(tmp_path: Path) -> None:
+def test_reduces_context_before_hits(tmp_path: Path) -> None:
     lines = [f"{'value' if number % 30 == 0 else 'other'} = {number}" for number in range(1, 601)]
     space = workspace(tmp_path, {"src/m.py": "\n".join(lines) + "\n"})
     answer = called(search, space, pattern="value", path="src/m.py", context=8)
@@ -172,7 +170,7 @@ def test_shows_fewer_lines_around_hits_before_it_shows_fewer_hits(tmp_path: Path
     assert called(search, space, pattern="value", context=2).startswith("20 matches in src/m.py\n")
 
 
-def test_of_too_many_hits_in_one_file_the_first_are_shown_and_the_cause_told(tmp_path: Path) -> None:
+def test_shows_first_hits_of_crowded_file_with_reason(tmp_path: Path) -> None:
     answer = called(
         search,
         workspace(tmp_path, {"src/m.py": "value = 1\n" * 99}),
@@ -193,14 +191,14 @@ def test_cuts_a_long_line_around_its_hit(tmp_path: Path) -> None:
     assert len(answer) < 400
 
 
-def test_no_match_names_spellings_that_do_occur(tmp_path: Path) -> None:
+def test_no_match_suggests_existing_spellings(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "def parse_retry_after(): ...\n"})
     assert called(search, space, pattern="parse_retry_afer") == (
         "No match for 'parse_retry_afer'. Near spellings that do occur: parse_retry_after."
     )
 
 
-def test_no_match_says_where_the_case_differs(tmp_path: Path) -> None:
+def test_no_match_reports_differing_case(tmp_path: Path) -> None:
     assert (
         called(search, workspace(tmp_path, FILES), pattern="BOX_SIZE")
         == "No match for 'BOX_SIZE'. Try a shorter or more general pattern."
@@ -210,19 +208,19 @@ def test_no_match_says_where_the_case_differs(tmp_path: Path) -> None:
     )
 
 
-def test_no_match_in_a_part_says_what_is_elsewhere(tmp_path: Path) -> None:
+def test_no_match_reports_hits_elsewhere(tmp_path: Path) -> None:
     assert called(search, workspace(tmp_path, FILES), pattern="len", path="tests") == (
         "No match for 'len' in tests. 1 match elsewhere in the repository, such as src/box.py:3."
     )
 
 
 @pytest.mark.parametrize("pattern", ["--pre=/bin/sh", "--files", "-e", "--", "-f/etc/passwd"])
-def test_a_pattern_is_never_an_option(tmp_path: Path, pattern: str) -> None:
+def test_pattern_is_never_option(tmp_path: Path, pattern: str) -> None:
     space = workspace(tmp_path, {"a.txt": f"x {pattern} y\n"})
     assert called(search, space, pattern=pattern, literal=True) == f"1 match in a.txt\n     1| x {pattern} y"
 
 
-def test_a_glob_is_never_an_option_and_never_opens_git(tmp_path: Path) -> None:
+def test_glob_is_never_option_and_never_opens_git(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x\n", ".git/config": "x\n"})
     assert called(search, space, pattern="x", glob="--pre=/bin/sh").startswith("No match")
     assert called(search, space, pattern="x", glob=".git/**").startswith("No match")
@@ -230,19 +228,19 @@ def test_a_glob_is_never_an_option_and_never_opens_git(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", "a\nb", "a\0b"])
-def test_refuses_a_pattern_that_is_no_line(tmp_path: Path, pattern: str) -> None:
+def test_refuses_multiline_pattern(tmp_path: Path, pattern: str) -> None:
     assert refused(search, workspace(tmp_path, FILES), pattern=pattern).startswith(
         "A pattern is one line of text"
     )
 
 
-def test_says_what_is_wrong_with_a_pattern(tmp_path: Path) -> None:
+def test_explains_invalid_pattern(tmp_path: Path) -> None:
     assert refused(search, workspace(tmp_path, FILES), pattern="(") == (
         "ripgrep cannot search for this: unclosed group. For plain text instead of a pattern set literal=true."
     )
 
 
-def test_refuses_a_path_that_is_not_there_and_names_one_that_is(tmp_path: Path) -> None:
+def test_refuses_missing_path_and_suggests_existing_one(tmp_path: Path) -> None:
     assert (
         refused(search, workspace(tmp_path, FILES), pattern="x", path="box.py")
         == "box.py does not exist. Did you mean src/box.py?"
@@ -250,7 +248,7 @@ def test_refuses_a_path_that_is_not_there_and_names_one_that_is(tmp_path: Path) 
     assert "outside the repository" in refused(search, workspace(tmp_path), pattern="x", path="../x")
 
 
-def test_survives_pipes_links_in_circles_and_names_that_are_no_text(tmp_path: Path) -> None:
+def test_survives_pipes_link_cycles_and_undecodable_names(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x\n"})
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "circle").symlink_to(tmp_path)
@@ -275,14 +273,14 @@ def test_a_huge_line_does_not_flood_the_answer(tmp_path: Path) -> None:
     assert len(called(search, space, pattern="ab")) < 500
 
 
-def test_a_users_ripgrep_configuration_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignores_user_ripgrep_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     space = workspace(tmp_path / "tree", FILES)
     (tmp_path / "rc").write_text("--glob=!*.py\n", encoding="utf-8")
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "rc"))
     assert called(search, space, pattern="class Box").startswith("1 match")
 
 
-def test_rg_comes_from_the_environment_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prefers_rg_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     binary.cache_clear()
     monkeypatch.setenv("CODER_RG", "/opt/rg")
     try:
@@ -291,10 +289,10 @@ def test_rg_comes_from_the_environment_first(monkeypatch: pytest.MonkeyPatch) ->
         binary.cache_clear()
 
 
-def test_is_among_the_tools() -> None:
+def test_search_is_registered() -> None:
     assert search in TOOLS
 
 
-def test_ripgrep_cannot_be_run_without_its_limits(tmp_path: Path) -> None:
+def test_ripgrep_always_runs_with_limits(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="output"):
         SafeRipgrep(tmp_path).run()

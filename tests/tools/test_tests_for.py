@@ -15,7 +15,7 @@ FILES = {
 }
 
 
-def test_finds_tests_that_name_it_then_those_that_name_its_users(tmp_path: Path) -> None:
+def test_lists_direct_tests_before_tests_of_users(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert called(module.tests_for, space, name="weigh") == (
         "6 tests may reach weigh\n"
@@ -29,7 +29,7 @@ def test_finds_tests_that_name_it_then_those_that_name_its_users(tmp_path: Path)
     assert space.named == {"tests/test_box.py": {1, 6, 9, 13}, "tests/test_other.py": {1, 5}}
 
 
-def test_names_what_pytest_can_run_and_nothing_inside_of_it(tmp_path: Path) -> None:
+def test_names_only_runnable_test_ids(tmp_path: Path) -> None:
     own = (
         "from shop.box import weigh\n\n\nclass Scales:\n    def weigh(self):\n        return weigh(1)\n\n\n"
         "def test_tin():\n    class Tin:\n        def test(self):\n            return weigh(2)\n\n    assert Tin().test() == 1\n"
@@ -45,12 +45,12 @@ def test_names_what_pytest_can_run_and_nothing_inside_of_it(tmp_path: Path) -> N
     ]
 
 
-def test_says_when_no_test_does(tmp_path: Path) -> None:
+def test_says_when_no_test_covers_symbol(tmp_path: Path) -> None:
     answer = called(module.tests_for, workspace(tmp_path, FILES), name="sign")
     assert answer == "No test names sign or what uses it; it may be reached from further away."
 
 
-def test_refuses_what_is_not_here(tmp_path: Path) -> None:
+def test_refuses_unknown_symbol(tmp_path: Path) -> None:
     assert (
         refused(module.tests_for, workspace(tmp_path, FILES), name="weihg")
         == "'weihg' is not defined here. Near: weigh. Try find_symbol."

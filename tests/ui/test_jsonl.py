@@ -43,7 +43,7 @@ def test_each_object_has_the_documented_fields_and_no_others(log: Path) -> None:
         assert set(public) == fields[str(public["event"])]
 
 
-def test_a_session_is_told_from_started_to_finished() -> None:
+def test_writes_session_from_started_to_finished() -> None:
     told = objects(LOGS[-1])
     assert (told[0]["event"], told[-1]["event"], told[-1]["verdict"], told[-1]["exit_code"]) == (
         "started",
@@ -56,7 +56,7 @@ def test_a_session_is_told_from_started_to_finished() -> None:
     ]
 
 
-def test_any_encoding_can_say_it() -> None:
+def test_output_fits_any_encoding() -> None:
     out = io.StringIO()
     log = EventLog()
     log.append(Warned(text="sp\u00e4ter \u2026 \udcff"))

@@ -43,7 +43,7 @@ def records(*events: Event) -> list[Record]:
     ]
 
 
-def test_a_recorded_session_reads_as_it_went() -> None:
+def test_recorded_session_reads_in_order() -> None:
     lines = shown(read(LOGS / "format-1-wrong-then-repaired")).splitlines()
     assert lines[2].startswith("tests on the untouched code: 1 passed, 1 failed in ")
     reason = "The issue is not fixed, 1 test not green on the change: test_clock.py::test_half_past_nine; the whole suite was not run."
@@ -64,13 +64,13 @@ def test_a_recorded_session_reads_as_it_went() -> None:
     ]
 
 
-def test_a_pipe_gets_no_escape_sequence_and_a_terminal_gets_colours() -> None:
+def test_pipe_gets_plain_text_and_terminal_gets_colours() -> None:
     session = read(LOGS / "format-1-wrong-then-repaired")
     assert "\x1b" not in shown(session)
     assert "\x1b[" in shown(session, terminal=True)
 
 
-def test_what_a_tool_or_a_model_says_cannot_drive_the_terminal() -> None:
+def test_tool_and_model_text_cannot_control_terminal() -> None:
     call = ToolCall(id="1", name="read", arguments='{"path": "a.py"}')
     evil = ToolMessage(call_id="1", name="read", text="\x1b]0;title\x07\x1b[2Jhello\r", ok=True)
     text = shown(
@@ -83,7 +83,7 @@ def test_what_a_tool_or_a_model_says_cannot_drive_the_terminal() -> None:
     assert not {"\x1b", "\x07", "\r"} & set(text)
 
 
-def test_a_refused_call_says_why_in_a_line() -> None:
+def test_refused_call_gives_reason_in_one_line() -> None:
     call = ToolCall(id="1", name="read", arguments='{"path": "a.py", "line": 3}')
     refused = ToolMessage(
         call_id="1", name="read", text="'a.py' has not been named.\nSearch first.", ok=False
@@ -115,7 +115,7 @@ def ended(finished: SessionFinished) -> str:
     return out.getvalue()
 
 
-def test_the_end_of_a_fix_is_a_diff_and_five_lines() -> None:
+def test_fix_ends_with_diff_and_five_lines() -> None:
     finished = ends(LOGS / "format-1-wrong-then-repaired")[1]
     assert finished is not None
     text = ended(finished)
@@ -131,7 +131,7 @@ def test_the_end_of_a_fix_is_a_diff_and_five_lines() -> None:
     assert "before: 1 passed, 1 failed; after: 2 passed" in text
 
 
-def test_an_end_without_a_fix_is_its_report() -> None:
+def test_end_without_fix_prints_report() -> None:
     finished = ends(LOGS / "format-1-gives-up")[1]
     assert finished is not None
     text = ended(finished)
@@ -139,7 +139,7 @@ def test_an_end_without_a_fix_is_its_report() -> None:
     assert "GAVE UP" in text
 
 
-def test_an_interruption_says_where_the_work_is() -> None:
+def test_interruption_says_where_work_is() -> None:
     stopped = SessionFinished(
         kind=None, summary="Interrupted; your files are as they were.", exit_code=130, attempts=1, seconds=3.2
     )
@@ -150,7 +150,7 @@ def test_an_interruption_says_where_the_work_is() -> None:
     assert ended(asked).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
 
 
-def test_money_that_is_not_known_is_not_shown_as_zero() -> None:
+def test_unknown_cost_is_not_shown_as_zero() -> None:
     verdict = Verdict(kind=VerdictKind.PROVEN, reason="r", before=Counts(passed=1), after=Counts(passed=2))
     spent = Spent(requests=2, input_tokens=12_000, cached_tokens=3_000, output_tokens=345, cost_usd=None)
     finished = SessionFinished(
@@ -167,7 +167,7 @@ def test_money_that_is_not_known_is_not_shown_as_zero() -> None:
     )
 
 
-def test_notes_of_a_verdict_are_told() -> None:
+def test_prints_verdict_notes() -> None:
     verdict = Verdict(
         kind=VerdictKind.PASSING, reason="No test shows it.", notes=("a.py::test_x: passes already",)
     )
@@ -176,7 +176,7 @@ def test_notes_of_a_verdict_are_told() -> None:
 
 
 @pytest.mark.parametrize("still_red", [(), (TestResult(id="a.py::test_x", outcome="failed"),)])
-def test_the_end_says_of_a_judged_change_what_its_verdict_says_and_says_it_once(
+def test_end_of_verification_states_verdict_once(
     still_red: tuple[TestResult, ...],
 ) -> None:
     verdict = Verdict(kind=VerdictKind.PASSING, reason="Nobody knows.", still_red=still_red)
@@ -187,14 +187,14 @@ def test_the_end_says_of_a_judged_change_what_its_verdict_says_and_says_it_once(
     assert ended(finished).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")
 
 
-def test_branches_are_told_apart_and_a_choice_is_told_with_its_reason() -> None:
+def test_names_branches_and_gives_reason_of_choice() -> None:
     text = shown(read(LOGS / "format-1-auto"))
     assert "strategy: tree, the first attempt failed and" in text
     assert "c2 grows out of c1: go to where the wrong value is made" in text
     assert "goes no further: c2 has it first." in text
 
 
-def test_a_pipe_hears_every_ten_seconds_how_far_tests_are_and_a_terminal_has_its_status_line() -> None:
+def test_reports_progress_to_pipe_and_terminal() -> None:
     streamed = [ToolStreamed(candidate="c1", text=f"suite: {number} of 90") for number in range(1, 31)]
     said = records(Warned(text="It begins."), *streamed)
     assert shown(said).splitlines() == [

@@ -11,7 +11,7 @@ def lines(finished: SessionFinished) -> str:
     return "\n".join(line.plain for line in ending(finished, session="s1"))
 
 
-def test_the_cost_is_split_where_several_roles_had_a_part_of_it() -> None:
+def test_splits_cost_by_role() -> None:
     roles = {
         "executor": Spent(requests=1, input_tokens=3_000),
         "reviewer": Spent(requests=2, input_tokens=6_000),
@@ -21,5 +21,5 @@ def test_the_cost_is_split_where_several_roles_had_a_part_of_it() -> None:
     )
 
 
-def test_one_role_alone_is_not_named() -> None:
+def test_does_not_name_single_role() -> None:
     assert "of which" not in lines(FINISHED)

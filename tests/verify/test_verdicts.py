@@ -18,7 +18,7 @@ CASES = sorted((Path(__file__).parent.parent / "cases" / "verdicts").glob("[0-9]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_verdict_is_the_right_one_in_the_right_words(case: Path, tmp_path: Path, runner_of: Run) -> None:
+def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, runner_of: Run) -> None:
     base, change = _files(case / "before"), _files(case / "change")
     issue = (case / "issue.md").read_text("utf-8")
     write(tmp_path / "checkout", base)

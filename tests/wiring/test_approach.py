@@ -20,7 +20,7 @@ def how(monkeypatch: pytest.MonkeyPatch) -> Approach:
     return approach(config, named="a")
 
 
-def test_roles_and_branches_have_models_of_their_own_and_the_same_to_fall_back_on(how: Approach) -> None:
+def test_roles_and_branches_have_own_models_with_shared_fallback(how: Approach) -> None:
     names = {role: [model.name.rpartition(":")[2] for model in chain] for role, chain in how.models.items()}
     assert names == {
         "executor": ["a", "f"],

@@ -45,18 +45,18 @@ def run(counted: CountedTrials, *names: str) -> list[str]:
     return [tried.edit.summary for tried in counted.try_out(Path(), ["t"], edits(*names), seconds=1)]
 
 
-def test_all_searches_together_try_no_more_than_the_limit() -> None:
+def test_searches_share_one_trial_limit() -> None:
     tireless = Tireless()
     counted = CountedTrials(tireless, most=3)
     assert [run(counted, "a", "b"), run(counted, "c", "d"), run(counted, "e")] == [["a", "b"], ["c"], []]
     assert tireless.tried == ["a", "b", "c"]
 
 
-def test_without_a_limit_all_are_tried() -> None:
+def test_tries_everything_without_limit() -> None:
     assert run(CountedTrials(Tireless(), most=None), *"abcd") == [*"abcd"]
 
 
-def test_only_what_was_tried_is_counted_and_closing_ends_the_work() -> None:
+def test_counts_only_trials_and_closing_ends_work() -> None:
     tireless = Tireless()
     counted = CountedTrials(tireless, most=3)
     results = counted.try_out(Path(), ["t"], edits("a", "b", "c"), seconds=1)

@@ -151,7 +151,7 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
 
 
 @pytest.mark.parametrize("last", STEPS[2:])
-def test_takes_back_what_the_log_says_was_not_delivered(root: Path, last: str) -> None:
+def test_undoes_delivery_missing_from_log(root: Path, last: str) -> None:
     directory = begin(root, "20260101-000000-abcd")
     go(deliver(root, directory, last))
     finish(directory, SessionFinished(kind=None, summary="coder failed", exit_code=1), at=AT)
@@ -160,7 +160,7 @@ def test_takes_back_what_the_log_says_was_not_delivered(root: Path, last: str) -
     assert not (directory / INTENT).exists()
 
 
-def test_a_settled_delivery_stays_as_it_is(root: Path) -> None:
+def test_keeps_settled_delivery(root: Path) -> None:
     directory = begin(root, "20260101-000000-abcd")
     go(deliver(root, directory, "nothing"))
     delivery = delivered(root, "last")
@@ -169,14 +169,14 @@ def test_a_settled_delivery_stays_as_it_is(root: Path) -> None:
     assert names(root) == "refs/heads/main"
 
 
-def test_a_record_that_is_none_of_ours_is_left_alone(root: Path) -> None:
+def test_ignores_foreign_record(root: Path) -> None:
     directory = begin(root, "20260101-000000-abcd")
     for text in ("", "[]", "{}", json.dumps({"common": str(root)})):
         (directory / INTENT).write_text(text)
         assert recover_sessions() == ()
 
 
-def test_sessions_at_once_have_a_branch_and_a_note_each(root: Path) -> None:
+def test_concurrent_sessions_have_own_branch_and_note(root: Path) -> None:
     directories = [begin(root, f"20260101-000000-abc{number}") for number in range(4)]
     processes = [deliver(root, directory, "never") for directory in directories]
     for process in processes:

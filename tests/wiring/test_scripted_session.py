@@ -13,7 +13,7 @@ from coder.strategies.tree.branch import SEEDS
 from coder.wiring.scripted_session import rehearsed
 
 
-def test_without_a_script_the_model_has_nothing_to_say(tmp_path: Path) -> None:
+def test_model_without_script_says_nothing(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nothing to say"):
         rehearsed(tmp_path / "script.jsonl", Config())
 
@@ -21,7 +21,7 @@ def test_without_a_script_the_model_has_nothing_to_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "task", [task for task in load("starter") if task.facts.solvable], ids=lambda task: task.name
 )
-def test_a_script_of_the_starter_suite_speaks_for_planners_and_readers_in_words_that_they_are_asked_with(
+def test_starter_script_answers_planners_and_reviewers(
     task: SuiteTask,
 ) -> None:
     texts = (path for path in files("coder.prompts").iterdir() if path.name.endswith(".md"))

@@ -38,7 +38,7 @@ def test_finds_paths_lines_frames_and_links_in_order() -> None:
     ]
 
 
-def test_names_the_files_of_the_worktree_that_are_meant(tmp_path: Path) -> None:
+def test_resolves_mentioned_files_of_worktree(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert name_places(space, TEXT) == [
         ("src/shop/box.py", None),
@@ -56,7 +56,7 @@ def test_names_the_files_of_the_worktree_that_are_meant(tmp_path: Path) -> None:
     }
 
 
-def test_a_bare_name_means_up_to_three_files_and_more_mean_none(tmp_path: Path) -> None:
+def test_bare_name_resolves_to_at_most_three_files(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert name_places(space, "bag.py is wrong") == [
         ("src/other/bag.py", None),
@@ -65,7 +65,7 @@ def test_a_bare_name_means_up_to_three_files_and_more_mean_none(tmp_path: Path) 
     assert name_places(space, "util.py is wrong") == []
 
 
-def test_a_dotted_name_means_the_module_that_its_longest_start_is(tmp_path: Path) -> None:
+def test_dotted_name_resolves_to_longest_module_prefix(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert name_places(space, "shop.box.Box.size() and shop.deep.bag, not os.path or self.box") == [
         ("src/shop/box.py", None),
@@ -73,7 +73,7 @@ def test_a_dotted_name_means_the_module_that_its_longest_start_is(tmp_path: Path
     ]
 
 
-def test_hostile_text_is_answered_soon(tmp_path: Path) -> None:
+def test_answers_hostile_text_quickly(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     for text in (
         "a/" * 50_000,

@@ -16,18 +16,18 @@ from coder.core.values.paths import is_test_path, node_ids
         "a/testutils.py",
     ],
 )
-def test_tests_and_what_only_they_use(path: str) -> None:
+def test_recognizes_test_paths_and_helpers(path: str) -> None:
     assert is_test_path(path)
 
 
 @pytest.mark.parametrize(
     "path", ["src/a.py", "testimony.py", "docs/test.md", "src/contest.py", "pkg/attest/a.py", "pkg/test.py"]
 )
-def test_everything_else(path: str) -> None:
+def test_recognizes_other_paths(path: str) -> None:
     assert not is_test_path(path)
 
 
-def test_node_ids_in_prose() -> None:
+def test_finds_node_ids_in_prose() -> None:
     text = "See tests/test_a.py::TestA::test_b[x-1] and tests/test_a.py::test_c. Not test_d or a.py:3, again tests/test_a.py::test_c"
     assert node_ids(text) == ("tests/test_a.py::TestA::test_b[x-1]", "tests/test_a.py::test_c")
 
@@ -39,11 +39,11 @@ def test_node_ids_have_parameters_with_spaces_and_brackets(parameters: str) -> N
     )
 
 
-def test_a_node_id_whose_brackets_do_not_pair_is_that_of_its_function() -> None:
+def test_unbalanced_node_id_means_function() -> None:
     assert node_ids("test_a.py::test_b[[-1] fails") == ("test_a.py::test_b",)
 
 
-def test_parameters_that_hold_the_path_of_a_checkout_mean_the_function() -> None:
+def test_parameters_with_checkout_path_mean_function() -> None:
     text = "test_a.py::test_b[/home/me/project/a.txt] test_a.py::test_c[1-/home/me/a.txt-2] test_a.py::test_d[a/b/c] test_a.py::test_e[http://a/b/c]"
     assert node_ids(text) == (
         "test_a.py::test_b",

@@ -36,11 +36,11 @@ def test_a_plan_is_written_as_steps() -> None:
 
 
 @given(st.builds(Plan, summary=WORDS, steps=STEPS))
-def test_what_was_written_is_read_as_it_was(plan: Plan) -> None:
+def test_plan_round_trips(plan: Plan) -> None:
     assert read(written(plan)) == plan
 
 
-def test_a_plan_written_by_hand_is_read() -> None:
+def test_reads_handwritten_plan() -> None:
     text = """
 # Dates
 
@@ -74,7 +74,7 @@ Look at *months* first.
         (f"{TEXT}\nAnd all is well.", "line 8 belongs to no step: 'And all is well.'; "),
     ],
 )
-def test_what_is_no_plan_is_refused_with_its_line(text: str, fault: str) -> None:
+def test_refuses_invalid_plan_with_line(text: str, fault: str) -> None:
     with pytest.raises(ValueError, match="a step is a line") as refused:
         read(text)
     assert str(refused.value).startswith(fault)

@@ -18,5 +18,5 @@ from coder.core.values.text import printable
         ("half \ud800 and \udce9", "half � and �"),
     ],
 )
-def test_only_what_can_be_seen_is_left(text: str, shown: str) -> None:
+def test_keeps_only_visible_characters(text: str, shown: str) -> None:
     assert printable(text) == shown

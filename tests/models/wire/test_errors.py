@@ -63,7 +63,7 @@ def http(
         ),
     ],
 )
-def test_each_failure_is_one_line_that_says_what_to_do(error: Exception, line: str, retryable: bool) -> None:
+def test_failure_is_one_line_with_remedy(error: Exception, line: str, retryable: bool) -> None:
     found = translated(error, choice=CHOICE, key=None)
     assert (str(found), found.retryable) == (line, retryable)
 
@@ -76,12 +76,12 @@ def test_each_failure_is_one_line_that_says_what_to_do(error: Exception, line: s
         "This model's maximum context length is 8192 tokens",
     ],
 )
-def test_local_servers_words_for_a_full_context_are_known(said: str) -> None:
+def test_recognizes_context_errors_of_local_servers(said: str) -> None:
     found = translated(http(None, 400, {"message": said}), choice=CHOICE, key=None)
     assert (found.context_overflow, found.retryable) == (True, False)
 
 
-def test_a_long_body_is_cut_and_a_key_in_it_blotted_out() -> None:
+def test_cuts_long_body_and_masks_key() -> None:
     found = translated(
         http(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}),
         choice=CHOICE,
@@ -91,7 +91,7 @@ def test_a_long_body_is_cut_and_a_key_in_it_blotted_out() -> None:
     assert len(str(found)) < 300
 
 
-def test_a_key_made_up_for_a_local_server_blots_out_no_words() -> None:
+def test_placeholder_key_masks_nothing() -> None:
     said = "request (2990 tokens) exceeds the available context size (2048 tokens)"
     found = translated(http(None, 400, {"message": said}), choice=CHOICE, key=SecretStr("x"))
     assert found.context_overflow

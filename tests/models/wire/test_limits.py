@@ -62,7 +62,7 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
     ],
     ids=["line", "body", "seconds", "compression"],
 )
-def test_a_reply_over_a_limit_is_one_clear_error(wire: str, turn: Turn, message: str) -> None:
+def test_reply_over_limit_is_clear_error(wire: str, turn: Turn, message: str) -> None:
     limits = replace(SMALL, seconds=0.5) if turn.stalls else SMALL
     with bench(wire, turn, limits) as one:
         started = time.monotonic()
@@ -86,20 +86,20 @@ def test_deeply_nested_arguments_are_a_model_error(wire: str, depth: int) -> Non
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_half_a_surrogate_pair_is_a_model_error(wire: str) -> None:
+def test_lone_surrogate_is_model_error(wire: str) -> None:
     with WIRES[wire]([Turn(text="It is \ud83d line 7.")] * 3) as one:
         error = one.fail()
     assert "\n" not in str(error)
 
 
-def test_deep_nesting_in_the_text_protocol_stays_a_call_for_the_toolbox_to_refuse() -> None:
+def test_deep_nesting_in_text_protocol_stays_call() -> None:
     arguments = '{"path": ' + "[" * 5_000 + "]" * 5_000 + "}"
     with RIGS["text_protocol"]([Turn(calls=(("read", arguments),))]) as one:
         reply, _ = one.ask()
     assert [call.name for call in reply.message.calls] == ["read"]
 
 
-def test_memory_stays_bounded_by_a_huge_line() -> None:
+def test_huge_line_keeps_memory_bounded() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with (
         bench("chat", Turn(garbage=b"data: " + b"x" * (64 << 20)), ReplyLimits()) as one,
@@ -113,5 +113,5 @@ def test_memory_stays_bounded_by_a_huge_line() -> None:
 @pytest.mark.parametrize(
     ("text", "depth"), [("{}", 1), ('{"a": "[[[", "b": [[]]}', 3), ('"\\"[["', 0), ("]" * 3 + "[", 0)]
 )
-def test_nesting_is_counted_outside_of_strings(text: str, depth: int) -> None:
+def test_counts_nesting_outside_strings(text: str, depth: int) -> None:
     assert nesting_depth(text) == depth

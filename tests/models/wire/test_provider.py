@@ -52,7 +52,7 @@ def unmarked(value: Any) -> Any:
     return [unmarked(inner) for inner in value] if isinstance(value, list) else value
 
 
-def test_a_seed_is_sent_to_those_who_know_one(wire: str) -> None:
+def test_sends_seed_where_supported(wire: str) -> None:
     with WIRES[wire]([WHOLE, WHOLE]) as bench:
         bench.ask(ASKED.model_copy(update={"seed": 7}))
         bench.ask()
@@ -63,18 +63,18 @@ def test_a_seed_is_sent_to_those_who_know_one(wire: str) -> None:
     assert sent == [7 if wire in ("chat", "google") else None, None]
 
 
-def test_a_stream_that_ends_too_early_is_asked_for_again(wire: str) -> None:
+def test_retries_truncated_stream(wire: str) -> None:
     with WIRES[wire]([Turn(text="It is", cut=True), WHOLE]) as bench:
         assert "broke off in the middle. Trying again in 1 s." in told(bench)
     assert bench.pauses == [1.0]
 
 
-def test_a_stream_that_ends_too_early_each_time_is_an_error(wire: str) -> None:
+def test_repeatedly_truncated_stream_is_error(wire: str) -> None:
     with WIRES[wire]([Turn(text="It is", cut=True)] * 3) as bench:
         assert "broke off in the middle. Tried 3 times." in str(bench.fail())
 
 
-def test_a_broken_connection_is_asked_for_again(wire: str) -> None:
+def test_retries_broken_connection(wire: str) -> None:
     with WIRES[wire]([Turn(text="It is", dropped=True), WHOLE]) as bench:
         assert "The connection to " in told(bench)
 
@@ -89,13 +89,13 @@ def test_a_broken_connection_is_asked_for_again(wire: str) -> None:
         b"<html>502 from a proxy</html>\n\n",
     ],
 )
-def test_unreadable_events_are_asked_for_again(wire: str, garbage: bytes) -> None:
+def test_retries_unreadable_events(wire: str, garbage: bytes) -> None:
     with WIRES[wire]([Turn(text="It is", garbage=garbage), WHOLE]) as bench:
         assert "Trying again in 1 s." in told(bench)
     assert bench.pauses == [1.0]
 
 
-def test_a_fault_of_the_one_who_listens_is_not_taken_for_the_providers(wire: str) -> None:
+def test_callback_error_is_not_provider_error(wire: str) -> None:
     def trip(_delta: Delta) -> None:
         raise ValueError("a bug of ours")
 
@@ -115,7 +115,7 @@ def test_does_not_wait_for_an_hour(wire: str) -> None:
     assert (error.retryable, error.retry_after_seconds, bench.pauses) == (True, 3600.0, [])
 
 
-def test_two_failures_of_the_server_are_outlived_with_growing_pauses(wire: str) -> None:
+def test_survives_two_server_failures_with_growing_pauses(wire: str) -> None:
     with WIRES[wire]([Turn(status=500), Turn(status=500), WHOLE]) as bench:
         assert "failed on its side" in told(bench)
     assert bench.pauses == [1.0, 2.0]
@@ -139,7 +139,7 @@ def test_an_unknown_model_is_named(wire: str) -> None:
         assert f"{bench.model.name} was not found" in str(bench.fail())
 
 
-def test_an_empty_reply_is_asked_for_again_and_paid_for(wire: str) -> None:
+def test_retries_empty_reply_and_counts_cost(wire: str) -> None:
     with WIRES[wire]([Turn(), WHOLE]) as bench:
         reply, _ = bench.ask()
     assert reply.usage == Usage(input_tokens=200, cached_tokens=80, output_tokens=14)
@@ -151,12 +151,12 @@ def test_nothing_but_empty_replies_is_an_error(wire: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:MOONLIGHT is not a valid FinishReason")
-def test_an_unknown_finish_is_taken_for_the_end(wire: str) -> None:
+def test_unknown_finish_reason_ends_reply(wire: str) -> None:
     with WIRES[wire]([Turn(text="It is line 7.", finish="odd")]) as bench:
         assert bench.ask()[0].finish == "stop"
 
 
-def test_sends_the_system_prompt_and_the_schemas_as_they_are(wire: str) -> None:
+def test_sends_system_prompt_and_schemas_verbatim(wire: str) -> None:
     with WIRES[wire]([WHOLE]) as bench:
         bench.ask()
         assert bench.fake
@@ -165,7 +165,7 @@ def test_sends_the_system_prompt_and_the_schemas_as_they_are(wire: str) -> None:
         assert part in sent
 
 
-def test_what_was_sent_once_is_sent_the_same_again(wire: str) -> None:
+def test_resends_earlier_messages_byte_for_byte(wire: str) -> None:
     turn = Turn(
         reasoning="Where would that be?",
         text="Let me look.",
@@ -180,7 +180,7 @@ def test_what_was_sent_once_is_sent_the_same_again(wire: str) -> None:
     }
 
 
-def test_the_stable_prefix_is_marked_where_the_provider_wants_that(wire: str) -> None:
+def test_marks_stable_prefix_where_required(wire: str) -> None:
     with WIRES[wire]([WHOLE]) as bench:
         bench.ask()
         assert bench.fake
@@ -206,7 +206,7 @@ def test_signed_reasoning_and_results_go_back(wire: str) -> None:
     assert "line of {" in sent and "Go on." in sent
 
 
-def test_a_reply_of_another_provider_is_sent_in_plain_parts(wire: str) -> None:
+def test_sends_foreign_reply_in_plain_parts(wire: str) -> None:
     foreign = AssistantMessage(text="I looked.", opaque='{"raw": "I looked."}')
     with WIRES[wire]([WHOLE]) as bench:
         bench.ask(ASKED.model_copy(update={"messages": (*ASKED.messages, foreign, UserMessage(text="And?"))}))
@@ -214,7 +214,7 @@ def test_a_reply_of_another_provider_is_sent_in_plain_parts(wire: str) -> None:
         assert "I looked." in json.dumps(bench.fake.requests[0])
 
 
-def test_no_proxy_stands_between_us_and_this_machine(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_server_bypasses_proxy(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if wire == "responses":
         pytest.skip("a choice without a base URL never leads to this machine")
     for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
@@ -223,7 +223,7 @@ def test_no_proxy_stands_between_us_and_this_machine(wire: str, monkeypatch: pyt
         assert bench.ask()[0].finish == "stop"
 
 
-def test_a_reply_may_be_asked_for_twice_at_once(wire: str) -> None:
+def test_supports_concurrent_requests(wire: str) -> None:
     with WIRES[wire]([WHOLE, WHOLE]) as bench:
 
         async def both() -> list[Decimal | None]:

@@ -36,24 +36,24 @@ def test_pauses_double() -> None:
     )
 
 
-def test_the_server_is_obeyed() -> None:
+def test_waits_as_server_requests() -> None:
     assert outlived(busy(12.5), busy()) == (
         [12.5, 2.0],
         ["Busy. Trying again in 12 s.", "Busy. Trying again in 2 s."],
     )
 
 
-def test_a_pause_that_is_too_long_is_left_to_the_person() -> None:
+def test_does_not_wait_through_long_pause() -> None:
     with pytest.raises(ModelError, match=r"^Busy\.$"):
         outlived(busy(61.0))
 
 
-def test_what_cannot_pass_is_not_tried_again() -> None:
+def test_does_not_retry_permanent_error() -> None:
     with pytest.raises(ModelError, match=r"^Bad key\.$"):
         outlived(ModelError("Bad key."))
 
 
-def test_the_last_try_says_how_many_there_were() -> None:
+def test_last_try_reports_number_of_tries() -> None:
     with pytest.raises(ModelError, match=r"^Busy\. Tried 2 times\.$"):
         outlived(busy(), busy(), tries=2)
 

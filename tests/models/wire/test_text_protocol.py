@@ -58,7 +58,7 @@ def test_reads_prose_and_blocks_apart() -> None:
         '<tool_call>{"name": "read", "arguments": "{\\"path\\": \\"a.py\\"}"}',
     ],
 )
-def test_forgives_how_weak_models_write_a_call(raw: str) -> None:
+def test_accepts_malformed_calls_of_weak_models(raw: str) -> None:
     ((name, arguments),) = calls(raw)
     assert (name, json.loads(arguments)) == ("read", {"path": "a.py"})
 
@@ -68,7 +68,7 @@ def test_a_diff_block_is_a_patch() -> None:
     assert (name, json.loads(arguments)) == ("apply_patch", {"diff": DIFF})
 
 
-def test_real_newlines_in_a_string_are_forgiven() -> None:
+def test_accepts_raw_newlines_in_string() -> None:
     ((name, arguments),) = calls(
         f'```tool\n{{"name": "apply_patch", "arguments": {{"diff": "{DIFF}"}}}}\n```'
     )
@@ -89,7 +89,7 @@ def test_other_blocks_are_prose(raw: str) -> None:
     assert read(raw, TOOLS, prefix="c") == (raw, ())
 
 
-def test_a_block_that_cannot_be_read_is_passed_on_for_the_toolbox_to_refuse() -> None:
+def test_passes_on_unreadable_block() -> None:
     assert calls('```tool\n{"name": "read", "arguments": {path: a.py}}\n```') == [
         ("read", '{"name": "read", "arguments": {path: a.py}}')
     ]
@@ -97,7 +97,7 @@ def test_a_block_that_cannot_be_read_is_passed_on_for_the_toolbox_to_refuse() ->
     assert calls('```tool\n{"name": "write", "arguments": {}}\n```') == [("write", "{}")]
 
 
-def test_the_system_prompt_shows_the_tools_and_the_request_has_none() -> None:
+def test_lists_tools_in_system_prompt_only() -> None:
     asked = plain(ASKED.model_copy(update={"tools": TOOLS}))
     assert asked.tools == ()
     for part in (
@@ -112,12 +112,12 @@ def test_the_system_prompt_shows_the_tools_and_the_request_has_none() -> None:
     assert "```diff" not in plain(ASKED).system
 
 
-def test_a_request_without_tools_stays_as_it_is() -> None:
+def test_keeps_request_without_tools() -> None:
     bare = Request(system="Plan.", messages=(UserMessage(text="What?"),))
     assert plain(bare) == bare
 
 
-def test_what_the_model_wrote_goes_back_unchanged_and_results_are_the_persons_words() -> None:
+def test_sends_reply_unchanged_and_results_as_user_text() -> None:
     raw = 'I look.\n```json\n{"name":"read","arguments":{"path":"a.py"}}\n```\n'
     inner = Scripted([Step(text=raw), Step(text="It is line 7.")])
     model = TextProtocol(inner)
@@ -138,7 +138,7 @@ def test_what_the_model_wrote_goes_back_unchanged_and_results_are_the_persons_wo
     assert inner.requests[1].system == inner.requests[0].system
 
 
-def test_calls_that_came_another_way_are_written_as_blocks() -> None:
+def test_writes_native_calls_as_blocks() -> None:
     native = AssistantMessage(
         text="I look.", calls=(ToolCall(id="1", name="read", arguments='{"path": "a.py"}'),)
     )
@@ -152,7 +152,7 @@ def test_calls_that_came_another_way_are_written_as_blocks() -> None:
     )
 
 
-def test_adapts_once_and_for_all_when_tools_are_refused() -> None:
+def test_switches_permanently_when_tools_are_refused() -> None:
     inner = Scripted([ToolsUnsupported("m does not support tools."), Step(text="A."), Step(text="B.")])
     model = Adaptive(inner)
     replies = [asyncio.run(model.complete(ASKED, lambda _delta: None)).message.text for _ in range(2)]

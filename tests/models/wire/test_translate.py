@@ -22,11 +22,11 @@ SIGNED: list[ModelResponsePart] = [
 ]
 
 
-def test_a_plain_reply_is_kept_plain() -> None:
+def test_keeps_plain_reply_plain() -> None:
     assert message_of(ModelResponse(parts=PLAIN)) == AssistantMessage(text="I look.", calls=(CALL,))
 
 
-def test_signed_reasoning_comes_back_as_it_was() -> None:
+def test_signed_reasoning_round_trips() -> None:
     message = message_of(
         ModelResponse(parts=SIGNED, provider_name="anthropic", usage=RequestUsage(input_tokens=5))
     )
@@ -36,7 +36,7 @@ def test_signed_reasoning_comes_back_as_it_was() -> None:
     assert (list(response.parts), response.provider_name) == (SIGNED, "anthropic")
 
 
-def test_the_same_message_is_always_the_same_bytes() -> None:
+def test_serializes_message_deterministically() -> None:
     message = message_of(ModelResponse(parts=SIGNED))
     conversation: list[Message] = [
         UserMessage(text="Fix it."),
@@ -49,13 +49,13 @@ def test_the_same_message_is_always_the_same_bytes() -> None:
     assert longer.startswith(once[:-1])
 
 
-def test_what_another_adapter_kept_is_not_touched() -> None:
+def test_ignores_data_of_other_adapters() -> None:
     for opaque in ('{"raw": "I look."}', "not JSON", "[]", '[{"kind": "response"}]'):
         (response,) = history([AssistantMessage(text="I look.", calls=(CALL,), opaque=opaque)])
         assert list(response.parts) == PLAIN
 
 
-def test_results_and_remarks_after_a_reply_are_one_request() -> None:
+def test_joins_results_and_remarks_into_one_request() -> None:
     first, reply, second = history(
         [
             UserMessage(text="Fix it."),

@@ -97,7 +97,7 @@ def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_refuses_to_write_a_file_under_a_filter_that_is_not_run(root: Path) -> None:
+def test_refuses_file_under_unsupported_filter(root: Path) -> None:
     commit(root, {".gitattributes": "a.py filter=caps\n"})
     git(root, "config", "filter.caps.clean", "cat")
     fix = delivered(root)
@@ -128,7 +128,7 @@ def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: P
         ({"test_a.py": "untracked\n"}, "test_a.py would be overwritten"),
     ],
 )
-def test_refuses_where_a_path_it_needs_is_not_clean(root: Path, files: dict[str, str], told: str) -> None:
+def test_refuses_dirty_path(root: Path, files: dict[str, str], told: str) -> None:
     fix = delivered(root)
     write(root, files)
     git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself notes this before it looks at the files
@@ -138,7 +138,7 @@ def test_refuses_where_a_path_it_needs_is_not_clean(root: Path, files: dict[str,
     assert fingerprint(root) == before
 
 
-def test_refuses_what_no_longer_fits(root: Path) -> None:
+def test_refuses_conflicting_change(root: Path) -> None:
     fix = delivered(root)
     commit(root, {"a.py": LINES.replace("line 15\n", "line 15, theirs\n")})
     before = fingerprint(root)
@@ -147,14 +147,14 @@ def test_refuses_what_no_longer_fits(root: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_refuses_what_is_there_already(root: Path) -> None:
+def test_refuses_already_applied_change(root: Path) -> None:
     fix = delivered(root)
     apply_commit(root, fix.commit)
     with pytest.raises(UserError, match="already holds"):
         apply_commit(root, fix.commit)
 
 
-def test_refuses_in_the_middle_of_the_persons_own_merge(root: Path) -> None:
+def test_refuses_during_unfinished_merge(root: Path) -> None:
     fix = delivered(root)
     git(root, "checkout", "-qb", "other")
     commit(root, {"b.py": "other\n"})
@@ -164,7 +164,7 @@ def test_refuses_in_the_middle_of_the_persons_own_merge(root: Path) -> None:
         apply_commit(root, fix.commit)
 
 
-def test_the_persons_own_taste_for_merges_does_not_matter(root: Path) -> None:
+def test_ignores_user_merge_configuration(root: Path) -> None:
     fix = delivered(root)
     taste = {
         "merge.ff": "false",
@@ -182,7 +182,7 @@ def test_the_persons_own_taste_for_merges_does_not_matter(root: Path) -> None:
     assert git(root, "rev-parse", "HEAD") == fix.commit
 
 
-def test_a_diff_is_applied_uncommitted_and_taken_back(root: Path) -> None:
+def test_applies_and_undoes_uncommitted_diff(root: Path) -> None:
     fix = delivered(root)
     write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
     assert apply_diff(root, fix.diff) == "The change is in the working tree, uncommitted."
@@ -192,7 +192,7 @@ def test_a_diff_is_applied_uncommitted_and_taken_back(root: Path) -> None:
     assert git(root, "status", "--short").splitlines() == ["M a.py"]
 
 
-def test_a_diff_is_applied_whole_or_not_at_all(root: Path) -> None:
+def test_applies_diff_atomically(root: Path) -> None:
     fix = delivered(root)
     write(root, {"test_a.py": "in the way\n"})
     before = fingerprint(root)
@@ -201,7 +201,7 @@ def test_a_diff_is_applied_whole_or_not_at_all(root: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_a_diff_does_not_reach_out_of_the_repository(root: Path, tmp_path: Path) -> None:
+def test_diff_cannot_write_outside_repository(root: Path, tmp_path: Path) -> None:
     diff = "diff --git a/../evil b/../evil\nnew file mode 100644\n--- /dev/null\n+++ b/../evil\n@@ -0,0 +1 @@\n+x\n"
     with pytest.raises(UserError, match="does not fit"):
         apply_diff(root, diff)
@@ -211,9 +211,7 @@ def test_a_diff_does_not_reach_out_of_the_repository(root: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("encoding", "name"), [("latin-1", "a.txt"), ("koi8-r", "a.py"), ("utf-8-sig", "a.py")]
 )
-def test_a_diff_of_a_file_that_is_not_utf_8_is_applied_and_taken_back_to_the_byte(
-    root: Path, encoding: str, name: str
-) -> None:
+def test_non_utf8_diff_round_trips_byte_for_byte(root: Path, encoding: str, name: str) -> None:
     word = "привет" if encoding == "koi8-r" else "é"
     lines = [f"# -*- coding: {encoding.removesuffix('-sig')} -*-", word, "two", f"{word} three"]
     before, after = ("\n".join([*lines, end, ""]).encode(encoding) for end in (word, f"{word} {word}"))
@@ -233,7 +231,7 @@ def test_a_diff_of_a_file_that_is_not_utf_8_is_applied_and_taken_back_to_the_byt
     assert (root / name).read_bytes() == before
 
 
-def test_a_check_says_what_would_happen_and_changes_nothing(root: Path) -> None:
+def test_check_reports_outcome_and_changes_nothing(root: Path) -> None:
     fix = delivered(root)
     before = fingerprint(root)
     assert check_commit(root, fix.commit) == (
@@ -265,7 +263,7 @@ def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
 
 
 @pytest.mark.parametrize("newer_head", [False, True])
-def test_undo_reverts_what_was_applied_and_leaves_other_work_alone(root: Path, newer_head: bool) -> None:
+def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head: bool) -> None:
     fix = delivered(root)
     if newer_head:
         commit(root, {"b.py": "theirs\n"})
@@ -284,7 +282,7 @@ def test_undo_reverts_what_was_applied_and_leaves_other_work_alone(root: Path, n
     assert "coder" not in git(root, "for-each-ref", "--format=%(refname)")
 
 
-def test_what_was_undone_can_be_applied_again(root: Path) -> None:
+def test_undone_change_can_be_applied_again(root: Path) -> None:
     fix = delivered(root)
     apply_commit(root, fix.commit)
     undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
@@ -312,7 +310,7 @@ def test_undo_names_the_checkout_that_has_the_branch(root: Path) -> None:
         undo(root, branch=fix.branch, commit=fix.commit, applied=None)
 
 
-def test_undo_refuses_what_later_work_rests_on(root: Path) -> None:
+def test_undo_refuses_change_that_later_work_needs(root: Path) -> None:
     fix = delivered(root)
     apply_commit(root, fix.commit)
     commit(root, {"a.py": FIXED.replace("fixed", "fixed better")})
@@ -354,7 +352,7 @@ def delivered_in_steps(root: Path) -> Delivery:
         )
 
 
-def test_steps_are_delivered_applied_and_taken_back_as_a_range(root: Path) -> None:
+def test_delivers_applies_and_undoes_steps_as_range(root: Path) -> None:
     before = git(root, "rev-parse", "HEAD")
     fix = delivered_in_steps(root)
     assert git(root, "log", "--format=%s", f"HEAD..{fix.branch}").splitlines() == [

@@ -8,7 +8,7 @@ from coder.repo.git import find
 from tests.builders import git, repo
 
 
-def test_a_commit_is_in_the_persons_name_and_asks_for_no_signature(tmp_path: Path) -> None:
+def test_commit_has_user_identity_and_no_signature(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "config", "commit.gpgSign", "true")
     git(root, "config", "gpg.program", "false")
@@ -21,7 +21,7 @@ def test_a_commit_is_in_the_persons_name_and_asks_for_no_signature(tmp_path: Pat
     )
 
 
-def test_a_commit_is_coders_where_git_knows_nobody(tmp_path: Path) -> None:
+def test_commit_falls_back_to_coder_identity(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "config", "--unset", "user.email")
     git(root, "config", "--unset", "user.name")
@@ -85,7 +85,7 @@ def test_strips_control_and_bidi_characters_from_messages_and_notes(tmp_path: Pa
     assert git(root, "notes", "--ref=coder", "show", commit) == stripped
 
 
-def test_a_branch_called_coder_is_no_obstacle(tmp_path: Path) -> None:
+def test_works_beside_branch_named_coder(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "branch", "coder")
     commit = git(root, "rev-parse", "HEAD")
@@ -94,7 +94,7 @@ def test_a_branch_called_coder_is_no_obstacle(tmp_path: Path) -> None:
     )
 
 
-def test_notes_are_added_and_removed_without_a_trace(tmp_path: Path) -> None:
+def test_adds_and_removes_notes_without_trace(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     door = find(root).git
     first, second = (
@@ -109,7 +109,7 @@ def test_notes_are_added_and_removed_without_a_trace(tmp_path: Path) -> None:
     assert git(root, "for-each-ref", "refs/notes") == ""
 
 
-def test_notes_of_sessions_that_end_together_are_all_kept(tmp_path: Path) -> None:
+def test_keeps_notes_of_concurrent_sessions(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     door = find(root).git
     commits = [

@@ -24,7 +24,7 @@ PORCELAIN = "\n".join(
 )
 
 
-def test_what_is_told_of_a_commit_holds_for_all_its_lines() -> None:
+def test_commit_header_applies_to_all_its_lines() -> None:
     lines = list(blamed(PORCELAIN))
     assert [(line.line, line.commit, "boundary" in line.told) for line in lines] == [
         (1, ADA, True),
@@ -33,12 +33,12 @@ def test_what_is_told_of_a_commit_holds_for_all_its_lines() -> None:
     ]
 
 
-def test_a_run_of_lines_is_one_row_with_the_date_where_it_was_made() -> None:
+def test_groups_line_runs_into_rows_with_local_date() -> None:
     assert in_runs(blamed(PORCELAIN)).split("\n") == [
         "        1-2 aaaaaaaaaa 2019-12-31 Ada: adds boxes: all",
         "          3 bbbbbbbbbb 2020-01-01 : ",
     ]
 
 
-def test_nothing_gives_nothing() -> None:
+def test_empty_input_gives_nothing() -> None:
     assert in_runs(blamed("")) == ""

@@ -35,7 +35,7 @@ def _is(found: Given, root: Path, base: str, revision: str) -> bool:
     return (found.base, found.tree) == (_at(root, base), _at(root, f"{revision}^{{tree}}"))
 
 
-def test_the_uncommitted_work_is_compared_with_head(root: Path) -> None:
+def test_compares_uncommitted_work_with_head(root: Path) -> None:
     write(root, {"b.py": "B = 2\n", "new.py": ""})
     found = given(root, revision=None, against=None)
     assert found.base == _at(root, "HEAD")
@@ -44,23 +44,23 @@ def test_the_uncommitted_work_is_compared_with_head(root: Path) -> None:
     assert git(root, "status", "--porcelain").split() == ["M", "b.py", "??", "new.py"]
 
 
-def test_a_branch_is_compared_with_where_it_began(root: Path) -> None:
+def test_compares_branch_with_merge_base(root: Path) -> None:
     found = given(root, revision="topic", against=None)
     assert _is(found, root, "main~1", "topic")
     assert found.message == "A is three\n\nA is two"
 
 
-def test_a_commit_is_compared_with_its_parent(root: Path) -> None:
+def test_compares_commit_with_parent(root: Path) -> None:
     assert _is(given(root, revision=_at(root, "topic")[:12], against=None), root, "topic~1", "topic")
     assert _is(given(root, revision="main", against=None), root, "main~1", "main")
 
 
-def test_a_clean_checkout_of_a_branch_means_the_branch(root: Path) -> None:
+def test_clean_checkout_selects_its_branch(root: Path) -> None:
     git(root, "checkout", "--quiet", "topic")
     assert _is(given(root, revision=None, against=None), root, "main~1", "topic")
 
 
-def test_what_to_compare_with_can_be_said(root: Path) -> None:
+def test_accepts_explicit_base(root: Path) -> None:
     assert _is(given(root, revision="topic", against="main"), root, "main", "topic")
     assert _is(given(root, revision="main..topic", against=None), root, "main", "topic")
     assert _is(given(root, revision="main...topic", against=None), root, "main~1", "topic")
@@ -75,6 +75,6 @@ def test_what_to_compare_with_can_be_said(root: Path) -> None:
         ("main..main", "no change to judge"),
     ],
 )
-def test_nothing_to_judge_is_said(root: Path, revision: str | None, told: str) -> None:
+def test_reports_nothing_to_verify(root: Path, revision: str | None, told: str) -> None:
     with pytest.raises(UserError, match=told):
         given(root, revision=revision, against=None)

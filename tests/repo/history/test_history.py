@@ -24,11 +24,11 @@ def subjects(told: str) -> list[str]:
     return [line.split("Ada: ")[1] for line in told.splitlines()]
 
 
-def test_tells_the_newest_commits_first(history: GitHistory) -> None:
+def test_lists_newest_commits_first(history: GitHistory) -> None:
     assert subjects(history.log(count=2)) == ["third: about the Overflow (#12)", "second: shouts"]
 
 
-def test_tells_which_commits_touched_a_path_or_its_lines(history: GitHistory) -> None:
+def test_lists_commits_touching_path_or_lines(history: GitHistory) -> None:
     assert subjects(history.log(path="a.py")) == ["second: shouts", "first: begins"]
     assert subjects(history.log(path="a.py", lines=(3, 3))) == ["first: begins"]
 
@@ -60,14 +60,14 @@ def test_blames_a_range_by_runs_of_lines(history: GitHistory) -> None:
     assert history.blame("b.py", 1, 1).endswith("Ada: third: about the Overflow (#12)")
 
 
-def test_knows_files_as_they_were(history: GitHistory) -> None:
+def test_reads_files_of_past_revisions(history: GitHistory) -> None:
     write(history.git.directory, {"a.py": "changed since\n"})
     assert history.file("a.py") == "one\nTWO = overflow\nthree\n"
     assert history.file("absent.py") is None
     assert history.file("") is None
 
 
-def test_tells_what_commits_changed_and_whose_lines_are_left(history: GitHistory) -> None:
+def test_lists_changes_and_authors_of_remaining_lines(history: GitHistory) -> None:
     recent = history.recent(count=2)
     assert [change.paths for change in recent] == [("b.py",), ("a.py",)]
     assert [change.subject for change in recent] == ["third: about the Overflow (#12)", "second: shouts"]
@@ -78,14 +78,14 @@ def test_tells_what_commits_changed_and_whose_lines_are_left(history: GitHistory
     assert history.touched("a.py", "HEAD~2") == ("", recent[1].commit, "")
 
 
-def test_what_takes_too_long_is_answered_with_what_there_was(history: GitHistory) -> None:
+def test_time_limit_returns_partial_results(history: GitHistory) -> None:
     hurried = replace(history, seconds=0.0)
     assert hurried.log() == "[stopped after 0 s; older commits were not looked at]"
     with pytest.raises(GitError, match="did not end within 0 seconds"):
         hurried.blame("a.py", 1, 1)
 
 
-def test_of_a_huge_commit_the_files_are_told_and_not_the_lines(history: GitHistory) -> None:
+def test_huge_commit_lists_files_without_lines(history: GitHistory) -> None:
     write(history.git.directory, {"long.txt": "line\n" * 20_001})
     git(history.git.directory, "add", "long.txt")
     git(history.git.directory, "commit", "-qm", "fourth: long")
@@ -99,7 +99,7 @@ def test_shows_a_commit_limited_to_a_path(history: GitHistory) -> None:
     assert "+TWO" not in history.show("HEAD~1", "b.py")
 
 
-def test_starts_no_program_that_the_configuration_names(history: GitHistory, tmp_path: Path) -> None:
+def test_runs_no_configured_program(history: GitHistory, tmp_path: Path) -> None:
     root = history.git.directory
     write(root, {".git/info/attributes": "*.py diff=evil\n"})
     for key in ("diff.external", "diff.evil.textconv", "diff.evil.command", "gpg.program", "core.pager"):
@@ -112,12 +112,12 @@ def test_starts_no_program_that_the_configuration_names(history: GitHistory, tmp
 
 
 @pytest.mark.parametrize("revision", ["nothing", "--output=evil", "HEAD:a.py"])
-def test_what_is_no_commit_is_refused(history: GitHistory, revision: str) -> None:
+def test_refuses_unknown_revision(history: GitHistory, revision: str) -> None:
     with pytest.raises(GitError, match="There is no commit"):
         history.show(revision)
 
 
-def test_a_missing_path_or_line_is_an_error_in_one_line(history: GitHistory) -> None:
+def test_missing_path_or_line_gives_one_line_error(history: GitHistory) -> None:
     with pytest.raises(GitError, match="no such path"):
         history.blame("absent.py", 1, 2)
     with pytest.raises(GitError, match="has only 3 lines"):

@@ -20,7 +20,7 @@ generated/
 """
 
 
-def test_finds_what_tests_need_and_no_caches_environments_or_secrets(tmp_path: Path) -> None:
+def test_finds_test_artifacts_without_caches_or_secrets(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {".gitignore": IGNORE, "src/a.py": "a\n"})
     wanted = {
         "src/_version.py": "1\n",
@@ -43,7 +43,7 @@ def test_finds_what_tests_need_and_no_caches_environments_or_secrets(tmp_path: P
     assert ignored_artefacts(find(root).git) == tuple(sorted(wanted))
 
 
-def test_brings_copies_where_nothing_is_in_their_place(tmp_path: Path) -> None:
+def test_copies_artifacts_where_path_is_free(tmp_path: Path) -> None:
     write(
         tmp_path / "source", {"pkg/_version.py": "theirs\n", "pkg/fast.so": "built\n", "taken.so": "theirs\n"}
     )
@@ -59,7 +59,7 @@ def test_brings_copies_where_nothing_is_in_their_place(tmp_path: Path) -> None:
     assert (tmp_path / "target" / "taken.so").read_text(encoding="utf-8") == "tracked\n"
 
 
-def test_a_link_does_not_lead_the_copy_elsewhere(tmp_path: Path) -> None:
+def test_copy_does_not_follow_link(tmp_path: Path) -> None:
     write(tmp_path / "source", {"pkg/_version.py": "theirs\n"})
     (tmp_path / "outside").mkdir()
     (tmp_path / "target").mkdir()
@@ -68,7 +68,7 @@ def test_a_link_does_not_lead_the_copy_elsewhere(tmp_path: Path) -> None:
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-def test_a_submodule_comes_as_plain_files(tmp_path: Path) -> None:
+def test_copies_submodule_as_plain_files(tmp_path: Path) -> None:
     library = repo(tmp_path / "library", {"lib.py": "lib\n"})
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor/lib")

@@ -24,7 +24,7 @@ def test_an_include_may_configure_any_filter(tmp_path: Path) -> None:
     assert filter_drivers(find(root).git, ["a.dat", "b.none"]) == {"a.dat": "used", "b.none": "nobody.s"}
 
 
-def test_a_filter_of_the_user_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_filters_of_user_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"user": '[filter "nobody.s"]\n\tsmudge = cat\n'})
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "user"))
     root = repo(tmp_path / "r", {"b.none": "b\n", ".gitattributes": ATTRIBUTES})

@@ -80,7 +80,7 @@ def _locate(root: Path) -> None:
 
 @pytest.mark.parametrize("enter", [_verify, _fix, _locate])
 @pytest.mark.parametrize("key", EXECUTING)
-def test_a_key_of_the_repository_runs_nothing(
+def test_repository_configuration_runs_nothing(
     tmp_path: Path, key: str, enter: Callable[[Path], None]
 ) -> None:
     root = repo(
@@ -110,7 +110,7 @@ def test_a_key_of_the_repository_runs_nothing(
     assert not mark.exists()
 
 
-def test_an_object_that_is_not_there_is_not_fetched(tmp_path: Path) -> None:
+def test_does_not_fetch_missing_object(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     blob = git(root, "rev-parse", "HEAD:a.py")
     (root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
@@ -127,7 +127,7 @@ def test_an_object_that_is_not_there_is_not_fetched(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_users_filter_in_the_tree_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_does_not_run_user_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"user": '[filter "x"]\n\tclean = ./clean.sh\n\tsmudge = ./clean.sh\n'})
     root = repo(
         tmp_path / "r",
@@ -161,14 +161,14 @@ def test_a_submodule_is_a_checkout(tmp_path: Path) -> None:
         assert (repository.candidate("c1").worktree / "lib.py").is_file()
 
 
-def test_objects_of_an_alternate_are_read(tmp_path: Path) -> None:
+def test_reads_objects_of_alternate(tmp_path: Path) -> None:
     library = repo(tmp_path / "library", {"lib.py": "lib\n"})
     git(tmp_path, "clone", "-q", "--shared", str(library), "r")
     with opened(tmp_path / "r") as repository:
         assert (repository.candidate("c1").worktree / "lib.py").is_file()
 
 
-def test_files_of_attributes_and_excludes_of_the_repository_are_not_read(tmp_path: Path) -> None:
+def test_ignores_configured_attributes_and_excludes_files(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     write(tmp_path, {"attributes": "*.py -diff\n", "excludes": "new.py\n"})
     git(root, "config", "core.attributesFile", str(tmp_path / "attributes"))
@@ -181,7 +181,7 @@ def test_files_of_attributes_and_excludes_of_the_repository_are_not_read(tmp_pat
     assert "+fixed" in patch.diff
 
 
-def test_configuration_of_a_worktree_runs_nothing(tmp_path: Path) -> None:
+def test_worktree_configuration_runs_nothing(tmp_path: Path) -> None:
     root = repo(
         tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x\n"}
     )

@@ -50,7 +50,7 @@ def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_sees_a_change_that_only_the_clock_could_hide(tmp_path: Path) -> None:
+def test_detects_change_with_same_timestamp(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(root, "config", "core.trustctime", "false")
     index = root / ".git" / "index"
@@ -63,7 +63,7 @@ def test_sees_a_change_that_only_the_clock_could_hide(tmp_path: Path) -> None:
     assert taken(root, tmp_path / "i")["a.py"] == "z"
 
 
-def test_is_coders_commit_and_needs_no_identity(tmp_path: Path) -> None:
+def test_snapshot_commit_needs_no_identity(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(root, "config", "--remove-section", "user")
     write(root, {"a.py": "dirty\n"})
@@ -72,7 +72,7 @@ def test_is_coders_commit_and_needs_no_identity(tmp_path: Path) -> None:
     assert git(root, "log", "-1", "--format=%an %cn %P", commit) == f"coder coder {place.head}"
 
 
-def test_a_file_in_the_place_of_files_that_git_was_told_not_to_look_at(tmp_path: Path) -> None:
+def test_handles_file_replacing_skip_worktree_files(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(root, "update-index", "--assume-unchanged", "d/c.py")
     (root / "d" / "c.py").unlink()
@@ -81,7 +81,7 @@ def test_a_file_in_the_place_of_files_that_git_was_told_not_to_look_at(tmp_path:
     assert taken(root, tmp_path / "i")["d"] == "a file now"
 
 
-def test_modes_links_and_swaps_of_files_and_directories_are_kept(tmp_path: Path) -> None:
+def test_keeps_modes_links_and_type_changes(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     (root / "a.py").chmod(0o755)
     (root / "link").symlink_to("a.py")
@@ -102,7 +102,7 @@ def test_modes_links_and_swaps_of_files_and_directories_are_kept(tmp_path: Path)
     }
 
 
-def test_a_directory_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
+def test_does_not_follow_link_replacing_directory(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     (tmp_path / "outside").mkdir()
     (root / "d" / "c.py").rename(tmp_path / "outside" / "c.py")
@@ -114,7 +114,7 @@ def test_a_directory_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
     assert content["d"] == str(tmp_path / "outside")
 
 
-def test_unmerged_files_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_takes_unmerged_files_verbatim(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(root, "checkout", "-q", "-b", "other")
     write(root, {"a.py": "theirs\n"})
@@ -132,7 +132,7 @@ def test_unmerged_files_are_taken_as_they_are(tmp_path: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_leaves_out_what_is_huge_unreadable_or_a_repository_and_says_so(
+def test_skips_huge_unreadable_and_nested_repositories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshot, "LARGEST_UNTRACKED_BYTES", 1 << 20)
@@ -151,7 +151,7 @@ def test_leaves_out_what_is_huge_unreadable_or_a_repository_and_says_so(
     assert set(git(root, "diff", "--name-only", "HEAD", result.commit).splitlines()) == {"kept.py"}
 
 
-def test_leaves_out_caches_and_environments_that_nothing_ignores(tmp_path: Path) -> None:
+def test_skips_unignored_caches_and_environments(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n", "lib/venv/x.py": "x\n", "kept.pyc": "tracked\n"})
     write(
         root,
@@ -175,7 +175,7 @@ def test_leaves_out_caches_and_environments_that_nothing_ignores(tmp_path: Path)
     }
 
 
-def test_refuses_to_take_a_whole_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "MOST_UNTRACKED", 2)
     root = repo(tmp_path / "r", FILES)
     write(root, {f"new{number}.py": "n\n" for number in range(3)})
@@ -195,7 +195,7 @@ def test_stages_what_git_add_would(tmp_path: Path) -> None:
     assert git(root, "write-tree") == git(root, "rev-parse", f"{commit}^{{tree}}")
 
 
-def test_a_file_name_that_is_no_utf8_is_kept(tmp_path: Path) -> None:
+def test_keeps_file_name_that_is_not_utf8(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     try:
         Path(os.fsdecode(os.fsencode(root) + b"/\xff.py")).write_text("x\n", encoding="utf-8")

@@ -27,7 +27,7 @@ def test_lists_both_names_of_a_renamed_file(tmp_path: Path) -> None:
     assert "rename from old.py" in patch.diff
 
 
-def test_tells_the_new_texts_where_all_are_plain(tmp_path: Path) -> None:
+def test_returns_new_texts_of_plain_files(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"old.py": LINES, "kept.py": "k\n", "b.bin": "x"})
     place = find(root).git
     new = commit(root, {"old.py": None, "new.py": "\u00e9\n\n", "kept.py": ""})
@@ -38,7 +38,7 @@ def test_tells_the_new_texts_where_all_are_plain(tmp_path: Path) -> None:
     assert trees.edits(place, old=new, new=commit(root, {}, parent=new)) is None
 
 
-def test_a_diff_means_the_same_whatever_the_person_configured(tmp_path: Path) -> None:
+def test_diff_ignores_user_configuration(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "one\n", ".gitattributes": "*.py diff=evil\n"})
     new = commit(root, {"a.py": "two\n"})
     plain = trees.diff(find(root).git, old="main", new=new)
@@ -74,7 +74,7 @@ def test_composes_some_paths_of_a_tree_deletions_included(tmp_path: Path) -> Non
     ]
 
 
-def test_carries_a_change_past_other_work_in_the_same_file(tmp_path: Path) -> None:
+def test_rebases_change_over_other_work_in_same_file(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": LINES, "b.py": "b\n"})
     old = commit(
         root,
@@ -98,7 +98,7 @@ def test_carries_a_change_past_other_work_in_the_same_file(tmp_path: Path) -> No
     assert git(root, "show", f"{tree}:a.py") + "\n" == LINES.replace("line 20", "line 20, fixed")
 
 
-def test_does_not_carry_what_rests_on_the_other_work(tmp_path: Path) -> None:
+def test_does_not_rebase_change_that_needs_other_work(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": LINES})
     old = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, uncommitted\n"), "new.py": "n\n"})
     same_line = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, fixed\n")}, parent=old)
@@ -108,7 +108,7 @@ def test_does_not_carry_what_rests_on_the_other_work(tmp_path: Path) -> None:
     assert trees.carried(door, old=old, new=new_file, onto="main") is None
 
 
-def test_carries_bytes_and_modes_but_no_half_of_a_binary(tmp_path: Path) -> None:
+def test_rebases_bytes_and_modes_but_no_partial_binary(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"run.sh": LINES, "data": "d\n"})
     (root / "data").write_bytes(bytes(range(256)))
     git(root, "commit", "-qam", "binary")
@@ -127,14 +127,14 @@ def test_carries_bytes_and_modes_but_no_half_of_a_binary(tmp_path: Path) -> None
     assert trees.carried(door, old=old, new=new, onto=other) is None
 
 
-def test_a_file_where_a_directory_should_go_does_not_fit(tmp_path: Path) -> None:
+def test_file_in_place_of_directory_conflicts(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     new = commit(root, {"place/x.py": "x\n"})
     onto = commit(root, {"place": "a file\n"}, parent="main")
     assert trees.carried(find(root).git, old="main", new=new, onto=onto) is None
 
 
-def test_a_diff_says_all_that_git_apply_needs(tmp_path: Path) -> None:
+def test_diff_is_complete_for_git_apply(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     (root / "image").write_bytes(bytes(range(256)))
     new = commit(root, {"a.py": "b\n"})
@@ -146,7 +146,7 @@ def test_a_diff_says_all_that_git_apply_needs(tmp_path: Path) -> None:
     assert (root / "a.py").read_text(encoding="utf-8") == "b\n"
 
 
-def test_links_are_not_merged_as_if_they_were_text(tmp_path: Path) -> None:
+def test_does_not_merge_links_as_text(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     commits = []
     for first, last in (("old", "old"), ("ours", "old"), ("old", "theirs")):

@@ -42,7 +42,7 @@ def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
     assert not (root / ".git" / "worktrees").exists()
 
 
-def test_removes_the_entry_that_git_was_killed_over_before_it_noted_the_place(tmp_path: Path) -> None:
+def test_removes_entry_of_interrupted_worktree_creation(tmp_path: Path) -> None:
     listed = tmp_path / "common" / "worktrees"
     write(
         listed,
@@ -61,7 +61,7 @@ def test_removes_the_entry_that_git_was_killed_over_before_it_noted_the_place(tm
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody whom permissions stop")
-def test_removes_what_tests_made_read_only_as_a_plain_user(tmp_path: Path) -> None:
+def test_removes_read_only_files_as_plain_user(tmp_path: Path) -> None:
     stubborn = tmp_path / "stubborn"
     write(stubborn, {"inner/deep/file": "x"})
     for directory in (stubborn / "inner" / "deep", stubborn / "inner"):
@@ -76,7 +76,7 @@ def test_removes_what_tests_made_read_only_as_a_plain_user(tmp_path: Path) -> No
     assert not stubborn.exists()
 
 
-def test_a_link_is_removed_and_not_what_it_points_to(tmp_path: Path) -> None:
+def test_removes_link_and_keeps_its_target(tmp_path: Path) -> None:
     write(tmp_path, {"kept/file": "x"})
     (tmp_path / "link").symlink_to(tmp_path / "kept")
     remove_tree(tmp_path / "link")

@@ -39,7 +39,7 @@ def words(
         return [word.replace(str(sandbox.scratch), "SCRATCH") for word in walled.argv]
 
 
-def test_a_command_gets_the_image_its_worktree_and_nothing_else(tree: Path) -> None:
+def test_container_gets_image_and_worktree_only(tree: Path) -> None:
     told = words(
         tree, limits=Limits(processes=7, resident_bytes=1_000_000, open_files=9, file_bytes=11, cpu_seconds=3)
     )
@@ -88,7 +88,7 @@ def test_a_command_gets_the_image_its_worktree_and_nothing_else(tree: Path) -> N
     ]
 
 
-def test_what_may_only_be_read_is_mounted_so(tmp_path: Path) -> None:
+def test_mounts_read_only_paths_read_only(tmp_path: Path) -> None:
     root = repo(tmp_path / "project", {"x.py": "1\n", "live/.env.example": "", "venv/pyvenv.cfg": ""})
     (root / ".env").write_text("sesame\n")
     git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"))
@@ -107,37 +107,37 @@ def test_what_may_only_be_read_is_mounted_so(tmp_path: Path) -> None:
     ]
 
 
-def test_the_network_is_there_where_it_is_allowed(tree: Path) -> None:
+def test_network_is_available_where_allowed(tree: Path) -> None:
     told = words(tree, policy=Policy(network=True))
     assert told[told.index("--network") + 1] == "bridge"
 
 
-def test_podman_keeps_the_users_number(tree: Path) -> None:
+def test_podman_keeps_user_id(tree: Path) -> None:
     with ProcessSandbox({}, walls=Container("/usr/bin/podman", "x")) as sandbox:
         assert ("keep-id" in sandbox.walled(("true",), cwd=tree).argv) == (os.getuid() != 0)
 
 
-def test_a_path_that_cannot_be_named_is_refused(tmp_path: Path) -> None:
+def test_refuses_path_that_cannot_be_mounted(tmp_path: Path) -> None:
     (tmp_path / "a,b").mkdir()
     with pytest.raises(SandboxError, match="no path with a comma"):
         words(tmp_path / "a,b")
 
 
-def test_an_engine_whose_daemon_does_not_answer_says_so(tmp_path: Path) -> None:
+def test_reports_unreachable_daemon(tmp_path: Path) -> None:
     told = probe(engine(tmp_path, NO_DAEMON))
     assert told.startswith("/bin/sh could not be started: Cannot connect to the Docker daemon")
 
 
-def test_an_engine_that_runs_nothing_is_no_sandbox(tmp_path: Path) -> None:
+def test_rejects_engine_that_cannot_run_containers(tmp_path: Path) -> None:
     assert "without a word" in probe(engine(tmp_path, DEAF))
 
 
-def test_the_clients_input_is_open_and_silent(tmp_path: Path, tree: Path) -> None:
+def test_client_input_is_open_and_empty(tmp_path: Path, tree: Path) -> None:
     with ProcessSandbox({}, walls=engine(tmp_path, "#!/bin/sh\ntimeout 0.3 cat; echo $?\n")) as sandbox:
         assert sandbox.run(["true"], cwd=tree).output == "124\n"
 
 
-def test_how_a_command_ended_is_told_from_the_engines_own_faults() -> None:
+def test_separates_command_exit_from_engine_failure() -> None:
     container = Container("/usr/bin/docker", "x")
     assert [container.exit_code(code, "") for code in (0, 7, 127, 137)] == [0, 7, 127, -9]
     for code, output in (
@@ -148,14 +148,14 @@ def test_how_a_command_ended_is_told_from_the_engines_own_faults() -> None:
             container.exit_code(code, output)
 
 
-def test_the_client_finds_its_daemon_and_no_keys() -> None:
+def test_client_environment_has_daemon_address_but_no_keys() -> None:
     assert client_environment({"DOCKER_HOST": "x", "HOME": "/h", "ANTHROPIC_API_KEY": "k"}) == {
         "DOCKER_HOST": "x",
         "HOME": "/h",
     }
 
 
-def test_an_image_that_cannot_be_used_is_no_reason_to_go_without() -> None:
+def test_unusable_image_does_not_disable_sandbox() -> None:
     with pytest.raises(
         UserError,
         match=r"nothing is run: podman: .*; docker: .* commands run in this machine's own sandbox\.",

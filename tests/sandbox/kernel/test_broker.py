@@ -37,7 +37,7 @@ def landlock() -> Walls:
 
 
 @pytest.mark.parametrize("place", ["working directory", "TMPDIR"])
-def test_changes_inside_behave_as_without_walls(place: str, landlock: Walls, tmp_path: Path) -> None:
+def test_changes_inside_behave_as_without_sandbox(place: str, landlock: Walls, tmp_path: Path) -> None:
     outputs = []
     for name, walls in (("bare", None), ("walled", landlock)):
         tree = tmp_path / name

@@ -39,7 +39,7 @@ def answer(code: bytes, *, audit: int, number: int, arguments: tuple[int, ...] =
 
 
 @pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
-def test_what_is_refused_and_what_is_not(machine: Machine) -> None:
+def test_filters_system_calls(machine: Machine) -> None:
     code = program(families=OWN_NETWORK, machine=machine)
 
     def told(number: int, *arguments: int) -> int:
@@ -55,14 +55,14 @@ def test_what_is_refused_and_what_is_not(machine: Machine) -> None:
     assert (told(435), told(machine.prlimit, 77)) == (ENOSYS, ALLOW)
 
 
-def test_another_architecture_and_the_second_table_are_refused() -> None:
+def test_refuses_other_architecture_and_x32_table() -> None:
     code = program(families=(), machine=X86)
     assert answer(code, audit=0x40000003, number=1) == EPERM
     assert answer(code, audit=X86.audit, number=0x40000000 | 1) == EPERM
     assert answer(code, audit=X86.audit, number=X86.socket, arguments=(1,)) == EPERM
 
 
-def test_without_a_process_namespace_only_its_own_limits_may_be_set() -> None:
+def test_without_pid_namespace_allows_only_own_limits() -> None:
     code = program(families=(), sees_others=True, machine=X86)
     assert [answer(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)] == [
         ALLOW,

@@ -17,14 +17,14 @@ def test_drops_the_middle() -> None:
     assert (capture.text, capture.truncated) == ("abc\n... 103 bytes of output dropped here ...\nxyz", True)
 
 
-def test_a_character_split_between_reads_is_whole() -> None:
+def test_joins_character_split_between_reads() -> None:
     capture = Capture(100)
     euro = "\u20ac\n".encode()
     assert [*capture.feed(euro[:1]), *capture.feed(euro[1:])] == ["\u20ac"]
     assert capture.text == "\u20ac\n"
 
 
-def test_a_line_without_end_is_handed_on_in_pieces() -> None:
+def test_passes_endless_line_in_pieces() -> None:
     capture = Capture(100)
     assert list(capture.feed(b"x" * (LINE + 1))) == ["x" * (LINE + 1)]
     assert list(capture.feed(b"y\n")) == ["y"]

@@ -48,16 +48,16 @@ def test_a_signal_is_a_negative_exit_code(sandbox: ProcessSandbox, tree: Path) -
     assert sandbox.run(["sh", "-c", "kill -SEGV $$"], cwd=tree).exit_code == -signal.SIGSEGV
 
 
-def test_a_broken_pipe_kills_as_in_a_shell(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_broken_pipe_kills_as_in_shell(sandbox: ProcessSandbox, tree: Path) -> None:
     done = sandbox.run(["bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"], cwd=tree)
     assert done.output == f"y\n{128 + signal.SIGPIPE}\n"
 
 
-def test_nothing_can_be_read_from_standard_input(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_standard_input_is_empty(sandbox: ProcessSandbox, tree: Path) -> None:
     assert sandbox.run(["cat"], cwd=tree).exit_code == 0
 
 
-def test_keys_do_not_reach_the_command(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_api_keys_do_not_reach_command(sandbox: ProcessSandbox, tree: Path) -> None:
     kept = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     keys = dict.fromkeys(
         [
@@ -79,7 +79,7 @@ def test_keys_do_not_reach_the_command(sandbox: ProcessSandbox, tree: Path) -> N
         assert seen == {**kept, "EXTRA": "1", "TERM": "dumb", "TMPDIR": str(own.scratch)}
 
 
-def test_the_private_tmpdir_is_gone_afterwards(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_removes_private_tmpdir(sandbox: ProcessSandbox, tree: Path) -> None:
     sandbox.run(["sh", "-c", 'echo hello > "$TMPDIR/file" && chmod 500 "$TMPDIR"'], cwd=tree)
     assert (sandbox.scratch / "file").read_text() == "hello\n"
     sandbox.close()
@@ -87,7 +87,7 @@ def test_the_private_tmpdir_is_gone_afterwards(sandbox: ProcessSandbox, tree: Pa
 
 
 @linux_only
-def test_the_time_limit_ends_the_whole_tree(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_time_limit_kills_process_tree(sandbox: ProcessSandbox, tree: Path) -> None:
     done = sandbox.run(
         ["sh", "-c", "echo begun; sleep 60 & wait"],
         cwd=tree,
@@ -107,7 +107,7 @@ def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Pa
 
 
 @linux_only
-def test_the_callers_caps_replace_those_of_a_command(tree: Path) -> None:
+def test_caller_limits_replace_default_limits(tree: Path) -> None:
     code = "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)"
     with ProcessSandbox(os.environ, caps={"processes": 10}) as capped:
         done = capped.run(
@@ -116,7 +116,7 @@ def test_the_callers_caps_replace_those_of_a_command(tree: Path) -> None:
     assert (done.exit_code, done.exceeded.split()[-1]) == (None, "processes")
 
 
-def test_output_beyond_the_cap_is_dropped_from_its_middle(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_drops_middle_of_long_output(sandbox: ProcessSandbox, tree: Path) -> None:
     done = sandbox.run(
         python("for n in range(20000): print('line', n)"), cwd=tree, limits=Limits(output_bytes=2000)
     )
@@ -142,7 +142,7 @@ def test_output_beyond_the_cap_is_dropped_from_its_middle(sandbox: ProcessSandbo
     ],
     ids=["memory", "open files", "file size", "processor time"],
 )
-def test_the_kernel_refuses_what_one_process_may_not_use(
+def test_kernel_enforces_per_process_limits(
     sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, told: str
 ) -> None:
     done = sandbox.run(
@@ -181,7 +181,7 @@ def test_the_kernel_refuses_what_one_process_may_not_use(
     ],
     ids=["memory", "memfd", "processes", "disk"],
 )
-def test_a_tree_that_takes_too_much_is_ended(
+def test_kills_process_tree_over_limit(
     sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, exceeded: str
 ) -> None:
     done = sandbox.run(python(code), cwd=tree, limits=limits, environment={MARK: str(tree)})
@@ -193,14 +193,14 @@ def test_no_core_is_dumped(sandbox: ProcessSandbox, tree: Path) -> None:
     assert sandbox.run(["sh", "-c", "ulimit -Hc"], cwd=tree).output == "0\n"
 
 
-def test_lines_are_heard_while_they_come(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_reports_lines_while_running(sandbox: ProcessSandbox, tree: Path) -> None:
     heard: list[str] = []
     sandbox.run(["sh", "-c", "printf 'one\\ntwo'; echo; printf rest"], cwd=tree, on_line=heard.append)
     assert heard == ["one", "two"]
 
 
 @linux_only
-def test_an_error_of_the_listener_leaves_no_process(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_callback_error_leaves_no_process(sandbox: ProcessSandbox, tree: Path) -> None:
     def listen(line: str) -> None:
         raise RuntimeError(line)
 
@@ -211,16 +211,14 @@ def test_an_error_of_the_listener_leaves_no_process(sandbox: ProcessSandbox, tre
     assert living(str(tree)) == []
 
 
-def test_what_cannot_be_started_says_why(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_explains_command_that_cannot_start(sandbox: ProcessSandbox, tree: Path) -> None:
     with pytest.raises(SandboxError, match=r"no-such-program could not be started: .*No such file"):
         sandbox.run(["no-such-program"], cwd=tree)
     with pytest.raises(SandboxError, match=r"true could not be started: .*gone"):
         sandbox.run(["true"], cwd=tree / "gone")
 
 
-def test_stop_returns_running_commands_at_once_and_refuses_later_ones(
-    sandbox: ProcessSandbox, tree: Path
-) -> None:
+def test_stop_ends_running_commands_and_refuses_later_ones(sandbox: ProcessSandbox, tree: Path) -> None:
     returned: list[int | None] = []
 
     def sleep() -> None:

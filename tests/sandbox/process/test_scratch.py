@@ -5,7 +5,7 @@ from pathlib import Path
 from coder.sandbox.process.scratch import Scratch, remove_abandoned
 
 
-def test_a_live_scratch_directory_is_left_alone() -> None:
+def test_keeps_scratch_directory_in_use() -> None:
     scratch = Scratch()
     remove_abandoned(scratch.path.parent.parent)
     assert scratch.path.is_dir()
@@ -13,7 +13,7 @@ def test_a_live_scratch_directory_is_left_alone() -> None:
     assert not scratch.path.exists()
 
 
-def test_what_a_killed_owner_left_is_removed(tmp_path: Path) -> None:
+def test_removes_scratch_directory_of_killed_owner(tmp_path: Path) -> None:
     abandoned = tmp_path / "coder-sandbox-x"
     (abandoned / "tmp").mkdir(parents=True)
     (abandoned / "lock").touch()

@@ -18,7 +18,7 @@ FILES = {
 }
 
 
-def test_the_private_files_of_a_tree_are_found(tmp_path: Path) -> None:
+def test_finds_private_files_of_tree(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     (tmp_path / "link.pem").symlink_to(".env")
     assert private_files(tmp_path, (*DENY_READ, "live/*")) == tuple(
@@ -30,7 +30,7 @@ def test_the_private_files_of_a_tree_are_found(tmp_path: Path) -> None:
     (best := walls()) is None or bool(best.reduced),
     reason="no sandbox that hides files works on this machine",
 )
-def test_a_command_finds_them_empty(tmp_path: Path) -> None:
+def test_private_files_appear_empty(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     with ProcessSandbox(os.environ, walls=walls(), deny_read=(*DENY_READ, "live/*")) as sandbox:
         ran = sandbox.run(

@@ -32,9 +32,7 @@ def worktree(tmp_path: Path) -> Path:
     return (tmp_path / "worktree").resolve()
 
 
-def test_only_the_working_directory_and_the_scratch_can_be_written(
-    walled: ProcessSandbox, tree: Path
-) -> None:
+def test_writes_only_to_worktree_and_scratch(walled: ProcessSandbox, tree: Path) -> None:
     told = shell(walled, tree, f"echo 1 > a; echo 1 > $TMPDIR/b; echo 1 > ../c; echo 1 > {sys.prefix}/d; ls")
     assert told.splitlines()[-1] == "a"
     assert (walled.scratch / "b").exists()
@@ -42,15 +40,13 @@ def test_only_the_working_directory_and_the_scratch_can_be_written(
     assert not Path(sys.prefix, "d").exists()
 
 
-def test_read_only_means_the_working_directory_as_well(walled: ProcessSandbox, tree: Path) -> None:
+def test_read_only_covers_working_directory(walled: ProcessSandbox, tree: Path) -> None:
     (tree / "kept").write_text("1")
     assert shell(walled, tree, "cat kept; echo 2 > kept", READ_ONLY).startswith("1")
     assert (tree / "kept").read_text() == "1"
 
 
-def test_the_home_is_hidden_but_for_tools(
-    tmp_path: Path, walls: Walls, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hides_home_except_tools(tmp_path: Path, walls: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
     home, tree = tmp_path / "home", tmp_path / "tree"
     write(home, {".ssh/id": "secret", ".local/bin/tool": "#!/bin/sh\necho found\n"})
     (home / ".local/bin/tool").chmod(0o755)
@@ -62,9 +58,7 @@ def test_the_home_is_hidden_but_for_tools(
     assert "secret" not in told
 
 
-def test_git_can_be_asked_but_writes_nothing_and_tells_no_address(
-    walled: ProcessSandbox, worktree: Path
-) -> None:
+def test_git_is_read_only_and_hides_remote_urls(walled: ProcessSandbox, worktree: Path) -> None:
     (worktree / "x.py").write_text("2\n")
     told = shell(
         walled,
@@ -80,9 +74,7 @@ def test_git_can_be_asked_but_writes_nothing_and_tells_no_address(
         assert "Read-only file system" in told
 
 
-def test_a_repositorys_pointer_counts_as_it_was_before_the_first_command(
-    walls: Walls, worktree: Path, tmp_path: Path
-) -> None:
+def test_uses_gitdir_pointer_from_before_first_command(walls: Walls, worktree: Path, tmp_path: Path) -> None:
     other = repo(tmp_path / "other", {"secret.py": "1"})
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         shell(sandbox, worktree, "true")
@@ -90,7 +82,7 @@ def test_a_repositorys_pointer_counts_as_it_was_before_the_first_command(
         assert "secret.py" not in shell(sandbox, worktree, "git ls-tree --name-only HEAD")
 
 
-def test_a_private_file_in_the_repository_is_not_read_out_of_it(walls: Walls, tmp_path: Path) -> None:
+def test_private_file_cannot_be_read_from_repository(walls: Walls, tmp_path: Path) -> None:
     root = repo(tmp_path / "project", {"x.py": "1\n", "deploy/.env": "sesame\n"})
     git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "worktree"))
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
@@ -100,9 +92,7 @@ def test_a_private_file_in_the_repository_is_not_read_out_of_it(walls: Walls, tm
             assert told.endswith("1\n")
 
 
-def test_a_private_file_beside_the_repository_hides_nothing_of_it(
-    walled: ProcessSandbox, tmp_path: Path
-) -> None:
+def test_private_file_beside_repository_hides_nothing(walled: ProcessSandbox, tmp_path: Path) -> None:
     root = repo(tmp_path / "project", {"x.py": "1\n", ".gitignore": ".env\n"})
     (root / ".env").write_text("sesame\n")
     assert shell(walled, root, "git log --format=%s") == "start\n"
@@ -114,7 +104,7 @@ def test_a_private_file_beside_the_repository_hides_nothing_of_it(
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="to root no directory is closed")
-def test_a_path_that_is_closed_to_this_user_is_passed_over(walls: Walls, tree: Path, tmp_path: Path) -> None:
+def test_skips_inaccessible_path(walls: Walls, tree: Path, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     (closed / "bin").mkdir(parents=True)
     closed.chmod(0)
@@ -125,13 +115,13 @@ def test_a_path_that_is_closed_to_this_user_is_passed_over(walls: Walls, tree: P
         closed.chmod(0o700)
 
 
-def test_nothing_runs_where_more_than_a_project_lies(walled: ProcessSandbox) -> None:
+def test_refuses_directory_larger_than_project(walled: ProcessSandbox) -> None:
     for place in (Path("/"), Path("/tmp"), Path.home(), Path("/usr/..")):
         with pytest.raises(SandboxError, match="more than a project"):
             walled.run(["true"], cwd=place)
 
 
-def test_an_environment_brings_its_interpreter_and_the_projects_it_names(tmp_path: Path) -> None:
+def test_environment_exposes_interpreter_and_linked_projects(tmp_path: Path) -> None:
     venv, project, secrets = tmp_path / "venv", tmp_path / "project", tmp_path / "home" / "secrets"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     write(project, {"pyproject.toml": "", "src/x.py": ""})
@@ -149,7 +139,7 @@ def test_an_environment_brings_its_interpreter_and_the_projects_it_names(tmp_pat
     assert secrets not in shown
 
 
-def test_an_environment_that_points_to_secrets_brings_none(tmp_path: Path) -> None:
+def test_environment_pointing_to_secrets_exposes_none(tmp_path: Path) -> None:
     venv, keys = tmp_path / "venv", tmp_path / "keys"
     write(venv, {"pyvenv.cfg": f"home = {keys}/bin\n", "bin/activate": ""})
     write(keys, {"bin/id_rsa": "secret"})
@@ -157,14 +147,14 @@ def test_an_environment_that_points_to_secrets_brings_none(tmp_path: Path) -> No
     assert {*needed(str(venv / "bin" / "python"), {}, ())} == {venv}
 
 
-def test_all_is_visible_but_what_is_hidden(tmp_path: Path) -> None:
+def test_shows_everything_except_hidden_paths(tmp_path: Path) -> None:
     shown = [*visible((tmp_path, Path("/etc/shadow"), Path("/home")))]
     assert not any(path.is_relative_to(tmp_path) or tmp_path.is_relative_to(path) for path in shown)
     assert Path("/etc") not in shown
     assert Path("/usr") in shown
 
 
-def test_a_configuration_is_shown_without_its_addresses(worktree: Path) -> None:
+def test_hides_urls_in_git_configuration(worktree: Path) -> None:
     common = git_directory(worktree)
     assert common == worktree.parent / "project" / ".git"
     assert (git_directory(common.parent), git_directory(worktree.parent)) == (common, None)
@@ -174,9 +164,7 @@ def test_a_configuration_is_shown_without_its_addresses(worktree: Path) -> None:
 
 
 @pytest.mark.loopback
-def test_with_network_this_machine_is_reached_but_not_its_abstract_sockets(
-    walled: ProcessSandbox, tree: Path
-) -> None:
+def test_network_reaches_host_but_not_abstract_sockets(walled: ProcessSandbox, tree: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
         abstract.bind(f"\0coder-test-{os.getpid()}")
         abstract.listen()
@@ -203,7 +191,7 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]}
 
 
 @pytest.mark.loopback
-def test_its_own_loopback_works_behind_whole_walls(walled: ProcessSandbox, tree: Path) -> None:
+def test_loopback_works_in_full_sandbox(walled: ProcessSandbox, tree: Path) -> None:
     if walled.notice:
         pytest.skip("reduced walls have no network of their own")
     code = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('met')"

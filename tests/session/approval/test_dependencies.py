@@ -40,7 +40,7 @@ class FakeEquipment:
         (True, "install", "no such package", ["answers"], LACKING),
     ],
 )
-def test_nothing_is_installed_but_by_the_persons_word(
+def test_installs_nothing_without_approval(
     tmp_path: Path, attended: bool, option: str, problem: str, installed: list[str], report: TestReport
 ) -> None:
     verifier = FakeVerifier(report=LACKING)

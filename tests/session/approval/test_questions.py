@@ -17,7 +17,7 @@ from coder.session.log import EventLog
 from tests.session.fakes import ticking
 
 
-def test_takes_the_default_at_once_where_nobody_attends() -> None:
+def test_takes_default_when_unattended() -> None:
     log = EventLog(clock=ticking())
     option = asyncio.run(Approval(log, attended=False).ask("Go?", options=("yes", "no"), default="no"))
     assert option == "no"
@@ -46,7 +46,7 @@ def test_waits_for_the_answer_to_its_own_question() -> None:
 DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n@@ -9 +9 @@\n-3\n+4\n"
 
 
-def test_a_review_that_nobody_attends_accepts_every_hunk() -> None:
+def test_unattended_review_accepts_every_hunk() -> None:
     log = EventLog(clock=ticking())
     assert asyncio.run(Approval(log, attended=False).review(DIFF)) == (0, 1)
     assert log.records[-1].event == ReviewAnswered(question="q1", accepted=(0, 1), by="default")
@@ -74,14 +74,14 @@ def test_a_review_waits_for_the_decision() -> None:
 PLAN = Plan(summary="The sign goes.", steps=(Step(intent="It is gone."),))
 
 
-def test_a_plan_that_nobody_attends_is_run_as_it_is() -> None:
+def test_unattended_plan_runs_unchanged() -> None:
     log = EventLog(clock=ticking())
     assert asyncio.run(Approval(log, attended=False).plan(PLAN)) == PLAN
     assert log.records[-1].event == PlanAnswered(question="q1", plan=PLAN, by="default")
 
 
 @pytest.mark.parametrize("wanted", [PLAN, PLAN.model_copy(update={"summary": "Mine."}), None])
-def test_a_plan_waits_for_what_the_person_makes_of_it(wanted: Plan | None) -> None:
+def test_plan_waits_for_user_edit(wanted: Plan | None) -> None:
     async def scenario() -> tuple[Plan | None, EventLog]:
         log = EventLog(clock=ticking())
         approval = Approval(log, attended=True)

@@ -29,7 +29,7 @@ def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], e
     assert subject(summary, recent) == expected
 
 
-def test_subject_is_never_longer_than_git_shows() -> None:
+def test_subject_fits_git_limit() -> None:
     line = subject("word " * 40, CAPITALS)
     assert len(line) <= 72
     assert line.endswith("word...")

@@ -30,7 +30,7 @@ def minimising(root: Path, *verdicts: Verdict) -> tuple[Kit, FakeVerifier]:
     return replace(made, task=made.task.model_copy(update={"minimise": True})), verifier
 
 
-def test_what_no_test_misses_is_left_out_and_the_rest_proven_again(tmp_path: Path) -> None:
+def test_removes_untested_hunks_and_proves_rest(tmp_path: Path) -> None:
     made, verifier = minimising(tmp_path, IDLE, PROVEN)
     finished = asyncio.run(Session(made, follow(DIRECT), id="s1", version="0").run())
     assert finished.delivery is not None and finished.verdict is not None
@@ -43,7 +43,7 @@ def test_what_no_test_misses_is_left_out_and_the_rest_proven_again(tmp_path: Pat
 
 
 @pytest.mark.parametrize("again", [STILL_RED, LOST])
-def test_the_whole_is_delivered_where_the_rest_is_worth_less(tmp_path: Path, again: Verdict) -> None:
+def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdict) -> None:
     made, _ = minimising(tmp_path, IDLE.model_copy(update={"targets": ("tests/test_a.py::test_a",)}), again)
     finished = asyncio.run(Session(made, follow(DIRECT), id="s1", version="0").run())
     assert finished.delivery is not None and finished.verdict is not None
@@ -52,7 +52,7 @@ def test_the_whole_is_delivered_where_the_rest_is_worth_less(tmp_path: Path, aga
     assert (tmp_path / "b.py").read_text() == "OTHER = 1\n"
 
 
-def test_a_review_marks_what_no_test_misses(tmp_path: Path) -> None:
+def test_review_marks_untested_hunks(tmp_path: Path) -> None:
     made = reviewed(tmp_path, FakeVerifier(verdicts=[IDLE]))
     decided(made, (0, 1))
     (asked,) = [record.event for record in made.log.records if isinstance(record.event, ReviewAsked)]

@@ -23,7 +23,7 @@ def guarded(*places: tuple[str, int], wording: tuple[tuple[str, int], ...] = ())
     return Guarded(unguarded=unguarded, wording=wording)
 
 
-def test_a_hunk_knows_where_its_blocks_begin() -> None:
+def test_hunk_records_start_of_its_blocks() -> None:
     found = hunks(diff_of("a.py", OLD, NEW))
     assert [[*blocks(hunk)] for hunk in found] == [[1, 5], [21], [31]]
     assert [*blocks(hunks(diff_of("a.py", ["x"], []))[0])] == [1]
@@ -42,13 +42,13 @@ def test_a_hunk_knows_where_its_blocks_begin() -> None:
         (guarded(("b.py", 21)), False, ()),
     ],
 )
-def test_a_hunk_can_go_where_no_block_of_it_is_missed(
+def test_hunk_is_removable_when_no_test_needs_it(
     known: Guarded | None, wording: bool, numbers: tuple[int, ...]
 ) -> None:
     assert droppable(diff_of("a.py", OLD, NEW), known, wording=wording) == numbers
 
 
-def test_documentation_goes_only_where_it_is_asked_for_and_tests_never() -> None:
+def test_removes_documentation_only_on_request_and_tests_never() -> None:
     diff = diff_of("README.md", ["a"], ["b"]) + diff_of("tests/test_a.py", ["a"], ["b"])
     known = guarded(("README.md", 1), ("tests/test_a.py", 1))
     assert (droppable(diff, known), droppable(diff, known, wording=True)) == ((), (0,))

@@ -25,7 +25,7 @@ def told(*events: Event) -> str:
     return explanation(records, lambda text: "5ha")
 
 
-def test_tells_each_attempt_the_suspected_places_and_the_last_word() -> None:
+def test_reports_attempts_suspects_and_last_message() -> None:
     text = told(
         NoteMade(
             candidate="c1", phase="locate", note=Sites(summary="A sign is wrong.", places=("a.py::work",))
@@ -60,16 +60,16 @@ def test_tells_each_attempt_the_suspected_places_and_the_last_word() -> None:
     )
 
 
-def test_says_when_nothing_came_as_far_as_a_verification() -> None:
+def test_says_when_nothing_was_verified() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="It is no bug."))
     assert told(gave_up) == "## What was tried\nNo change came as far as a verification."
 
 
-def test_says_nothing_where_nothing_was_done() -> None:
+def test_reports_nothing_when_nothing_was_done() -> None:
     assert told() == ""
 
 
-def test_the_patch_that_came_closest_is_kept_and_shown() -> None:
+def test_keeps_and_shows_closest_patch() -> None:
     worse = NOT_FIXED.model_copy(update={"broken": NOT_FIXED.still_red})
     text = told(
         FilesChanged(candidate="c1", paths=("a.py",), diff="+worse\n"),
@@ -81,7 +81,7 @@ def test_the_patch_that_came_closest_is_kept_and_shown() -> None:
     assert "+worse" not in text
 
 
-def test_who_went_no_further_is_told_with_the_reason() -> None:
+def test_reports_dropped_candidate_with_reason() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="no"))
     assert "- c2 went no further: The server is down." in told(
         gave_up, CandidateDropped(candidate="c2", reason="The server is down.")

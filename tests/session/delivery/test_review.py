@@ -46,13 +46,13 @@ def reviewed(root: Path, verifier: FakeVerifier) -> Kit:
     )
 
 
-def test_all_of_it_is_delivered_as_it_was_verified(tmp_path: Path) -> None:
+def test_delivers_whole_change_as_verified(tmp_path: Path) -> None:
     verifier = FakeVerifier()
     finished = decided(reviewed(tmp_path, verifier), (0, 1))
     assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 1)
 
 
-def test_a_part_is_made_anew_verified_again_and_delivered(tmp_path: Path) -> None:
+def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
     verifier = FakeVerifier()
     finished = decided(reviewed(tmp_path, verifier), (0,))
     assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 2)
@@ -61,13 +61,13 @@ def test_a_part_is_made_anew_verified_again_and_delivered(tmp_path: Path) -> Non
     assert not (tmp_path / "b.py").exists()
 
 
-def test_a_part_that_does_not_hold_is_not_delivered(tmp_path: Path) -> None:
+def test_does_not_deliver_part_that_fails(tmp_path: Path) -> None:
     finished = decided(reviewed(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED])), (1,))
     assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
     assert "not delivered" in finished.summary
 
 
-def test_nothing_is_nothing(tmp_path: Path) -> None:
+def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:
     finished = decided(reviewed(tmp_path, FakeVerifier()), ())
     assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
 
@@ -98,18 +98,18 @@ def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
     assert finished.verdict.notes == ("reviewed by a person: uv.lock (lock file)",)
 
 
-def test_risky_files_that_the_person_does_not_want_are_not_delivered(tmp_path: Path) -> None:
+def test_does_not_deliver_rejected_risky_files(tmp_path: Path) -> None:
     finished = answered(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
     assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
 
 
-def test_a_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
+def test_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(FIX)], attended=True)
     assert answered(made, "drop").kind is VerdictKind.PROVEN
     assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
 
 
-def test_risky_files_that_nobody_can_look_at_are_said_and_never_merged(tmp_path: Path) -> None:
+def test_unattended_risky_files_are_reported_and_never_merged(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(LOCK)], merge=True)
     finished = answered(made, "")
     assert finished.verdict is not None and finished.delivery is not None
@@ -121,7 +121,7 @@ def test_risky_files_that_nobody_can_look_at_are_said_and_never_merged(tmp_path:
     ]
 
 
-def test_a_review_by_hunks_names_them_first(tmp_path: Path) -> None:
+def test_hunk_review_names_risky_files_first(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(LOCK)], attended=True, reviews=True)
     decided(made, (0, 1))
     events = [record.event for record in made.log.records]

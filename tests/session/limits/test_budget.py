@@ -61,7 +61,7 @@ def test_an_unknown_price_stays_unknown() -> None:
     assert counted.spent.cost_usd is None
 
 
-def test_refuses_the_request_that_could_go_over_the_tokens() -> None:
+def test_refuses_request_that_could_exceed_token_limit() -> None:
     with pytest.raises(LimitReached, match="300 tokens"):
         ask(purse(Budget(tokens=300)))
 
@@ -70,12 +70,12 @@ def test_limits_the_output_to_what_is_left() -> None:
     assert 256 <= ask(purse(Budget(tokens=2000))).max_output_tokens < 2000
 
 
-def test_the_first_request_is_refused_where_it_could_cost_too_much() -> None:
+def test_refuses_first_request_over_cost_limit() -> None:
     with pytest.raises(LimitReached, match=r"\$0.001"):
         ask(purse(Budget(usd=Decimal("0.001"))), price=a_cent_a_thousand)
 
 
-def test_limits_the_output_to_what_the_money_is_enough_for() -> None:
+def test_limits_output_to_remaining_money() -> None:
     admitted = ask(purse(Budget(usd=Decimal("0.02"))), price=a_cent_a_thousand)
     assert 256 <= admitted.max_output_tokens < 2000
 
@@ -85,28 +85,28 @@ def test_a_money_limit_needs_a_known_price() -> None:
         ask(purse(Budget(usd=Decimal(1))), price=lambda *_: None)
 
 
-def test_refuses_after_the_time() -> None:
+def test_refuses_after_deadline() -> None:
     late = purse(Budget(seconds=5), seconds=6.0)
     with pytest.raises(LimitReached, match="5 s"):
         ask(late)
     assert late.seconds_left == 0.0
 
 
-def test_refuses_the_request_over_the_number_of_requests() -> None:
+def test_refuses_request_over_request_limit() -> None:
     counted = purse(Budget(requests=1))
     ask(counted)
     with pytest.raises(LimitReached, match="1 requests"):
         ask(counted)
 
 
-def test_a_share_is_a_part_of_what_is_left() -> None:
+def test_share_is_part_of_remaining_budget() -> None:
     counted = purse(Budget(tokens=60_000))
     ask(counted.share(2), Usage(output_tokens=20_000))
     assert counted.spent.output_tokens == 20_000
     assert ask(counted.share(4)).max_output_tokens < 10_000
 
 
-def test_a_call_that_nobody_settled_stays_held() -> None:
+def test_unsettled_call_stays_reserved() -> None:
     counted = purse(Budget(requests=1))
 
     async def cancelled() -> None:
@@ -119,14 +119,14 @@ def test_a_call_that_nobody_settled_stays_held() -> None:
         ask(counted)
 
 
-def test_a_model_that_counts_more_tokens_is_believed() -> None:
+def test_accepts_higher_token_count_of_model() -> None:
     counted = purse(Budget())
     before = counted.estimate(REQUEST)
     ask(counted, Usage(input_tokens=before * 2))
     assert counted.estimate(REQUEST) >= before * 2 - 1
 
 
-def test_who_does_not_fit_beside_others_waits_for_them() -> None:
+def test_call_that_does_not_fit_waits_for_others() -> None:
     counted = purse(Budget(tokens=20_000))
     order: list[str] = []
 

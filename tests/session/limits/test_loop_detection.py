@@ -3,12 +3,12 @@ from coder.session.limits.loop_detection import Wandering
 TURN = ("search({})", "search: nothing")
 
 
-def test_the_same_turn_is_told_once_and_then_too_much() -> None:
+def test_repeated_turn_warns_once_then_stops() -> None:
     wandering = Wandering()
     assert [wandering.seen(TURN, moved=False) for _ in range(3)] == ["new", "again", "lost"]
 
 
-def test_circles_of_several_turns_are_seen() -> None:
+def test_detects_cycles_of_several_turns() -> None:
     wandering = Wandering()
     assert [wandering.seen((name,), moved=False) for name in "ababab"] == [
         "new",
@@ -20,7 +20,7 @@ def test_circles_of_several_turns_are_seen() -> None:
     ]
 
 
-def test_a_change_begins_anew() -> None:
+def test_change_resets_detection() -> None:
     wandering = Wandering()
     assert [wandering.seen(TURN, moved=moved) for moved in (False, True, False, False)] == [
         "new",

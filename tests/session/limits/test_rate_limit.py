@@ -3,7 +3,7 @@ import asyncio
 from coder.session.limits.rate_limit import Pace
 
 
-def test_no_more_than_so_many_requests_at_once() -> None:
+def test_limits_concurrent_requests() -> None:
     pace, running, most = Pace(requests_at_once=2), 0, 0
 
     async def request() -> None:
@@ -21,7 +21,7 @@ def test_no_more_than_so_many_requests_at_once() -> None:
     assert most == 2
 
 
-def test_the_request_over_the_number_a_minute_waits_for_the_oldest() -> None:
+def test_request_over_rate_limit_waits_for_oldest() -> None:
     now, slept = [0.0], list[float]()
 
     async def sleep(seconds: float) -> None:
@@ -39,7 +39,7 @@ def test_the_request_over_the_number_a_minute_waits_for_the_oldest() -> None:
     assert slept == [40.0]
 
 
-def test_no_more_than_so_many_verifications_at_once() -> None:
+def test_limits_concurrent_verifications() -> None:
     pace, running, most = Pace(verifications_at_once=1), 0, 0
 
     async def verify() -> None:
@@ -57,7 +57,7 @@ def test_no_more_than_so_many_verifications_at_once() -> None:
     assert most == 1
 
 
-def test_verifications_under_way_never_exceed_the_attempts_left() -> None:
+def test_running_verifications_never_exceed_attempts_left() -> None:
     pace, spent, most, refused = Pace(), 0, 0, 0
 
     async def attempt(running: list[int]) -> None:

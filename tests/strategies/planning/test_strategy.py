@@ -60,7 +60,7 @@ def verifier() -> FakeVerifier:
     return FakeVerifier()
 
 
-def test_a_plan_is_run_as_the_person_leaves_it(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_runs_plan_as_user_edited_it(tmp_path: Path, verifier: FakeVerifier) -> None:
     scenes = [said(PLAN), changed(3), changed(4, was=3)]
     made = kit(tmp_path, scenes, verifier=verifier, attended=True, reviews=True)
     told, notes = walked(made, MINE)
@@ -69,9 +69,7 @@ def test_a_plan_is_run_as_the_person_leaves_it(tmp_path: Path, verifier: FakeVer
     assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
 
 
-def test_a_plan_that_is_accepted_as_it_is_needs_no_further_word(
-    tmp_path: Path, verifier: FakeVerifier
-) -> None:
+def test_accepted_plan_needs_no_further_question(tmp_path: Path, verifier: FakeVerifier) -> None:
     told, notes = walked(
         kit(tmp_path, [said(PLAN), changed(2)], verifier=verifier, attended=True, reviews=True), PLAN
     )
@@ -79,13 +77,13 @@ def test_a_plan_that_is_accepted_as_it_is_needs_no_further_word(
     assert len(told) == 2
 
 
-def test_a_plan_that_is_refused_is_the_end(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_refused_plan_ends_session(tmp_path: Path, verifier: FakeVerifier) -> None:
     _, notes = walked(kit(tmp_path, [said(PLAN)], verifier=verifier, attended=True, reviews=True), None)
     assert notes[1:] == [GiveUp(summary="You did not want this plan, so nothing was changed.")]
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
-def test_nobody_is_asked_for_a_plan_that_the_person_gives(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_user_plan_needs_no_planner(tmp_path: Path, verifier: FakeVerifier) -> None:
     made = kit(tmp_path, [changed(3), changed(4, was=3)], verifier=verifier)
     told, notes = walked(replace(made, task=made.task.model_copy(update={"plan": MINE})))
     assert notes[0] == MINE
@@ -93,7 +91,7 @@ def test_nobody_is_asked_for_a_plan_that_the_person_gives(tmp_path: Path, verifi
     assert made.task.issue in told[0] and len(told) == 2
 
 
-def test_a_planner_that_gives_up_says_why(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_planner_giving_up_states_reason(tmp_path: Path, verifier: FakeVerifier) -> None:
     told = Scene(
         calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),)
     )
@@ -104,7 +102,7 @@ def test_a_planner_that_gives_up_says_why(tmp_path: Path, verifier: FakeVerifier
     assert (last.candidate, last.note) == ("c1", GiveUp(summary="It is no bug."))
 
 
-def test_planner_hears_of_step_whose_check_fails(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerifier) -> None:
     checked = PLAN.model_copy(
         update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))}
     )
@@ -122,7 +120,7 @@ def test_planner_hears_of_step_whose_check_fails(tmp_path: Path, verifier: FakeV
     assert [note for note in notes if isinstance(note, Plan)] == [checked, amended]
 
 
-def test_no_more_step_checks_fail_than_there_are_attempts(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_failed_step_checks_stay_within_attempts(tmp_path: Path, verifier: FakeVerifier) -> None:
     checked = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}),)})
     scenes = [scene for value in range(2, 9) for scene in (said(checked), changed(value, was=value - 1))]
     made = kit(tmp_path, scenes, verifier=verifier)

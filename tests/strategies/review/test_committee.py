@@ -46,9 +46,7 @@ def changed(value: int, *, verified: bool = True, error: Exception | None = None
     ],
     ids=["no money left", "model down", "given up half way", "red"],
 )
-def test_what_cannot_be_mended_is_taken_back_and_the_proof_stays(
-    tmp_path: Path, mending: Strategy, warnings: list[str]
-) -> None:
+def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy, warnings: list[str]) -> None:
     made = kit(tmp_path, [OBJECTION], verifier=FakeVerifier(verdicts=[PROVEN, STILL_RED]))
 
     def mend(_wanted: tuple[Findings, ...], _patch: Patch) -> Strategy:

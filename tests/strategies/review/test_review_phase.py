@@ -7,18 +7,18 @@ from coder.strategies.review.review_phase import new_lines, surroundings
 DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -40,2 +40,3 @@ def f():\n x = 39\n-x = 40\n+x = 0\n+x = 1\n"
 
 
-def test_the_lines_of_a_hunk_are_those_of_the_changed_file() -> None:
+def test_hunk_lines_are_numbered_in_changed_file() -> None:
     assert list(new_lines(hunks(DIFF)[0])) == [40, 41, 42]
 
 
-def test_the_code_around_a_change_is_shown_with_its_numbers(tmp_path: Path) -> None:
+def test_shows_code_around_change_with_line_numbers(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("".join(f"x = {number}\n" for number in range(100)))
     shown = surroundings(Candidate(id="c1", worktree=tmp_path, base="b"), Patch(diff=DIFF, paths=("a.py",)))
     lines = shown.splitlines()
     assert (lines[0], lines[1], lines[-1]) == ("a.py", "   15| x = 14", "   67| x = 66")
 
 
-def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_names_deleted_file(tmp_path: Path) -> None:
     assert (
         surroundings(Candidate(id="c1", worktree=tmp_path, base="b"), Patch(diff=DIFF, paths=("a.py",)))
         == "a.py: gone, or not to be shown"

@@ -14,30 +14,30 @@ def spans(line: int, text: str = TEXT) -> list[int]:
     return [*span(finding(line), text)]
 
 
-def test_the_definition_around_a_flagged_line_may_change() -> None:
+def test_allows_edits_in_definition_around_finding() -> None:
     assert spans(5) == [4, 5, 6]
 
 
-def test_without_a_definition_the_lines_nearby_may() -> None:
+def test_allows_edits_near_finding_without_definition() -> None:
     assert (min(spans(20, "x = 1\n" * 40)), max(spans(20, "x = 1\n" * 40))) == (12, 28)
 
 
-def test_without_a_line_the_whole_file_may() -> None:
+def test_finding_without_line_allows_whole_file() -> None:
     assert spans(0) == list(range(11))
 
 
-def test_changed_lines_are_counted_as_they_were() -> None:
+def test_counts_changed_lines_in_old_file() -> None:
     assert list(changed(TEXT, TEXT.replace("return 2", "return 3"))) == [9]
     assert list(
         changed(TEXT, TEXT.replace("def second", "def between():\n    return 0\n\n\ndef second"))
     ) == [8]
 
 
-def test_a_new_import_is_allowed_anywhere() -> None:
+def test_allows_new_import_anywhere() -> None:
     assert list(changed(TEXT, TEXT.replace("import os\n", "import os\nimport re\n"))) == []
 
 
-def test_what_touches_no_common_line_is_apart(tmp_path: Path) -> None:
+def test_separates_findings_without_common_lines(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
     (tmp_path / "b.py").write_text(TEXT)
     first, second, again, other = finding(5), finding(9), finding(4), finding(5, "b.py")
@@ -46,7 +46,7 @@ def test_what_touches_no_common_line_is_apart(tmp_path: Path) -> None:
     assert apart(tmp_path, (finding(0, "gone.py"), first)) == ((first,), (finding(0, "gone.py"),))
 
 
-def test_lines_nearby_without_a_definition_belong_together(tmp_path: Path) -> None:
+def test_groups_nearby_lines_without_definition(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n" * 60)
     assert apart(tmp_path, (finding(10), finding(20), finding(50))) == (
         (finding(10), finding(20)),

@@ -10,15 +10,15 @@ def patch(path: str, lines: int) -> Patch:
     )
 
 
-def test_a_committee_of_two_reads_what_is_small() -> None:
+def test_two_reviewers_read_small_change() -> None:
     assert committee(patch("a.py", LARGE_LINES)) == ("correctness", "tests")
     assert committee(patch("tests/test_a.py", 2 * LARGE_LINES)) == ("correctness", "tests")
 
 
-def test_what_is_large_is_read_for_simplicity_and_what_is_risky_for_security() -> None:
+def test_large_change_adds_simplicity_and_risky_adds_security() -> None:
     assert committee(patch("a.py", LARGE_LINES + 1)) == ("correctness", "tests", "simplicity")
     assert committee(patch("login.py", 1)) == ("correctness", "tests", "security")
 
 
-def test_elsewhere_only_what_is_risky_is_read() -> None:
+def test_otherwise_reviews_only_risky_change() -> None:
     assert (for_risk(patch("login.py", 1)), for_risk(patch("a.py", 100))) == (("security",), ())

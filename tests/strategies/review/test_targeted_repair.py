@@ -131,7 +131,7 @@ def verifications(made: Kit) -> list[str]:
     return [record.event.candidate for record in made.log.records if isinstance(record.event, Verified)]
 
 
-def test_places_that_do_not_touch_are_mended_at_once(tmp_path: Path) -> None:
+def test_repairs_separate_places_concurrently(tmp_path: Path) -> None:
     one, other = (
         line("a.py", 2, "    return 1", "    return 0"),
         line("a.py", 6, "    return 2", "    return 3"),
@@ -143,7 +143,7 @@ def test_places_that_do_not_touch_are_mended_at_once(tmp_path: Path) -> None:
     assert (len(mender.asked), verifications(made), dropped(made)) == (3, ["c1"], {})
 
 
-def test_what_clashes_is_mended_in_one_conversation(tmp_path: Path) -> None:
+def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
     imports = {"a.py:2": "import re", "a.py:6": "import os"}
     diffs = {
         place: f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n+{new}\n def f():\n     return 1\n"
@@ -162,7 +162,7 @@ def test_what_clashes_is_mended_in_one_conversation(tmp_path: Path) -> None:
     )
 
 
-def test_a_place_that_cannot_be_mended_leaves_the_others_alone(tmp_path: Path) -> None:
+def test_failed_repair_keeps_other_repairs(tmp_path: Path) -> None:
     mender = Mender(
         {"a.py:2": ModelError("down"), "b.py:2": line("b.py", 2, "    return 1", "    return 0")}, together=2
     )
@@ -174,7 +174,7 @@ def test_a_place_that_cannot_be_mended_leaves_the_others_alone(tmp_path: Path) -
     assert (dropped(made), verifications(made)) == ({"c1-mend-1": "down"}, ["c1"])
 
 
-def test_where_nothing_is_mended_nothing_is_verified(tmp_path: Path) -> None:
+def test_verifies_nothing_without_repair(tmp_path: Path) -> None:
     made = mended(
         tmp_path,
         Mender({"a.py:2": ModelError("down"), "b.py:2": ModelError("down")}, together=2),
@@ -184,7 +184,7 @@ def test_where_nothing_is_mended_nothing_is_verified(tmp_path: Path) -> None:
     assert verifications(made) == []
 
 
-def test_definitions_that_touch_are_mended_together(tmp_path: Path) -> None:
+def test_repairs_adjacent_definitions_together(tmp_path: Path) -> None:
     both = "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,6 @@\n def f():\n-    return 1\n+    return 0\n \n \n def g():\n     return 2\n"
     mender = Mender({"a.py:2": both}, together=1)
     made = mended(tmp_path, mender, "a.py:2", "a.py:1")

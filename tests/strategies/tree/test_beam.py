@@ -92,12 +92,12 @@ def dropped(made: Kit) -> dict[str, str]:
     }
 
 
-def test_the_first_that_is_proven_ends_it_for_the_others(tmp_path: Path) -> None:
+def test_first_proven_candidate_ends_search(tmp_path: Path) -> None:
     best, made, calls = walked(tmp_path, {"c1": [STILL_RED], "c2": [PROVEN], "c3": []})
     assert (best.id, sorted(calls), dropped(made)) == ("c2", ["c1", "c2", "c3"], {"c3": "c2 has it first."})
 
 
-def test_the_best_are_grown_on_and_hear_how_the_others_failed(tmp_path: Path) -> None:
+def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
     worse = STILL_RED.model_copy(update={"still_red": (RED, RED)})
     best, made, calls = walked(
         tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]}
@@ -107,12 +107,12 @@ def test_the_best_are_grown_on_and_hear_how_the_others_failed(tmp_path: Path) ->
     assert {event.candidate for event in told if "Others tried" in event.message.text} == {"c2", "c3"}
 
 
-def test_a_branch_that_dies_of_its_model_leaves_the_others_alive(tmp_path: Path) -> None:
+def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
     best, made, _ = walked(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
     assert (best.id, dropped(made)) == ("c3", {"c1": "down"})
 
 
-def test_branches_ask_the_models_that_they_were_given(tmp_path: Path) -> None:
+def test_branches_use_assigned_models(tmp_path: Path) -> None:
     made, other = kit(tmp_path), Scripted((), name="other:model")
     made = replace(
         made, repository=Forking(root=tmp_path), models={"branch 1": (other,), "executor": (made.model,)}
@@ -135,12 +135,12 @@ def test_branches_ask_the_models_that_they_were_given(tmp_path: Path) -> None:
     assert forked == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
 
 
-def test_where_all_die_their_error_is_told(tmp_path: Path) -> None:
+def test_reports_error_when_all_branches_fail(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="down"):
         walked(tmp_path, {name: [ModelError("down")] for name in ("c1", "c2", "c3")})
 
 
-def test_without_a_proof_the_best_is_what_remains(tmp_path: Path) -> None:
+def test_keeps_best_candidate_without_proof(tmp_path: Path) -> None:
     outcomes: dict[str, list[Verdict | Exception]] = {
         name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")
     }
@@ -148,7 +148,7 @@ def test_without_a_proof_the_best_is_what_remains(tmp_path: Path) -> None:
     assert (best.id in ("c1", "c2", "c3"), len(calls), dropped(made)) == (True, 5, {})
 
 
-def test_no_more_branches_than_attempts_and_no_more_rounds(tmp_path: Path) -> None:
+def test_limits_branches_and_rounds_to_attempts(tmp_path: Path) -> None:
     outcomes: dict[str, list[Verdict | Exception]] = {
         name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")
     }

@@ -29,7 +29,7 @@ def prompted(shown: Stage) -> str:
     return shown.app.screen.query_one(Prompt).text
 
 
-def test_an_issue_of_two_lines_starts_a_session_and_is_shown_at_once() -> None:
+def test_two_line_issue_starts_session_and_is_shown() -> None:
     async def scene(shown: Stage) -> None:
         await shown.type("it")
         await shown.pilot.press("ctrl+j")
@@ -42,21 +42,21 @@ def test_an_issue_of_two_lines_starts_a_session_and_is_shown_at_once() -> None:
     assert played(scene).issues == ["it\nbreaks"]
 
 
-def test_keys_that_come_all_at_once_keep_their_order() -> None:
+def test_keys_in_one_burst_keep_their_order() -> None:
     async def scene(shown: Stage) -> None:
         shown.press_at_once("a", "space", "b", "u", "g", "enter")
 
     assert played(scene).issues == ["a bug"]
 
 
-def test_nothing_but_blanks_is_not_sent() -> None:
+def test_does_not_send_blank_input() -> None:
     async def scene(shown: Stage) -> None:
         await shown.say(" \n ")
 
     assert played(scene).issues == []
 
 
-def test_words_typed_while_it_runs_go_to_the_session() -> None:
+def test_input_during_session_goes_to_session() -> None:
     async def scene(shown: Stage) -> None:
         await shown.fix(*story.LOCATED)
         await shown.say("keep the signature")
@@ -64,7 +64,7 @@ def test_words_typed_while_it_runs_go_to_the_session() -> None:
     assert played(scene).session.words == [Say(text="keep the signature")]
 
 
-def test_typing_goes_to_the_prompt_wherever_the_focus_is() -> None:
+def test_typing_goes_to_prompt_from_any_focus() -> None:
     async def scene(shown: Stage) -> None:
         await shown.fix(*story.LOCATED)
         await shown.pilot.press("shift+tab", "x", "y")
@@ -73,7 +73,7 @@ def test_typing_goes_to_the_prompt_wherever_the_focus_is() -> None:
     played(scene)
 
 
-def test_escape_stops_at_once_and_once() -> None:
+def test_escape_stops_immediately_and_once() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.obedient = False
         await shown.fix(*story.LOCATED, *story.SPEAKING)
@@ -99,7 +99,7 @@ def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
     assert played(scene).issues == ["the first", "the second"]
 
 
-def test_what_could_not_be_started_is_explained_and_given_back() -> None:
+def test_failed_start_is_explained_and_restores_input() -> None:
     async def start(issue: str) -> Running:
         raise UserError(NO_MODEL)
 
@@ -112,7 +112,7 @@ def test_what_could_not_be_started_is_explained_and_given_back() -> None:
     played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
 
 
-def test_a_session_stopped_while_it_opens_is_told_as_soon_as_it_is_there() -> None:
+def test_stop_during_start_reaches_session_when_ready() -> None:
     session, opened = FakeSession(), asyncio.Event()
 
     async def start(issue: str) -> FakeSession:
@@ -133,7 +133,7 @@ def test_a_session_stopped_while_it_opens_is_told_as_soon_as_it_is_there() -> No
     assert session.words == [Stop()]
 
 
-def test_quits_at_once_where_nothing_runs() -> None:
+def test_quits_immediately_when_idle() -> None:
     async def scene(shown: Stage) -> None:
         assert not shown.left
         await shown.pilot.press("ctrl+c")
@@ -166,7 +166,7 @@ def test_quitting_twice_does_not_wait() -> None:
     played(scene)
 
 
-def test_ctrl_c_copies_what_is_selected_and_does_not_quit() -> None:
+def test_ctrl_c_copies_selection_and_does_not_quit() -> None:
     async def scene(shown: Stage) -> None:
         await shown.type("a bug")
         await shown.pilot.press("ctrl+shift+left", "ctrl+c")
@@ -175,7 +175,7 @@ def test_ctrl_c_copies_what_is_selected_and_does_not_quit() -> None:
     played(scene)
 
 
-def test_the_model_is_named_off_the_event_loop() -> None:
+def test_resolves_model_off_event_loop() -> None:
     threads: list[threading.Thread] = []
 
     def model() -> Chosen:
@@ -193,7 +193,7 @@ def test_the_model_is_named_off_the_event_loop() -> None:
     assert threads != [threading.main_thread()]
 
 
-def test_a_missing_model_is_told_before_anybody_types() -> None:
+def test_reports_missing_model_before_input() -> None:
     def model() -> Chosen:
         raise UserError(NO_MODEL)
 
@@ -207,7 +207,7 @@ def test_a_missing_model_is_told_before_anybody_types() -> None:
     played(scene, CoderApp(start, repository="/r", model=model))
 
 
-def test_without_a_model_it_is_said_why_and_remarks_wait_for_the_end() -> None:
+def test_without_model_explains_and_defers_remarks() -> None:
     session = FakeSession()
 
     async def start(issue: str) -> Running:
@@ -227,7 +227,7 @@ def test_without_a_model_it_is_said_why_and_remarks_wait_for_the_end() -> None:
     assert session.words == []
 
 
-def test_a_record_is_only_shown() -> None:
+def test_recorded_session_is_read_only() -> None:
     log = EventLog(clock=ticking())
     for event in [*story.LOCATED, story.FINISHED]:
         log.append(event)
@@ -243,7 +243,7 @@ def test_a_record_is_only_shown() -> None:
     played(scene, CoderApp.replay(log))
 
 
-def test_a_session_may_be_given_to_start_with() -> None:
+def test_starts_with_given_session() -> None:
     session = FakeSession()
 
     async def start(issue: str) -> Running:

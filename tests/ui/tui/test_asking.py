@@ -30,7 +30,7 @@ def modal(shown: Stage) -> bool:
 
 
 @pytest.mark.parametrize(("keys", "option"), [(["enter"], "refuse"), (["up", "enter"], "allow")])
-def test_a_question_is_answered_with_the_option_chosen(keys: list[str], option: str) -> None:
+def test_answers_question_with_chosen_option(keys: list[str], option: str) -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.QUESTION)
         await shown.hear()
@@ -50,7 +50,7 @@ def test_a_question_is_answered_with_the_option_chosen(keys: list[str], option: 
         (["r", "space", "a", "space", "enter"], (1, 2)),
     ],
 )
-def test_a_review_is_answered_with_the_hunks_accepted(keys: list[str], accepted: tuple[int, ...]) -> None:
+def test_answers_review_with_accepted_hunks(keys: list[str], accepted: tuple[int, ...]) -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.REVIEW)
         await shown.hear()
@@ -59,7 +59,7 @@ def test_a_review_is_answered_with_the_hunks_accepted(keys: list[str], accepted:
     assert heard(scene) == [Decide(question="q1", accepted=accepted)]
 
 
-def test_a_review_says_what_would_be_delivered() -> None:
+def test_review_describes_delivery() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.REVIEW)
         await shown.hear("Review: enter delivers the whole fix")
@@ -73,7 +73,7 @@ def test_a_review_says_what_would_be_delivered() -> None:
     assert heard(scene) == []
 
 
-def test_a_click_on_its_title_turns_a_hunk_round() -> None:
+def test_click_on_title_toggles_hunk() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.REVIEW)
         await shown.hear()
@@ -83,7 +83,7 @@ def test_a_click_on_its_title_turns_a_hunk_round() -> None:
     assert heard(scene) == [Decide(question="q1", accepted=(1, 2))]
 
 
-def test_keys_meant_for_the_prompt_decide_nothing() -> None:
+def test_prompt_keys_do_not_answer_question() -> None:
     async def scene(shown: Stage) -> None:
         await shown.type("wai")
         shown.session.tell(story.REVIEW)
@@ -104,7 +104,7 @@ def test_keys_meant_for_the_prompt_decide_nothing() -> None:
 
 
 @pytest.mark.parametrize(("keys", "plan"), [(["ctrl+s"], story.PLAN), (["ctrl+r"], None)])
-def test_a_plan_is_accepted_or_refused(keys: list[str], plan: Plan | None) -> None:
+def test_accepts_or_refuses_plan(keys: list[str], plan: Plan | None) -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.PLANNED)
         await shown.hear("Plan: ctrl+s runs it as it is, 2 steps")
@@ -113,7 +113,7 @@ def test_a_plan_is_accepted_or_refused(keys: list[str], plan: Plan | None) -> No
     assert heard(scene) == [Amend(question="q1", plan=plan)]
 
 
-def test_a_plan_is_run_as_it_was_edited() -> None:
+def test_runs_plan_as_edited() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.PLANNED)
         await shown.hear()
@@ -130,7 +130,7 @@ def test_a_plan_is_run_as_it_was_edited() -> None:
     assert heard(scene) == [Amend(question="q1", plan=edited)]
 
 
-def test_a_plan_is_accepted_with_all_that_was_typed_before() -> None:
+def test_accepts_plan_with_pending_input() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.PLANNED)
         await shown.hear()
@@ -142,7 +142,7 @@ def test_a_plan_is_accepted_with_all_that_was_typed_before() -> None:
     assert word.plan.summary == f"wait## The plan {story.PLAN.summary}"
 
 
-def test_questions_are_asked_one_after_the_other() -> None:
+def test_asks_questions_in_sequence() -> None:
     second = QuestionAsked(question="q2", text="And pip?", options=("allow", "refuse"), default="refuse")
 
     async def scene(shown: Stage) -> None:
@@ -155,7 +155,7 @@ def test_questions_are_asked_one_after_the_other() -> None:
     assert heard(scene) == [Answer(question="q1", option="allow"), Answer(question="q2", option="refuse")]
 
 
-def test_a_question_answered_elsewhere_is_taken_back() -> None:
+def test_dismisses_question_answered_elsewhere() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.QUESTION)
         await shown.settle()
@@ -169,7 +169,7 @@ def test_a_question_answered_elsewhere_is_taken_back() -> None:
 
 
 @pytest.mark.parametrize("asked", [story.QUESTION, story.REVIEW, story.PLANNED])
-def test_escape_stops_the_session_in_front_of_a_question_too(asked: QuestionAsked) -> None:
+def test_escape_stops_session_during_question(asked: QuestionAsked) -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(asked)
         await shown.settle()

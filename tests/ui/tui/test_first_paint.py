@@ -44,7 +44,7 @@ HEAVY = {
 }
 
 
-def test_the_prompt_accepts_input_before_anything_heavy_is_loaded() -> None:
+def test_prompt_accepts_input_before_heavy_imports() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())

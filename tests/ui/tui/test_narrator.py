@@ -38,7 +38,7 @@ def streamed(text: str, candidate: str = "c1") -> list[Event]:
     return [TextStreamed(candidate=candidate, text=text[at : at + 5]) for at in range(0, len(text), 5)]
 
 
-def test_what_was_streamed_stays_as_it_is_when_it_is_finished() -> None:
+def test_streamed_text_stays_when_finished() -> None:
     async def scene(shown: Stage) -> None:
         reply, before = shown.app.screen.query_one(Reply), above_the_status(shown.text)
         shown.session.tell(said(story.SAID))
@@ -49,27 +49,27 @@ def test_what_was_streamed_stays_as_it_is_when_it_is_finished() -> None:
     assert "- `hour % 24`" in told(*story.SPEAKING, scene=scene)
 
 
-def test_a_reply_that_was_asked_for_again_is_shown_once() -> None:
+def test_shows_retried_reply_once() -> None:
     screen = told(*streamed("Half a thou"), *streamed("A whole thought."), said("A whole thought."))
     assert "A whole thought." in screen
     assert "Half a thou" not in screen
 
 
-def test_a_reply_without_words_leaves_nothing() -> None:
+def test_empty_reply_shows_nothing() -> None:
     async def scene(shown: Stage) -> None:
         assert not shown.app.screen.query(Reply)
 
     told(*streamed("\n\n"), said(""), scene=scene)
 
 
-def test_candidates_that_speak_at_once_are_kept_apart() -> None:
+def test_separates_concurrent_candidates() -> None:
     both = zip(streamed("first candidate"), streamed("other candidate", "c2"), strict=True)
     screen = told(*(event for pair in both for event in pair))
     assert "first candidate" in screen
     assert "other candidate" in screen
 
 
-def test_an_interrupted_reply_and_call_stay_as_far_as_they_came() -> None:
+def test_keeps_partial_reply_and_call_when_interrupted() -> None:
     screen = told(*streamed("I will now"), ToolStarted(candidate="c1", call=story.SEARCH), story.INTERRUPTED)
     assert "I will now" in screen
     assert [line.split() for line in screen.splitlines() if "▸ search" in line] == [
@@ -77,7 +77,7 @@ def test_an_interrupted_reply_and_call_stay_as_far_as_they_came() -> None:
     ]
 
 
-def test_a_call_unfolds_on_enter_and_on_a_click() -> None:
+def test_call_expands_on_enter_and_click() -> None:
     async def by_enter(shown: Stage) -> None:
         await shown.pilot.press("shift+tab", "up", "enter")
 
@@ -91,7 +91,7 @@ def test_a_call_unfolds_on_enter_and_on_a_click() -> None:
     assert "7:def add(clock" not in told(*story.LOCATED[1:])
 
 
-def test_an_unfolded_call_shows_its_output_when_it_comes() -> None:
+def test_expanded_call_shows_output_on_arrival() -> None:
     async def scene(shown: Stage) -> None:
         await shown.pilot.press("shift+tab", "enter")
         await shown.settle()
@@ -103,7 +103,7 @@ def test_an_unfolded_call_shows_its_output_when_it_comes() -> None:
     assert "running" not in screen
 
 
-def test_malformed_arguments_are_shown_as_they_are() -> None:
+def test_shows_malformed_arguments_verbatim() -> None:
     call = story.SEARCH.model_copy(update={"arguments": '{"pattern": '})
 
     async def scene(shown: Stage) -> None:
@@ -112,12 +112,12 @@ def test_malformed_arguments_are_shown_as_they_are() -> None:
     assert told(ToolStarted(candidate="c1", call=call), scene=scene).count('{"pattern":') == 2
 
 
-def test_remarks_are_shown_as_the_model_gets_them() -> None:
+def test_shows_remarks_as_sent_to_model() -> None:
     screen = told(MessageFinished(candidate="c1", message=UserMessage(text="The person adds: smaller")))
     assert "▸ told the model  The person adds: smaller" in screen
 
 
-def test_the_newest_is_followed_until_the_person_scrolls_up() -> None:
+def test_follows_newest_until_user_scrolls_up() -> None:
     async def scene(shown: Stage) -> None:
         transcript = shown.app.screen.query_one(Transcript)
         assert transcript.scroll_y == transcript.max_scroll_y > 0
@@ -133,7 +133,7 @@ def test_the_newest_is_followed_until_the_person_scrolls_up() -> None:
     assert "it broke" in told(*story.LOCATED[1:], *story.SPEAKING, scene=scene, size=(80, 16))
 
 
-def test_escape_sequences_of_others_never_reach_the_terminal() -> None:
+def test_foreign_escape_sequences_never_reach_terminal() -> None:
     evil = "a\x1b[2J\x1b]0;owned\x07\x9b31mb\x08\x00c"
     call = story.call("search", pattern=evil)
     events: list[Event] = [

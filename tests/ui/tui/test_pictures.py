@@ -97,7 +97,7 @@ async def stopping(stage: Stage) -> None:
         (stopping, DARK, (80, 24)),
     ],
 )
-def test_looks_as_in_the_picture(
+def test_matches_snapshot(
     scene: Callable[[Stage], Awaitable[None]], theme: str, size: tuple[int, int], tmp_path: Path
 ) -> None:
     async def scenario() -> None:
@@ -114,7 +114,7 @@ def test_looks_as_in_the_picture(
     asyncio.run(scenario())
 
 
-def test_a_recorded_session_looks_as_it_did(tmp_path: Path) -> None:
+def test_recorded_session_matches_snapshot(tmp_path: Path) -> None:
     async def scenario() -> None:
         log = EventLog(clock=ticking())
         for event in [*story.LOCATED, *story.PATCHED, *story.REPAIRED, story.FINISHED]:
@@ -127,7 +127,7 @@ def test_a_recorded_session_looks_as_it_did(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_without_colour_everything_is_still_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_readable_without_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         monkeypatch.setenv("NO_COLOR", "1")
         async with stage() as shown:
@@ -138,7 +138,7 @@ def test_without_colour_everything_is_still_told(tmp_path: Path, monkeypatch: py
     asyncio.run(scenario())
 
 
-def test_a_picture_with_other_words_or_colours_is_told_apart() -> None:
+def test_snapshot_detects_changed_text_and_colours() -> None:
     async def scenario() -> tuple[str, str]:
         async with stage() as shown:
             before = pictures.picture(shown)

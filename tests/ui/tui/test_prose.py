@@ -15,7 +15,7 @@ from coder.ui.tui.prose import prose
         ("say\n```py\nstill being writ", {"```py\nstill being writ"}),
     ],
 )
-def test_marks_colour_what_they_mark_and_stay(text: str, marked: set[str]) -> None:
+def test_markup_is_coloured_and_kept(text: str, marked: set[str]) -> None:
     content = prose(text)
     assert content.plain == text
     assert {text[span.start : span.end] for span in content.spans} == marked

@@ -26,26 +26,26 @@ def importers(tmp_path: Path, path: str) -> list[str]:
     return sorted(importer.rpartition("/")[2] for importer in graph.importers(path))
 
 
-def test_names_are_taken_from_anywhere_in_a_source() -> None:
+def test_collects_imports_anywhere_in_source() -> None:
     text = "import a.b, c\nfrom d import e\n\ndef late():\n    from . import f\n    from ..g import h\n"
     assert imported_names(text) == {"a.b", "c", "d", "d.e", ".", ".f", "..g", "..g.h"}
     assert imported_names("def (") == imported_names("x = __import__('a')") == {"*"}
 
 
-def test_importers_are_found_through_others(tmp_path: Path) -> None:
+def test_finds_indirect_importers(tmp_path: Path) -> None:
     assert "test_shop.py" in importers(tmp_path, "src/shop/money.py")
     assert "test_other.py" not in importers(tmp_path, "src/shop/money.py")
 
 
-def test_a_package_is_executed_before_what_lies_in_it(tmp_path: Path) -> None:
+def test_package_executes_before_its_modules(tmp_path: Path) -> None:
     assert "test_found.py" in importers(tmp_path, "src/shop/cart.py")
 
 
-def test_who_imports_by_a_name_made_at_run_time_may_import_everything(tmp_path: Path) -> None:
+def test_dynamic_import_may_import_everything(tmp_path: Path) -> None:
     assert importers(tmp_path, "src/shop/lonely.py") == ["found.py", "lonely.py", "test_found.py"]
 
 
-def test_conftest_is_executed_for_all_below_it(tmp_path: Path) -> None:
+def test_conftest_executes_for_tests_below(tmp_path: Path) -> None:
     assert importers(tmp_path, "tests/helpers.py") == [
         "conftest.py",
         "found.py",
@@ -55,7 +55,7 @@ def test_conftest_is_executed_for_all_below_it(tmp_path: Path) -> None:
     ]
 
 
-def test_a_pipe_among_the_modules_hangs_nothing(tmp_path: Path) -> None:
+def test_pipe_among_modules_does_not_block(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "import b\n", "b.py": ""})
     os.mkfifo(tmp_path / "pipe.py")
     assert "a.py" in importing(tmp_path, ["b.py"])

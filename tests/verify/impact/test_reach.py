@@ -147,7 +147,7 @@ def edited(path: str, old: str, new: str) -> Mapping[str, str]:
         ({"other.py": None}, Reach(tests=(ALONE, ELSEWHERE))),
     ],
 )
-def test_an_edit_reaches_what_calls_reads_or_imports_it(
+def test_edit_reaches_callers_readers_and_importers(
     traced: tuple[Path, Reached], edits: Mapping[str, str | None], reached: Reach
 ) -> None:
     found = TracedImpact(*traced).reach(edits)
@@ -158,7 +158,7 @@ def test_an_edit_reaches_what_calls_reads_or_imports_it(
     assert sorted(found.soonest) == sorted(found.tests)
 
 
-def test_what_is_quick_and_unlike_comes_first_and_what_takes_long_last(tmp_path: Path) -> None:
+def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one():\n    return 1\n"})
     seconds = {
         "t.py::long": 9.0,
@@ -177,20 +177,18 @@ def test_what_is_quick_and_unlike_comes_first_and_what_takes_long_last(tmp_path:
     assert found.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
 
 
-def test_a_test_of_which_nothing_is_known_is_always_reached(traced: tuple[Path, Reached]) -> None:
+def test_unknown_test_is_always_reached(traced: tuple[Path, Reached]) -> None:
     tree, known = traced
     less = {test: number for test, number in known.entry_of.items() if test != ALONE}
     impact = TracedImpact(tree, known.model_copy(update={"entry_of": less}))
     assert ALONE in impact.reach(edited("shop.py", "number * RATE", "number * 3")).tests
 
 
-def test_before_anything_is_known_everything_is_reached(tmp_path: Path) -> None:
+def test_everything_is_reached_without_data(tmp_path: Path) -> None:
     assert TracedImpact(tmp_path, Reached()).reach({"a.py": ""}).everything
 
 
-def test_only_what_a_change_of_files_concerns_is_traced_again(
-    traced: tuple[Path, Reached], tmp_path: Path
-) -> None:
+def test_retraces_only_tests_affected_by_file_changes(traced: tuple[Path, Reached], tmp_path: Path) -> None:
     _, known = traced
     save(known, tmp_path / "state" / "known.json")
     assert load(tmp_path / "state" / "known.json") == known

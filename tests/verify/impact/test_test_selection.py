@@ -36,7 +36,7 @@ def reached(tmp_path: Path) -> Reached:
     return found
 
 
-def test_tests_that_name_what_changed_come_before_those_that_name_its_users(reached: Reached) -> None:
+def test_direct_tests_come_before_tests_of_users(reached: Reached) -> None:
     change = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
     assert reached(change) == ("tests/test_cart.py", "tests/test_bill.py", "tests/test_page.py")
 
@@ -49,7 +49,7 @@ def test_changed_tests_come_first(reached: Reached) -> None:
     assert reached(change) == ("tests/test_user.py", "tests/test_bill.py", "tests/test_page.py")
 
 
-def test_a_conftest_reaches_what_lies_below_it_and_a_helper_who_names_it(reached: Reached) -> None:
+def test_conftest_and_helper_reach_their_users(reached: Reached) -> None:
     assert reached({"tests/unit/conftest.py": "x = 1\n"}) == ("tests/unit/test_unit.py",)
     assert reached({"tests/helpers.py": "def shown():\n    return 2\n"}) == ("tests/unit/test_unit.py",)
 
@@ -66,11 +66,11 @@ def test_configuration_and_data_reach_everything(reached: Reached, path: str) ->
 @pytest.mark.parametrize(
     "line", ["import sys\nsys.x = 1\n", "install()\n", "if 1:\n    def total(): pass\n", "def broken(:\n"]
 )
-def test_what_a_module_does_as_it_is_imported_reaches_everything(reached: Reached, line: str) -> None:
+def test_import_time_code_reaches_everything(reached: Reached, line: str) -> None:
     assert reached({"shop/cart.py": SHOP["shop/cart.py"] + line}) is None
 
 
-def test_a_name_of_a_module_is_what_its_users_say(reached: Reached) -> None:
+def test_module_is_found_by_names_in_its_users(reached: Reached) -> None:
     base = {
         **SHOP,
         "shop/rates.py": "RATE = 2\n",
@@ -79,14 +79,14 @@ def test_a_name_of_a_module_is_what_its_users_say(reached: Reached) -> None:
     assert reached({"shop/rates.py": "RATE = 3\n"}, base) == ("tests/test_rates.py",)
 
 
-def test_test_files_of_other_names_are_not_known(reached: Reached) -> None:
+def test_ignores_test_files_with_unusual_names(reached: Reached) -> None:
     assert (
         reached({"shop/cart.py": "x = 1\n"}, {**SHOP, "pytest.ini": "[pytest]\npython_files = *_spec.py\n"})
         is None
     )
 
 
-def test_examples_of_a_changed_module_are_its_tests_where_they_run(reached: Reached) -> None:
+def test_doctests_of_changed_module_are_its_tests(reached: Reached) -> None:
     base = {**SHOP, "pytest.ini": "[pytest]\naddopts = -q --doctest-modules\n"}
     assert reached({"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}, base) == (
         "shop/page.py",
@@ -94,7 +94,7 @@ def test_examples_of_a_changed_module_are_its_tests_where_they_run(reached: Reac
     )
 
 
-def test_counts_tests_and_finds_who_names_a_test_module(tmp_path: Path) -> None:
+def test_counts_tests_and_finds_users_of_test_module(tmp_path: Path) -> None:
     write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
     assert count_tests(tmp_path) == 6
     assert naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == (
@@ -103,14 +103,14 @@ def test_counts_tests_and_finds_who_names_a_test_module(tmp_path: Path) -> None:
     )
 
 
-def test_a_deleted_test_file_is_run_where_it_was(tmp_path: Path) -> None:
+def test_selects_deleted_test_file_on_base(tmp_path: Path) -> None:
     write(tmp_path / "old", SHOP)
     write(tmp_path / "new", {path: text for path, text in SHOP.items() if path != "tests/test_user.py"})
     part = impacted(tmp_path / "old", tmp_path / "new", ["tests/test_user.py"])
     assert part is not None and part.files == ("tests/test_user.py",)
 
 
-def test_a_changed_import_reaches_who_uses_its_name(reached: Reached) -> None:
+def test_changed_import_reaches_users_of_name(reached: Reached) -> None:
     change = {
         "shop/page.py": SHOP["shop/page.py"].replace(
             "from shop.bill import bill", "from shop.bill import total as bill"

@@ -38,7 +38,7 @@ def notices(texts: Mapping[str, str]) -> bool | None:
     return [clamp(5, 1, 3), clamp(0, 1, 3)] != [3, 1]
 
 
-def test_what_no_test_misses_is_told_with_its_line() -> None:
+def test_reports_untested_line() -> None:
     found = guard({"clamp.py": OLD}, {"clamp.py": NEW}, notices, in_time=lambda: True)
     assert found == Guarded(
         unguarded=(
@@ -53,14 +53,14 @@ def test_what_no_test_misses_is_told_with_its_line() -> None:
     assert (found.tried, found.mutants) == (6, 3)
 
 
-def test_what_is_no_code_is_told_apart() -> None:
+def test_separates_hunks_without_code() -> None:
     old = "def f():\n    return 1\n\n\nX = 1\n"
     new = "# why\ndef f():\n    return 2\n\n\nX = 1  # so\n"
     found = guard({"a.py": old}, {"a.py": new}, lambda _: True, in_time=lambda: True)
     assert found.wording == (("a.py", 1), ("a.py", 6))
 
 
-def test_each_hunk_is_taken_out_alone() -> None:
+def test_removes_each_hunk_separately() -> None:
     texts = [variant.text for variant in hunks_out(OLD, NEW)]
     assert [variant.line for variant in hunks_out(OLD, NEW)] == [2, 5, 11]
     assert "value < low" in texts[0]
@@ -75,18 +75,18 @@ def test_each_mutant_parses_and_differs() -> None:
     assert len({variant.text for variant in found}) == len(found)
 
 
-def test_operands_in_parentheses_and_other_alphabets_keep_their_places() -> None:
+def test_handles_parenthesized_operands_and_non_ascii_text() -> None:
     new = 'def f(a, b):\n    return (("é" * a)) + ("ü" * (b))\n'
     texts = [variant.text for variant in mutants("", new) if variant.what == "computes with `-`"]
     assert texts == ['def f(a, b):\n    return (("é" * a)) - ("ü" * (b))\n']
 
 
-def test_comments_docstrings_and_what_does_not_parse_are_not_tried() -> None:
+def test_skips_comments_docstrings_and_unparsable_mutants() -> None:
     old = "def f():\n    return 1\n"
     assert list(hunks_out(old, 'def f():\n    "A word."\n    # more\n    return 1\n')) == []
     assert list(mutants(old, "def f(:\n")) == []
 
 
-def test_what_nobody_can_tell_is_not_counted_and_time_is_kept() -> None:
+def test_ignores_inconclusive_mutants_and_respects_time_limit() -> None:
     assert guard({"a.py": OLD}, {"a.py": NEW}, lambda _: None, in_time=lambda: True) == Guarded()
     assert guard({"a.py": OLD}, {"a.py": NEW}, lambda _: True, in_time=lambda: False) == Guarded(ended=False)

@@ -28,7 +28,7 @@ MORE = "import src\n\n\ndef test_high():\n    assert src.high(1) == 3\n"
         (MORE, ()),
     ],
 )
-def test_tests_that_import_what_changed_are_asked_too(
+def test_runs_tests_importing_changed_module(
     more: str, loose: tuple[Unguarded, ...], tmp_path: Path, sandbox: ProcessSandbox, runner_of: Run
 ) -> None:
     old, new = tmp_path / "old", tmp_path / "new"

@@ -37,11 +37,11 @@ MODULE = ("/venv/bin/python", "-m", "pytest")
         ("cd sub && pytest", ("sh", "-c", "cd sub && pytest"), False),
     ],
 )
-def test_is_understood(text: str, argv: tuple[str, ...], is_pytest: bool) -> None:
+def test_parses_test_command(text: str, argv: tuple[str, ...], is_pytest: bool) -> None:
     assert parse(text, PYTHON) == Command(text=text, argv=argv, is_pytest=is_pytest)
 
 
-def test_assignments_go_to_the_environment() -> None:
+def test_assignments_become_environment() -> None:
     command = parse("A=1 B='x y' pytest", PYTHON)
     assert (command.environment, command.argv) == ({"A": "1", "B": "x y"}, MODULE)
 
@@ -56,12 +56,12 @@ def test_the_projects_own_pytest_script_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "A=1", "pytest 'open"])
-def test_what_is_no_command_is_refused(text: str) -> None:
+def test_refuses_invalid_command(text: str) -> None:
     with pytest.raises(ValueError, match=r"command|quotation"):
         parse(text, PYTHON)
 
 
-def test_an_interpreter_named_by_its_whole_path_is_meant(tmp_path: Path) -> None:
+def test_absolute_interpreter_path_is_used(tmp_path: Path) -> None:
     for name in ("python3", "python", "pytest"):
         (tmp_path / name).touch()
     assert interpreter_of(f"A=1 {tmp_path}/python3 -m pytest") == tmp_path / "python3"

@@ -53,7 +53,7 @@ def test_pytests_options_are_found_as_pytest_finds_them(
         ({"addopts": "--open 'quote"}, ()),
     ],
 )
-def test_plugins_that_options_need(options: dict[str, object], modules: tuple[str, ...]) -> None:
+def test_finds_plugins_required_by_options(options: dict[str, object], modules: tuple[str, ...]) -> None:
     assert needed_modules(options) == modules
 
 
@@ -64,7 +64,7 @@ def test_required_plugins_are_distributions() -> None:
     )
 
 
-def test_commands_are_hinted_at_in_an_order(tmp_path: Path) -> None:
+def test_orders_command_hints(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -82,7 +82,7 @@ def test_commands_are_hinted_at_in_an_order(tmp_path: Path) -> None:
     ]
 
 
-def test_what_decides_how_tests_run_is_told_apart_from_the_rest(tmp_path: Path) -> None:
+def test_separates_test_configuration_from_other_files(tmp_path: Path) -> None:
     write(tmp_path, {"pyproject.toml": "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '-q'"})
     before = how_tests_run(tmp_path, "pyproject.toml")
     write(tmp_path, {"pyproject.toml": "[project]\nname = 'b'\n[tool.pytest.ini_options]\naddopts = '-q'"})

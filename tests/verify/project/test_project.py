@@ -37,7 +37,7 @@ def fake_venv(place: Path) -> Path:
     return python
 
 
-def test_without_anything_coders_own_interpreter_runs_pytest(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     project = found(tmp_path, sandbox)
     assert (project.interpreter, project.command.text, project.problem) == (
         Path(sys.executable),
@@ -51,9 +51,7 @@ def test_without_anything_coders_own_interpreter_runs_pytest(tmp_path: Path, san
 
 
 @pytest.mark.parametrize("place", [".venv", "venv", "env", ".tox/py311", ".nox/tests"])
-def test_an_environment_in_the_repository_is_used(
-    tmp_path: Path, sandbox: ProcessSandbox, place: str
-) -> None:
+def test_uses_environment_in_repository(tmp_path: Path, sandbox: ProcessSandbox, place: str) -> None:
     python = fake_venv(tmp_path / place)
     (tmp_path / place / "lib/python3.11/site-packages/pytest").mkdir(parents=True)
     project = found(tmp_path, sandbox)
@@ -62,9 +60,7 @@ def test_an_environment_in_the_repository_is_used(
     assert project.environment["PATH"].startswith(f"{tmp_path / place / 'bin'}:")
 
 
-def test_the_active_environment_comes_first_unless_it_is_coders(
-    tmp_path: Path, sandbox: ProcessSandbox
-) -> None:
+def test_prefers_active_environment_unless_it_is_own(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     active = fake_venv(tmp_path / "active")
     inside = fake_venv(tmp_path / "repo" / ".venv")
     assert (
@@ -74,7 +70,7 @@ def test_the_active_environment_comes_first_unless_it_is_coders(
     assert found(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": sys.prefix}).interpreter == inside
 
 
-def test_other_tools_environments_are_found(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_finds_environments_of_other_tools(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     pdm = fake_venv(tmp_path / "pdm")
     write(tmp_path / "a", {".pdm-python": f"{pdm}\n"})
     assert found(tmp_path / "a", sandbox).interpreter == pdm
@@ -86,7 +82,7 @@ def test_other_tools_environments_are_found(tmp_path: Path, sandbox: ProcessSand
     ).interpreter == Path(sys.executable)
 
 
-def test_poetry_is_asked_where_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_asks_poetry_where_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = fake_venv(tmp_path / "poetrys")
     write(
         tmp_path / "bin", {"poetry": f'#!/bin/sh\n[ "$*" = "env info -p" ] && echo {tmp_path / "poetrys"}\n'}
@@ -98,7 +94,7 @@ def test_poetry_is_asked_where_it_is_used(tmp_path: Path, monkeypatch: pytest.Mo
         assert found(tmp_path / "repo", sandbox).interpreter == python
 
 
-def test_a_missing_pytest_says_what_to_install_where(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_missing_pytest_names_install_command(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     python = fake_venv(tmp_path / ".venv")
     write(tmp_path, {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--cov=pkg'"})
     problem = found(tmp_path, sandbox).problem
@@ -111,7 +107,7 @@ def test_a_missing_pytest_says_what_to_install_where(tmp_path: Path, sandbox: Pr
     assert "uv add --dev pytest pytest-cov" in str(found(tmp_path, sandbox).problem)
 
 
-def test_a_missing_plugin_says_what_to_install_where(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_missing_plugin_names_install_command(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     write(
         tmp_path,
         {
@@ -123,7 +119,7 @@ def test_a_missing_plugin_says_what_to_install_where(tmp_path: Path, sandbox: Pr
     assert "pytest needs no-such-plugin, pytest-no-such, named in" in problem.text
 
 
-def test_an_interpreter_that_does_not_run_is_told(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     fake_venv(tmp_path / ".venv").write_text("#!/bin/sh\nexit 3\n")
     assert "could not be asked for its pytest" in str(found(tmp_path, sandbox).problem)
 
@@ -154,7 +150,7 @@ def test_an_interpreter_that_does_not_run_is_told(tmp_path: Path, sandbox: Proce
         ({"Makefile": "test:\n\trm -rf x\n"}, None, DEFAULT_COMMAND, "the default"),
     ],
 )
-def test_the_command_comes_from_where_it_is_said(
+def test_reads_command_from_each_source(
     tmp_path: Path, sandbox: ProcessSandbox, files: dict[str, str], command: str | None, text: str, where: str
 ) -> None:
     write(tmp_path, files)
@@ -162,9 +158,7 @@ def test_the_command_comes_from_where_it_is_said(
     assert (project.command.text, project.why[1]) == (text, f"Test command: {text}, {where}.")
 
 
-def test_a_command_that_cannot_be_understood_is_a_users_error(
-    tmp_path: Path, sandbox: ProcessSandbox
-) -> None:
+def test_unparsable_command_is_user_error(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     with pytest.raises(UserError, match="cannot be understood"):
         found(tmp_path, sandbox, command="pytest 'open")
 

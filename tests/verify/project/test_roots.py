@@ -53,7 +53,7 @@ SETUP_CFG = "[options]\npackage_dir =\n    =lib\n[options.packages.find]\nwhere 
         ({"pkg/__init__.py": "", "pyproject.toml": "not toml ["}, ["."]),
     ],
 )
-def test_are_found(tmp_path: Path, files: dict[str, str], roots: list[str]) -> None:
+def test_finds_import_roots(tmp_path: Path, files: dict[str, str], roots: list[str]) -> None:
     write(tmp_path, files)
     assert [root.relative_to(tmp_path).as_posix() for root in source_roots(tmp_path)] == roots
 
@@ -68,6 +68,6 @@ def test_are_found(tmp_path: Path, files: dict[str, str], roots: list[str]) -> N
         ("src/pkg/not-a-name.py", None),
     ],
 )
-def test_a_module_has_the_name_it_is_imported_by(tmp_path: Path, path: str, name: str | None) -> None:
+def test_module_name_matches_import(tmp_path: Path, path: str, name: str | None) -> None:
     write(tmp_path, {"src/pkg/__init__.py": "", "other/deep/__init__.py": ""})
     assert module_name(path, tmp_path) == name

@@ -40,6 +40,6 @@ def test_names_the_distributions_command(tmp_path: Path, output: str, release: s
     assert words in system_package(output, tmp_path)
 
 
-def test_says_nothing_of_what_is_no_system_package(tmp_path: Path) -> None:
+def test_ignores_names_without_system_package(tmp_path: Path) -> None:
     assert system_package("ERROR: No matching distribution found for tabulate", tmp_path) == ""
     assert system_package("error: command 'gcc' failed with exit code 1", tmp_path) == ""

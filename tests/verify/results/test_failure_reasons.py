@@ -96,7 +96,7 @@ def test_does_not_count(result: TestResult, said: str) -> None:
         (">   54             raise RuntimeError('not ready')", SOURCE[:1], False),
     ],
 )
-def test_what_a_double_in_the_test_raises_is_an_assertion(
+def test_exception_raised_by_test_double_is_assertion(
     text: str, frames: tuple[tuple[str, int, str], ...], counts: bool
 ) -> None:
     result = red(ID, "RuntimeError", "read too often", frames=frames)
@@ -105,7 +105,7 @@ def test_what_a_double_in_the_test_raises_is_an_assertion(
     assert (why_not(result, issue="", unchanged=False) == "") is counts
 
 
-def test_a_new_test_must_assert_where_the_issue_names_no_error() -> None:
+def test_new_test_must_assert_unless_issue_names_error() -> None:
     reason = why_not(red(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
     assert (
         reason
@@ -113,7 +113,7 @@ def test_a_new_test_must_assert_where_the_issue_names_no_error() -> None:
     )
 
 
-def test_an_error_in_the_very_source_that_the_change_mends_counts() -> None:
+def test_error_in_changed_source_counts() -> None:
     broken = red(ID, "IndexError", "", frames=SOURCE)
     assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/calc.py"]) == ""
     assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/other.py"]) != ""
@@ -128,7 +128,7 @@ def test_an_error_in_the_very_source_that_the_change_mends_counts() -> None:
     )
 
 
-def test_what_never_ends_counts_where_the_code_is_and_the_change_makes_it_end_early() -> None:
+def test_endless_loop_counts_when_change_ends_it() -> None:
     stuck = red(ID, "TooLong", "the test did not end", frames=SOURCE).model_copy(update={"seconds": 60.0})
     itself = red(ID, "TooLong", "the test did not end", frames=SOURCE[:1])
     after = {seconds: passed(ID).model_copy(update={"seconds": seconds}) for seconds in (0.1, 50.0)}
@@ -140,7 +140,7 @@ def test_what_never_ends_counts_where_the_code_is_and_the_change_makes_it_end_ea
     assert why_not(stuck, issue="", unchanged=True, after=after[50.0]) == slow
 
 
-def test_a_message_is_quoted_even_where_names_stand_in_it() -> None:
+def test_matches_message_containing_names() -> None:
     issue = "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance to cache ... property\""
     named = Failure(
         type="DeprecationWarning",

@@ -7,7 +7,7 @@ from tests.verify.fakes import passed, red
 AT = ("calc.py", 2, "add")
 
 
-def test_alike_failures_are_told_once() -> None:
+def test_reports_similar_failures_once() -> None:
     reds = tuple(red(f"t.py::test_{number}", frames=[AT]) for number in range(9))
     verdict = Verdict(
         kind=VerdictKind.BROKEN, reason="It breaks.", broken=reds, still_red=(red("t.py::other", "KeyError"),)

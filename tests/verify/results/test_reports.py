@@ -58,7 +58,7 @@ def brief(results: tuple[TestResult, ...]) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def test_unittest_is_read_as_it_really_prints(tmp_path: Path) -> None:
+def test_reads_real_unittest_output(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(SUITE)
     (tmp_path / "test_none.py").write_text("import nothing_of_this_name\n")
     done = subprocess.run(
@@ -85,16 +85,16 @@ def test_unittest_is_read_as_it_really_prints(tmp_path: Path) -> None:
     assert (Path(frame.path).name, frame.line, frame.function) == ("test_it.py", 9, "test_fail")
 
 
-def test_unittest_that_did_not_come_to_its_end_says_nothing() -> None:
+def test_unfinished_unittest_run_is_inconclusive() -> None:
     assert unittest("test_a (m.C.test_a) ... ok\n") == ()
 
 
-def test_before_python_3_11_the_name_was_not_repeated() -> None:
+def test_reads_unittest_output_before_python_3_11() -> None:
     text = f"test_a (m.C) ... ok\n\n{'-' * 70}\nRan 1 test in 0.1s\n\nOK\n"
     assert unittest(text) == (TestResult(id="m.C.test_a", outcome="passed"),)
 
 
-def test_tap_is_read_with_its_directives() -> None:
+def test_reads_tap_with_directives() -> None:
     text = "TAP version 13\n1..5\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\nnot ok 4 - hard # TODO\nok - works\n"
     assert [(item.id, item.outcome) for item in tap(text)] == [
         ("works", "passed"),
@@ -105,7 +105,7 @@ def test_tap_is_read_with_its_directives() -> None:
     ]
 
 
-def test_without_a_plan_there_is_no_tap() -> None:
+def test_rejects_tap_without_plan() -> None:
     assert tap("ok 1 - works\n") == ()
 
 
@@ -120,7 +120,7 @@ KeyError: 'k'</failure></testcase>
 </testsuite></testsuites>"""
 
 
-def test_junit_is_read_whole() -> None:
+def test_reads_junit_report() -> None:
     ok, failed, error, skipped = junit(XML)
     assert ok == TestResult(id="pkg.test_a::test_ok", outcome="passed", seconds=0.25)
     assert failed.failure is not None
@@ -136,7 +136,7 @@ def test_junit_is_read_whole() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "<a", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "<html/>"])
-def test_what_is_no_junit_says_nothing(text: str) -> None:
+def test_ignores_other_xml(text: str) -> None:
     assert junit(text) == ()
 
 

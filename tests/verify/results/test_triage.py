@@ -45,21 +45,19 @@ def red(
         ),
     ],
 )
-def test_what_the_machine_lacks_is_named_where_it_lacked_on_the_base_too(
-    type: str, message: str, told: str
-) -> None:
+def test_names_package_missing_on_base_too(type: str, message: str, told: str) -> None:
     failing = red(type, message)
     assert triage(failing, before=failing) == ("environment", told)
     assert triage(failing, before=None)[0] == "logic"
     assert triage(failing, before=red("AssertionError", "assert 1 == 2"))[0] == "logic"
 
 
-def test_a_part_of_a_package_that_is_missing_is_not_the_machines_fault() -> None:
+def test_missing_submodule_is_no_missing_package() -> None:
     failing = red("ModuleNotFoundError", "No module named 'app.texts'")
     assert triage(failing, before=failing)[0] == "logic"
 
 
-def test_the_test_and_the_code_are_told_apart() -> None:
+def test_separates_test_faults_from_code_faults() -> None:
     assert triage(red("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None) == (
         "logic",
         "AssertionError: assert 1 == 2",
@@ -77,13 +75,13 @@ def test_the_test_and_the_code_are_told_apart() -> None:
     )
 
 
-def test_collection_and_time_have_classes_of_their_own() -> None:
+def test_collection_and_timeout_have_own_classes() -> None:
     assert triage(red("SyntaxError", "bad", when="collect"), before=None)[0] == "collection"
     assert triage(red("Failed", "Timeout >1.0s"), before=None) == ("time-out", "it did not end in its time")
     assert triage(red("TooLong", "the test did not end"), before=None)[0] == "time-out"
 
 
-def test_a_suite_of_which_nothing_can_run_says_what_is_lacking() -> None:
+def test_unrunnable_suite_names_missing_package() -> None:
     missing, failing, told = (
         red("ModuleNotFoundError", "No module named 'x'", when="collect"),
         red("AssertionError"),
@@ -107,7 +105,7 @@ def test_a_suite_of_which_nothing_can_run_says_what_is_lacking() -> None:
         (["tabulate", ""], ()),
     ],
 )
-def test_package_needed_by_change_is_told_from_misspelt_import(
+def test_separates_new_dependency_from_misspelt_import(
     missing: list[str], expected: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "pricing.py").write_text("", encoding="utf-8")

@@ -26,5 +26,5 @@ OLD = "def add(a, b=1, *, c):\n    pass\n\n\nclass Calc:\n    def run(self, x):\
         ("def (", []),
     ],
 )
-def test_only_what_breaks_a_call_is_told(new: str, told: list[str]) -> None:
+def test_reports_only_changes_that_break_calls(new: str, told: list[str]) -> None:
     assert surface_changes({"m.py": OLD}, {"m.py": new}) == told

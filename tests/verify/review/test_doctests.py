@@ -22,12 +22,12 @@ class Sum:
 '''
 
 
-def test_examples_are_read_from_top_to_bottom() -> None:
+def test_reads_doctest_examples_in_order() -> None:
     assert examples(TEXT) == (("add(1, 2)\n", "3\n"), ("x = Sum(1)\n", ""), ("print(x)\n", "a sum\n"))
     assert examples("def f(:") == examples('"""\n  >>> f()\n1\n"""\n') == ()
 
 
-def test_prose_may_change_and_examples_may_not() -> None:
+def test_prose_may_change_but_examples_must_not() -> None:
     changed = {
         "prose.py": TEXT.replace("Numbers.", "Sums."),
         "wanted.py": TEXT.replace("3", "4"),
@@ -39,11 +39,11 @@ def test_prose_may_change_and_examples_may_not() -> None:
     }
 
 
-def test_they_read_as_a_test() -> None:
+def test_doctest_reads_as_test() -> None:
     assert as_test(TEXT) == "add(1, 2)\n_ = 3\n\nx = Sum(1)\n\nprint(x)\n"
 
 
-def test_a_special_case_is_sought_among_what_the_examples_enter_and_want(tmp_path: Path) -> None:
+def test_checks_special_cases_against_doctest_values(tmp_path: Path) -> None:
     code = 'def slug(x):\n    """Slug.\n\n    >>> slug("Hello World")\n    \'hello-world\'\n    """\n    return x\n'
     special = code.replace("return x", 'if x == "Hello World":\n        return "hello-world"\n    return x')
     fixed = code.replace("return x", 'return "-".join(x.lower().split())')

@@ -49,26 +49,26 @@ HONEST = (
 
 
 @pytest.mark.parametrize("source", REACHING)
-def test_reaching_for_the_process_is_named(source: str) -> None:
+def test_reports_access_to_test_process(source: str) -> None:
     assert any(told.endswith(REACHING[source]) for told in reaching({}, {"a.py": source}, are_tests=False))
 
 
 @pytest.mark.parametrize("source", HONEST)
-def test_ordinary_code_reaches_for_nothing(source: str) -> None:
+def test_accepts_ordinary_code(source: str) -> None:
     assert reaching({}, {"a.py": source}, are_tests=False) == []
 
 
 @pytest.mark.parametrize("source", REACHING)
-def test_base_code_may_reach_for_it(source: str) -> None:
+def test_accepts_access_already_in_base(source: str) -> None:
     assert reaching({"a.py": source}, {"a.py": source + "\n"}, are_tests=False) == []
 
 
-def test_environment_variable_that_the_issue_names_may_be_asked_for() -> None:
+def test_accepts_environment_variable_named_in_issue() -> None:
     source = "import os\n\nos.environ.get('NO_COLOR')"
     assert reaching({}, {"a.py": source}, are_tests=False, known="honour NO_COLOR") == []
 
 
-def test_tests_may_use_what_tests_use() -> None:
+def test_accepts_usual_test_helpers() -> None:
     assert reaching({}, {"test_a.py": "import sys, pytest\n\nsys.argv = []\n"}, are_tests=True) == []
     assert reaching({}, {"test_a.py": "import os\n\nos._exit(0)\n"}, are_tests=True) == [
         "test_a.py:3 calls os._exit"

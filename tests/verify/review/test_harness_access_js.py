@@ -28,7 +28,7 @@ HONEST = (
 
 
 @pytest.mark.parametrize("source", REACHING)
-def test_finds_what_reaches_for_the_process(source: str) -> None:
+def test_finds_access_to_test_process(source: str) -> None:
     assert [told.partition(" ")[2] for told in reaching_js({}, {"a.mjs": source})][:1] == [REACHING[source]]
 
 
@@ -38,9 +38,9 @@ def test_accepts_ordinary_code(source: str) -> None:
 
 
 @pytest.mark.parametrize("source", REACHING)
-def test_accepts_what_the_base_had(source: str) -> None:
+def test_accepts_access_already_in_base(source: str) -> None:
     assert reaching_js({"a.mjs": source}, {"a.mjs": f"{source}\n"}) == []
 
 
-def test_accepts_variable_that_the_issue_names() -> None:
+def test_accepts_variable_named_in_issue() -> None:
     assert reaching_js({}, {"a.mjs": "if (process.env.NO_COLOR) x();"}, known="honour NO_COLOR") == []

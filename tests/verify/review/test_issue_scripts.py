@@ -35,7 +35,7 @@ def shown(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: st
     )
 
 
-def test_code_is_found_in_fences_and_sessions() -> None:
+def test_finds_code_in_fences_and_interactive_sessions() -> None:
     assert pieces(ISSUE) == (
         "from calc import add\nassert add(1, 2) == 3\n",
         ">>> from calc import add\n>>> add(2, 2)\n4",
@@ -43,17 +43,17 @@ def test_code_is_found_in_fences_and_sessions() -> None:
     assert pieces("```\nx = 1\n```\n`add(1)`") == ()
 
 
-def test_what_failed_and_works_now_is_shown(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_shows_script_that_now_works(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     found = shown(
         tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
     )
     assert found == Shown(fixed=("from calc import add", ">>> from calc import add"))
 
 
-def test_what_fails_on_both_sides_is_shown_too(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_shows_script_failing_on_both_sides(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     found = shown(tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return 3\n")
     assert found == Shown(fixed=("from calc import add",), failing=(">>> from calc import add",))
 
 
-def test_a_module_that_can_no_longer_be_imported_is_lost(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_reports_module_no_longer_importable(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     assert shown(tmp_path, sandbox, "a = 1\n", "import nowhere_to_be_found\n", "").lost == ("calc",)

@@ -28,7 +28,7 @@ def compared(
     )
 
 
-def test_only_what_is_new_counts(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_counts_only_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     found = compared(
         tmp_path,
         sandbox,
@@ -39,7 +39,7 @@ def test_only_what_is_new_counts(tmp_path: Path, sandbox: ProcessSandbox) -> Non
     assert found == Checked(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
 
 
-def test_a_file_that_moved_down_has_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     found = compared(
         tmp_path,
         sandbox,
@@ -50,13 +50,13 @@ def test_a_file_that_moved_down_has_no_new_findings(tmp_path: Path, sandbox: Pro
     assert found == Checked(ran=("ruff",))
 
 
-def test_a_project_without_checkers_gets_the_usual_ones(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_project_without_checkers_gets_default_ones(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     unsafe = f"{OLD}\n\ndef call(text):\n    return eval(text)\n"
     found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": unsafe}, more={})
     assert [line.split()[:3] for line in found.new] == [["ruff:", "a.py:9:", "S307"]]
 
 
-def test_a_formatter_and_a_type_checker_are_asked_too(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     more = {"pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\n"}
     found = compared(tmp_path, sandbox, old={"a.py": "x: int = 1\n"}, new={"a.py": "x:  str = 1"}, more=more)
     assert found.ran == ("ruff", "mypy")
@@ -78,7 +78,7 @@ CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore =
         ("[lint]\nselect = ['nothing']\n", LENIENT, Checked(mended=("ruff check .",))),
     ],
 )
-def test_a_change_of_configuration_is_judged_by_the_command_it_is_for(
+def test_configuration_change_is_checked_by_its_command(
     tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, found: Checked
 ) -> None:
     assert (
@@ -87,7 +87,7 @@ def test_a_change_of_configuration_is_judged_by_the_command_it_is_for(
     )
 
 
-def test_a_checker_that_is_configured_and_not_there_is_told(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_reports_missing_configured_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     found = compared(
         tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""}
     )

@@ -142,7 +142,7 @@ HONEST = (
 
 
 @pytest.mark.parametrize("name", DOUBTFUL)
-def test_a_symptom_fix_is_told_with_its_line(name: str) -> None:
+def test_reports_symptom_fix_with_line(name: str) -> None:
     old, new, line, told = DOUBTFUL[name]
     assert old in BEFORE
     assert f"slugs.py:{line} {told}" in symptoms(
@@ -150,7 +150,7 @@ def test_a_symptom_fix_is_told_with_its_line(name: str) -> None:
     )
 
 
-def test_a_literal_that_the_issue_names_is_no_special_case() -> None:
+def test_literal_named_in_issue_is_no_special_case() -> None:
     old, new, _, _ = DOUBTFUL["table"]
     changed = {"slugs.py": BEFORE.replace(old, new)}
     assert symptoms({"slugs.py": BEFORE}, changed, [TEST], issue="'Hello  World' is wrong") == []
@@ -158,12 +158,12 @@ def test_a_literal_that_the_issue_names_is_no_special_case() -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), HONEST)
-def test_an_honest_fix_is_not(old: str, new: str) -> None:
+def test_accepts_honest_fix(old: str, new: str) -> None:
     assert old in BEFORE
     assert symptoms({"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST]) == []
 
 
-def test_what_stood_there_before_is_nobodys_doing() -> None:
+def test_ignores_special_case_already_in_base() -> None:
     old, new, _, _ = DOUBTFUL["swallowed"]
     swallowing = BEFORE.replace(old, new)
     assert symptoms({"slugs.py": swallowing}, {"slugs.py": swallowing.replace("-", "_")}, [TEST]) == []
@@ -177,7 +177,7 @@ def test_what_stood_there_before_is_nobodys_doing() -> None:
         ('("hello-world", 1)', '("another", "hello-there")', 1),
     ],
 )
-def test_a_special_case_is_one_that_the_change_writes_itself(old: str, new: str, told: int) -> None:
+def test_reports_only_special_cases_written_by_change(old: str, new: str, told: int) -> None:
     before = BEFORE.replace(
         "    words =", '    if text == "Hello  World":\n        return ("hello-world", 1)\n    words ='
     )
@@ -185,7 +185,7 @@ def test_a_special_case_is_one_that_the_change_writes_itself(old: str, new: str,
     assert len(symptoms({"slugs.py": before}, {"slugs.py": before.replace(old, new)}, tests)) == told
 
 
-def test_data_file_that_holds_inputs_of_tests_is_named() -> None:
+def test_reports_data_file_with_test_inputs() -> None:
     tests = ['def test_a():\n    assert seconds("1h30m") == 5400\n    assert seconds("2m10s") == 130\n']
     assert answers_in_data({}, {"a.json": '{"1h30m": "90m", "2m10s": "130s"}'}, tests) == [
         "a.json holds the tests' own inputs"

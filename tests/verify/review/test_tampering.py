@@ -73,7 +73,7 @@ WEAKER = {
 
 
 @pytest.mark.parametrize("name", WEAKER)
-def test_what_a_test_lost_is_told(name: str) -> None:
+def test_reports_lost_assertions(name: str) -> None:
     old, new, told = WEAKER[name]
     assert old in BEFORE
     assert weakened({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == [

@@ -48,12 +48,12 @@ def test_accepts_assertions_about_behaviour(body: str) -> None:
     assert found(body) == []
 
 
-def test_accepts_what_the_issue_speaks_of_and_old_tests() -> None:
+def test_accepts_weakness_named_in_issue_and_old_tests() -> None:
     assert found("assert isinstance(median([1]), float)", issue="median returns int, not float") == []
     known = TestReport(command="pytest", results=(TestResult(id="test_a.py::test_new", outcome="failed"),))
     assert found("assert isinstance(median([1]), float)", before=known) == []
 
 
-def test_definitions_changed_are_those_that_differ() -> None:
+def test_lists_definitions_that_differ() -> None:
     old, new = "A = 1\ndef f():\n    return 1\n", "A = 2\ndef f():\n    return 1\ndef g():\n    return 2\n"
     assert definitions_changed({"a.py": old}, {"a.py": new}) == {"A", "g"}

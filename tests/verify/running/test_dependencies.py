@@ -67,9 +67,7 @@ def report_of(project: Project, sandbox: ProcessSandbox, tree: Path) -> TestRepo
     )
 
 
-def test_what_tests_lack_is_installed_over_the_environment_and_kept(
-    tmp_path: Path, sandbox: ProcessSandbox
-) -> None:
+def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     heard: list[str] = []
     project, equipment = prepared(tmp_path, sandbox, heard)
     assert project.overlay is not None
@@ -88,7 +86,7 @@ def test_what_tests_lack_is_installed_over_the_environment_and_kept(
     assert equipment.install(["answers"]) == ""  # it is there already
 
 
-def test_what_cannot_be_had_is_told_and_leaves_nothing(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     heard: list[str] = []
     project, equipment = prepared(tmp_path, sandbox, heard)
     assert "nowhere" in equipment.install(["nowhere-to-be-found"])
@@ -97,7 +95,7 @@ def test_what_cannot_be_had_is_told_and_leaves_nothing(tmp_path: Path, sandbox: 
     assert equipment.install(["--index-url=x"]) != ""
 
 
-def test_an_overlay_is_named_after_all_that_is_in_it(tmp_path: Path) -> None:
+def test_overlay_is_named_after_its_contents(tmp_path: Path) -> None:
     one = Overlay(interpreter=Path("/usr/bin/python3"), root=tmp_path, chosen=tmp_path / "c")
     other = one.model_copy(update={"interpreter": Path("/opt/python")})
     names = {
@@ -109,7 +107,7 @@ def test_an_overlay_is_named_after_all_that_is_in_it(tmp_path: Path) -> None:
     assert len(names) == 3
 
 
-def test_it_works_behind_walls(tmp_path: Path) -> None:
+def test_works_in_sandbox(tmp_path: Path) -> None:
     walls = choose().walls
     if walls is None:
         pytest.skip("no walls on this machine")

@@ -27,7 +27,7 @@ def read(tmp_path: Path, *parts: bytes) -> Recording:
     return recording
 
 
-def test_phases_are_one_test_and_the_first_red_tells_why(tmp_path: Path) -> None:
+def test_merges_phases_and_reports_first_failure(tmp_path: Path) -> None:
     recording = read(
         tmp_path,
         phase("a", "setup", "passed"),
@@ -45,11 +45,11 @@ def test_phases_are_one_test_and_the_first_red_tells_why(tmp_path: Path) -> None
     )
 
 
-def test_a_test_that_will_be_run_again_has_no_result_yet(tmp_path: Path) -> None:
+def test_rerun_test_has_no_result_yet(tmp_path: Path) -> None:
     assert read(tmp_path, phase("a", "call", "rerun", failure="X")).results == ()
 
 
-def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
+def test_reads_torn_last_line_once_complete(tmp_path: Path) -> None:
     whole = phase("a", "call", "passed")
     recording = read(tmp_path, whole, whole.replace(b'"a"', b'"b"')[:10])
     assert [result.id for result in recording.results] == ["a"]
@@ -59,7 +59,7 @@ def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
     assert [result.id for result in recording.results] == ["a", "b"]
 
 
-def test_says_what_runs_and_how_far_it_is(tmp_path: Path) -> None:
+def test_reports_running_test_and_progress(tmp_path: Path) -> None:
     begun = (line(kind="session"), line(kind="collected", count=2), line(kind="start", id="a"))
     recording = read(
         tmp_path,
@@ -76,14 +76,14 @@ def test_says_what_runs_and_how_far_it_is(tmp_path: Path) -> None:
     )
 
 
-def test_a_session_that_ends_before_all_have_run_ended_early(tmp_path: Path) -> None:
+def test_session_ending_before_all_tests_ended_early(tmp_path: Path) -> None:
     end = line(kind="finish", exit=2, loaded={}, stopped=False)
     begun = (line(kind="session"), line(kind="collected", count=2), line(kind="start", id="a"))
     assert read(tmp_path, *begun, end).ended_early
     assert not read(tmp_path, *begun, line(kind="start", id="b"), end).ended_early
 
 
-def test_no_file_is_no_session(tmp_path: Path) -> None:
+def test_missing_file_means_no_session(tmp_path: Path) -> None:
     recording = Recording(tmp_path / "none")
     recording.read()
     assert (recording.began, recording.results) == (False, ())

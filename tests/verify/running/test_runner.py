@@ -31,7 +31,7 @@ def listed(place: Path) -> set[str]:
     return {path.relative_to(place).as_posix() for path in place.rglob("*")}
 
 
-def test_a_failure_comes_with_its_assertion_frames_and_output(tmp_path: Path, runner_of: Run) -> None:
+def test_failure_has_assertion_frames_and_output(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, CALC)
     report = runner_of(root).run(root)
     (result,) = report.reds
@@ -47,7 +47,7 @@ def test_a_failure_comes_with_its_assertion_frames_and_output(tmp_path: Path, ru
     assert (report.problem, report.exit_code, report.by_exit_code) == (None, 1, False)
 
 
-def test_what_an_example_of_the_documentation_raises_is_told_as_such(tmp_path: Path, runner_of: Run) -> None:
+def test_reports_exception_of_doctest_example(tmp_path: Path, runner_of: Run) -> None:
     code = 'def half(n):\n    """Half.\n\n    >>> half(4)\n    2\n    """\n    raise ValueError("odd")\n'
     root = tree(tmp_path, {"calc.py": code})
     (result,) = runner_of(root, command="pytest --doctest-modules").run(root).reds
@@ -58,14 +58,14 @@ def test_what_an_example_of_the_documentation_raises_is_told_as_such(tmp_path: P
     ]
 
 
-def test_nothing_is_written_in_the_tree(tmp_path: Path, runner_of: Run) -> None:
+def test_writes_nothing_in_tree(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, CALC)
     before = listed(root)
     runner_of(root).run(root)
     assert listed(root) == before
 
 
-def test_every_way_to_end_is_told(tmp_path: Path, runner_of: Run) -> None:
+def test_reports_every_outcome(tmp_path: Path, runner_of: Run) -> None:
     code = """
 import os, sys, unittest
 import pytest
@@ -143,7 +143,7 @@ class TestCase(unittest.TestCase):
     }
 
 
-def test_a_file_that_cannot_be_imported_does_not_hide_the_others(tmp_path: Path, runner_of: Run) -> None:
+def test_import_error_does_not_hide_other_files(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, {"test_bad.py": "import nowhere", "test_good.py": "def test_it(): pass"})
     report = runner_of(root).run(root)
     assert outcomes(report) == {"test_bad.py": "error in collect", "test_good.py::test_it": "passed"}
@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_imported_does_not_hide_the_others(tmp_path: Path,
     assert (failure.type, failure.message) == ("ModuleNotFoundError", "No module named 'nowhere'")
 
 
-def test_stopping_at_the_first_failure_is_overruled(tmp_path: Path, runner_of: Run) -> None:
+def test_overrules_stop_on_first_failure(tmp_path: Path, runner_of: Run) -> None:
     root = tree(
         tmp_path,
         {
@@ -167,7 +167,7 @@ def test_stopping_at_the_first_failure_is_overruled(tmp_path: Path, runner_of: R
     }
 
 
-def test_workers_of_xdist_report_through_their_controller(tmp_path: Path, runner_of: Run) -> None:
+def test_xdist_workers_report_through_controller(tmp_path: Path, runner_of: Run) -> None:
     files = {f"test_{name}.py": "import os\ndef test_a(): assert 1 == 2\ndef test_b(): pass" for name in "xy"}
     files["test_z.py"] = "import os\ndef test_dies(): os._exit(3)"
     root = tree(tmp_path, files)
@@ -198,7 +198,7 @@ def problem(report: TestReport, kind: str) -> str:
     return report.problem.text
 
 
-def test_a_dead_process_is_a_crash_of_the_test_that_ran(tmp_path: Path, runner_of: Run) -> None:
+def test_dead_process_is_crash_of_running_test(tmp_path: Path, runner_of: Run) -> None:
     root = tree(
         tmp_path,
         {"test_it.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): pass"},
@@ -211,7 +211,7 @@ def test_a_dead_process_is_a_crash_of_the_test_that_ran(tmp_path: Path, runner_o
     )
 
 
-def test_a_session_that_a_test_ends_is_a_crash(tmp_path: Path, runner_of: Run) -> None:
+def test_session_ended_by_test_is_crash(tmp_path: Path, runner_of: Run) -> None:
     root = tree(
         tmp_path, {"test_it.py": "import pytest\ndef test_a(): pytest.exit('enough', 0)\ndef test_b(): pass"}
     )
@@ -239,7 +239,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("options", ["", " -n 2"])
-def test_a_test_that_never_ends_is_red_where_it_was_and_the_others_run(
+def test_endless_test_is_red_and_others_run(
     tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
@@ -256,7 +256,7 @@ def test_a_test_that_never_ends_is_red_where_it_was_and_the_others_run(
     assert any((frame.path, frame.function) == ("calc.py", "spin") for frame in failure.frames)
 
 
-def test_where_tests_take_long_a_longer_one_is_not_taken_to_be_endless(
+def test_slow_test_among_slow_ones_is_not_endless(
     tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 0.5)
@@ -268,7 +268,7 @@ def test_where_tests_take_long_a_longer_one_is_not_taken_to_be_endless(
     }
 
 
-def test_a_projects_own_use_of_the_timer_is_left_alone(tmp_path: Path, runner_of: Run) -> None:
+def test_leaves_timer_of_project_alone(tmp_path: Path, runner_of: Run) -> None:
     conftest = "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n"
     root = tree(tmp_path, {**ENDLESS, "conftest.py": conftest})
     assert problem(runner_of(root).run(root, timeout_seconds=3.0), "timeout").endswith(
@@ -284,22 +284,20 @@ def test_nothing_to_run_is_a_problem(tmp_path: Path, runner_of: Run) -> None:
     )
 
 
-def test_a_wrong_option_is_told_in_pytests_words(tmp_path: Path, runner_of: Run) -> None:
+def test_reports_wrong_option_in_words_of_pytest(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, CALC)
     assert "unrecognized arguments: --no-such-option" in problem(
         runner_of(root, command="pytest --no-such-option").run(root), "usage"
     )
 
 
-def test_a_broken_conftest_is_told(tmp_path: Path, runner_of: Run) -> None:
+def test_reports_broken_conftest(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, {**CALC, "conftest.py": "import nowhere"})
     assert "No module named 'nowhere'" in problem(runner_of(root).run(root), "usage")
 
 
 @pytest.mark.parametrize(("code", "outcome"), [(0, "passed"), (3, "failed")])
-def test_a_command_that_is_no_pytest_counts_by_its_exit_code(
-    tmp_path: Path, runner_of: Run, code: int, outcome: str
-) -> None:
+def test_other_command_counts_by_exit_code(tmp_path: Path, runner_of: Run, code: int, outcome: str) -> None:
     root = tree(tmp_path, {"run.sh": f"exit {code}"})
     report = runner_of(root, command="sh run.sh").run(root)
     assert (report.by_exit_code, outcomes(report), report.problem) == (True, {"sh run.sh": outcome}, None)
@@ -311,7 +309,7 @@ def test_any_command_that_starts_pytest_reports_test_by_test(tmp_path: Path, run
     assert outcomes(runner.run(root)) == {"tests/test_calc.py::test_add": "failed"}
 
 
-def test_a_pytest_that_a_test_starts_is_none_of_ours(tmp_path: Path, runner_of: Run) -> None:
+def test_ignores_pytest_started_by_test(tmp_path: Path, runner_of: Run) -> None:
     inner = "import os, subprocess, sys\ndef test_it(tmp_path):\n    (tmp_path / 'test_in.py').write_text('def test_in(): pass')\n"
     inner += "    assert not [name for name in os.environ if name.startswith(('CODER', 'PYTEST_ADDOPTS'))]\n"
     inner += "    assert subprocess.call([sys.executable, '-m', 'pytest', str(tmp_path)]) == 0\n"
@@ -319,7 +317,7 @@ def test_a_pytest_that_a_test_starts_is_none_of_ours(tmp_path: Path, runner_of: 
     assert outcomes(runner_of(root).run(root)) == {"test_out.py::test_it": "passed"}
 
 
-def test_progress_is_told_while_tests_run(tmp_path: Path, runner_of: Run) -> None:
+def test_reports_progress_while_tests_run(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(1)"})
     heard: list[str] = []
     runner_of(root).run(root, progress=heard.append)
@@ -332,7 +330,7 @@ LAYOUTS = {"src": "src/{}/__init__.py", "flat": "{}/__init__.py"}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_worktree_tests_itself_whatever_is_installed(
+def test_worktree_tests_its_own_code_despite_installation(
     tmp_path: Path, runner_of: Run, bare_venv: Path, layout: str
 ) -> None:
     name = f"editable_{layout}"
@@ -382,7 +380,7 @@ def test_a_worktree_tests_itself_whatever_is_installed(
     assert str(checkout / source) in problem(xdist.run(worktree, expect_loaded=[source]), "wrong_code")
 
 
-def test_what_tests_open_below_their_own_home_reaches_for_nothing(tmp_path: Path, runner_of: Run) -> None:
+def test_files_in_private_home_are_no_harness_access(tmp_path: Path, runner_of: Run) -> None:
     save = "import pathlib, tempfile\n\n\ndef save():\n    pathlib.Path(tempfile.mkdtemp(), 'a').write_text('x')\n"
     peek = "def peek():\n    return open('/proc/self/cmdline').read()\n"
     test = "from store import save\nfrom look import peek\n\n\ndef test_both():\n    save()\n    peek()\n"

@@ -74,7 +74,7 @@ def trace(sandbox: ProcessSandbox, tmp_path: Path) -> Trace:
     return make
 
 
-def test_each_test_has_its_own_lines_and_the_failing_ones_come_first(trace: Trace) -> None:
+def test_separates_lines_by_test_failing_first(trace: Trace) -> None:
     found = trace(FILES, [EMPTY])
     assert found.problem is None
     assert {
@@ -90,7 +90,7 @@ def test_each_test_has_its_own_lines_and_the_failing_ones_come_first(trace: Trac
     assert found.tests[0].result.failure is not None
 
 
-def test_when_the_time_is_over_only_the_failing_tests_were_run(trace: Trace) -> None:
+def test_time_limit_leaves_only_failing_tests_run(trace: Trace) -> None:
     assert [test.result.id for test in trace(FILES, [EMPTY], seconds=0.0).tests] == [EMPTY]
 
 
@@ -116,13 +116,13 @@ def test_a_suite_that_cannot_start_is_a_problem(trace: Trace) -> None:
     assert "not_there" in found.problem.text
 
 
-def test_a_test_that_ends_the_tracing_ends_only_its_own(trace: Trace) -> None:
+def test_disabling_tracing_affects_only_that_test(trace: Trace) -> None:
     tests = "import sys, a\n\ndef test_a():\n    sys.settrace(None)\n    a.f()\n\ndef test_b():\n    a.f()\n"
     found = trace({"a.py": "def f():\n    return 1\n", "test_a.py": tests}, ["test_a.py::test_a"])
     assert [(test.result.outcome, test.lines.get("a.py", ())) for test in found.tests][1] == ("passed", (2,))
 
 
-def test_what_comes_after_code_that_ran_for_long_is_seen_in_other_code_and_in_the_next_test(
+def test_tracing_continues_after_long_running_code(
     trace: Trace,
 ) -> None:
     shop = "def slow(times):\n    for _ in range(times):\n        pass\n    return rest(times)\n\ndef rest(times):\n    return times\n"
@@ -133,7 +133,7 @@ def test_what_comes_after_code_that_ran_for_long_is_seen_in_other_code_and_in_th
     assert short == {2, 3, 4, 7}
 
 
-def test_calls_outside_of_the_project_do_not_end_the_looking(trace: Trace) -> None:
+def test_calls_outside_project_keep_tracing(trace: Trace) -> None:
     tests = "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n        (lambda: None)()\n    assert late()\n"
     found = trace(
         {"shop.py": "def late():\n    return 0\n", "tests/test_shop.py": tests},
@@ -142,7 +142,7 @@ def test_calls_outside_of_the_project_do_not_end_the_looking(trace: Trace) -> No
     assert [dict(test.lines) for test in found.tests] == [{"shop.py": (2,)}]
 
 
-def test_what_a_module_does_when_a_test_imports_it_is_done_by_no_test(trace: Trace) -> None:
+def test_import_time_lines_belong_to_no_test(trace: Trace) -> None:
     shop = "def half(price):\n    return price / 2\n\nTABLE = {price: half(price) for price in (2, 4)}\n"
     a = "def test_a():\n    import shop\n    assert shop.half(2) == 2\n"
     b = "def test_b():\n    import shop\n    assert shop.TABLE[4] == 2\n"
@@ -151,7 +151,7 @@ def test_what_a_module_does_when_a_test_imports_it_is_done_by_no_test(trace: Tra
     assert found.imported["shop.py"] == (1, 2, 4)
 
 
-def test_of_what_cannot_be_collected_the_traceback_is_known(trace: Trace) -> None:
+def test_keeps_traceback_of_collection_error(trace: Trace) -> None:
     shop = "def half(price):\n    return price / none\n\n\nHALF = half(2)\n"
     files = {
         "shop.py": shop,

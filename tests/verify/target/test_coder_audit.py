@@ -19,7 +19,7 @@ from coder.verify.target import coder_audit
         ("gc.get_objects", (-1,), False),
     ],
 )
-def test_names_and_read_code_objects_are_harmless(
+def test_naming_or_reading_code_objects_is_harmless(
     event: str, arguments: tuple[Any, ...], expected: bool
 ) -> None:
     assert coder_audit.is_harmless(event, arguments) is expected
@@ -32,7 +32,7 @@ class Marks:
         raise RuntimeError(name)
 
 
-def test_comparing_functions_asks_no_object_for_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparing_functions_reads_no_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("machinery_of_test")
     vars(module).update(marks=Marks(), function=lambda: None, kind=property(lambda self: None))
     monkeypatch.setitem(sys.modules, "machinery_of_test", module)

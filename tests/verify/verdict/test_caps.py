@@ -31,13 +31,13 @@ def result(body: Body | None, name: str = TEST) -> TestResult:
         (None, None, ""),
     ],
 )
-def test_contradiction_between_runner_and_observed_function(
+def test_detects_contradiction_between_runner_and_observed_function(
     green: Body | None, red: Body | None, expected: str
 ) -> None:
     assert contradiction(result(green), result(red)) == expected
 
 
-def test_only_what_the_change_newly_reaches_for_counts() -> None:
+def test_counts_only_newly_reached_internals() -> None:
     assert list(newly_reached({"a.py: sys._getframe"}, {"a.py: sys._getframe"})) == []
     (reason,) = newly_reached({"a.py: sys._getframe"}, {"a.py: sys._getframe", "b.py: gc.get_objects"})
     assert reason == "the change reaches into the test process (b.py: gc.get_objects)"
@@ -69,7 +69,7 @@ def test_vacuous_test_is_named(source: str, lines: Sequence[int], told: str) -> 
     assert vacuous({"test_a.py": source}, [green], TestReport(command="pytest")) == expected
 
 
-def test_existing_test_may_ask_for_presence() -> None:
+def test_existing_test_may_assert_presence() -> None:
     green = result(Body(started=1, ended=1, lines=(2,)))
     source = {"test_a.py": "def test_new():\n    assert hasattr(calc, 'FIXED')\n"}
     assert vacuous(source, [green], TestReport(command="pytest", results=(result(None),))) == []

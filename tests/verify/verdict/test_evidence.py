@@ -20,7 +20,7 @@ PROVEN = Verdict(
 )
 
 
-def test_trailers_say_what_was_proven() -> None:
+def test_trailers_state_verdict() -> None:
     assert trailers(PROVEN) == (
         "Coder-Verdict: PROVEN",
         "Coder-Test: t.py::test_a",
@@ -33,7 +33,7 @@ def test_trailers_say_what_was_proven() -> None:
     )
 
 
-def test_the_page_holds_everything() -> None:
+def test_evidence_page_is_complete() -> None:
     verdict = PROVEN.model_copy(update={"after": None, "broken": (red("t.py::test_b"),)})
     assert page(verdict) == (
         "# PROVEN\n\n1 test went from red to green.\n\n"

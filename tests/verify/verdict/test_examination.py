@@ -65,7 +65,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
     return looked
 
 
-def test_a_fix_that_its_test_watches_closely_has_nothing_to_be_told_of(look: Examine) -> None:
+def test_closely_tested_fix_has_no_notes(look: Examine) -> None:
     verdict = look(
         {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PROVEN
     )
@@ -74,12 +74,12 @@ def test_a_fix_that_its_test_watches_closely_has_nothing_to_be_told_of(look: Exa
     assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
 
 
-def test_added_tests_are_judged_by_what_they_would_notice(look: Examine) -> None:
+def test_judges_added_tests_by_mutants_they_detect(look: Examine) -> None:
     verdict = look({"calc.py": SOURCE}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PASSING)
     assert verdict.notes == ("the new tests notice 2 of 2 ways to break what they import",)
 
 
-def test_the_code_of_the_issue_speaks_where_no_test_does(look: Examine) -> None:
+def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
     shown = Shown(fixed=("add(1, 2)",), failing=("add(2, 2)",))
     verdict = look({"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE}, PASSING, shown=shown)
     assert verdict.kind is VerdictKind.PASSING
@@ -89,20 +89,20 @@ def test_the_code_of_the_issue_speaks_where_no_test_does(look: Examine) -> None:
     )
 
 
-def test_a_module_that_cannot_be_imported_any_more_is_broken(look: Examine) -> None:
+def test_module_no_longer_importable_is_broken(look: Examine) -> None:
     verdict = look(
         {"calc.py": SOURCE}, {"calc.py": f"import nowhere\n{SOURCE}"}, PASSING, shown=Shown(lost=("calc",))
     )
     assert (verdict.kind, verdict.reason) == (VerdictKind.BROKEN, "The change breaks the import of calc.")
 
 
-def test_what_callers_may_notice_is_told(look: Examine) -> None:
+def test_reports_api_changes_to_callers(look: Examine) -> None:
     verdict = look({"calc.py": SOURCE}, {"calc.py": SOURCE.replace("add", "plus")}, PASSING)
     assert verdict.notes == ("the public name `add` of calc.py is gone",)
 
 
 @pytest.mark.parametrize(("strict", "kind"), [(False, VerdictKind.PROVEN), (True, VerdictKind.PASSING)])
-def test_what_linters_newly_find_counts_where_the_project_says_so(
+def test_counts_new_linter_findings_where_project_requires(
     look: Examine, strict: bool, kind: VerdictKind
 ) -> None:
     checked = Checked(new=("ruff: calc.py:1: F401",), ran=("ruff",))
@@ -117,7 +117,7 @@ def test_what_linters_newly_find_counts_where_the_project_says_so(
     assert "ruff: calc.py:1: F401" in verdict.notes
 
 
-def test_a_configuration_that_breaks_its_own_command_is_broken(look: Examine) -> None:
+def test_configuration_breaking_its_own_command_is_broken(look: Examine) -> None:
     found = look(
         {"ruff.toml": "a"},
         {"ruff.toml": "b"},

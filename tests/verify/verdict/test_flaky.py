@@ -26,14 +26,14 @@ def side(*, alone: bool, in_order: bool, asked: list[tuple[str, ...]] | None = N
     return run
 
 
-def test_what_fails_again_only_on_the_change_is_its_fault() -> None:
+def test_repeated_failure_only_on_change_is_broken() -> None:
     asked: list[tuple[str, ...]] = []
     change, base = side(alone=False, in_order=False, asked=asked), side(alone=True, in_order=True)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,))
     assert asked == [("t.py::it",)]
 
 
-def test_what_passes_alone_and_in_order_is_flaky_and_named() -> None:
+def test_passing_alone_and_in_order_is_flaky() -> None:
     asked: list[tuple[str, ...]] = []
     change, base = side(alone=True, in_order=True, asked=asked), side(alone=True, in_order=True)
     notes = ("t.py::it is flaky: it has failed and passed on the change",)
@@ -41,13 +41,13 @@ def test_what_passes_alone_and_in_order_is_flaky_and_named() -> None:
     assert asked == [("t.py::it",), ("t.py::first", "t.py::it")]
 
 
-def test_what_fails_after_others_on_the_change_only_is_its_fault_and_said_to_depend_on_the_order() -> None:
+def test_order_dependent_failure_only_on_change_is_broken() -> None:
     change, base = side(alone=True, in_order=False), side(alone=True, in_order=True)
     notes = ("t.py::it depends on the order: alone it passes, after other tests it fails on the change",)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,), notes=notes)
 
 
-def test_what_fails_alone_on_both_sides_is_judged_in_order() -> None:
+def test_failure_alone_on_both_sides_is_judged_in_order() -> None:
     change, base = side(alone=False, in_order=False), side(alone=False, in_order=True)
     notes = (
         "t.py::it depends on the order: alone it fails on the base as well, after other tests it fails on the change",
@@ -55,12 +55,12 @@ def test_what_fails_alone_on_both_sides_is_judged_in_order() -> None:
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,), notes=notes)
 
 
-def test_what_fails_in_order_on_the_base_too_is_nobodys_fault() -> None:
+def test_failure_in_order_on_base_is_not_blamed() -> None:
     change, base = side(alone=True, in_order=False), side(alone=True, in_order=False)
     notes = ("t.py::it is flaky or depends on the order, on the base as well",)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(notes=notes)
 
 
-def test_the_order_ends_with_the_last_of_the_tests() -> None:
+def test_ordered_run_ends_with_last_examined_test() -> None:
     assert before_last(ORDER, ["t.py::it"]) == ["t.py::first", "t.py::it"]
     assert before_last(ORDER, ["gone.py::it"]) == ["gone.py::it"]

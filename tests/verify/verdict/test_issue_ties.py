@@ -64,7 +64,7 @@ def test_ties_by_example_message_or_name(
     assert ties(issue, (result,), tmp_path, every).get(result.id) == expected
 
 
-def test_common_identifier_ties_nothing(tmp_path: Path) -> None:
+def test_common_identifier_is_no_tie(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     for number in range(5):
         (tmp_path / "tests" / f"test_cart{number}.py").write_text(CART, encoding="utf-8")
@@ -81,7 +81,7 @@ def test_issue_about_failing_tests_is_tied_to_all(tmp_path: Path) -> None:
     assert ties("The page is slow", reds, tmp_path, [result.id for result in reds]) == {}
 
 
-def test_title_finds_its_file_where_the_id_names_none(tmp_path: Path) -> None:
+def test_issue_title_selects_file_without_test_id(tmp_path: Path) -> None:
     (tmp_path / "test").mkdir()
     body = 'test("numbers of several digits", () => assert.equal(compare("1.10.0", "1.9.0"), 1));\n'
     (tmp_path / "test" / "order.test.mjs").write_text(body, encoding="utf-8")

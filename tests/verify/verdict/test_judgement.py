@@ -56,7 +56,7 @@ def of(result: TestResult, cause: str) -> TestResult:
     return result.model_copy(update={"cause": cause})
 
 
-def test_a_test_that_goes_from_red_to_green_proves_a_fix(tmp_path: Path) -> None:
+def test_turning_green_proves_fix(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {**FIX, **NEW_TEST})
     assert verdict == Verdict(
         kind=VerdictKind.PROVEN,
@@ -80,18 +80,18 @@ def test_a_test_that_goes_from_red_to_green_proves_a_fix(tmp_path: Path) -> None
     ]
 
 
-def test_a_test_that_was_red_all_along_proves_a_fix_too(tmp_path: Path) -> None:
+def test_existing_red_test_proves_fix(tmp_path: Path) -> None:
     verdict = judged(tmp_path, FIX, base={**BASE, **NEW_TEST})
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
 
 
-def test_without_a_red_test_a_change_is_only_passing(tmp_path: Path) -> None:
+def test_change_without_red_test_is_only_passing(tmp_path: Path) -> None:
     verdict = judged(tmp_path, FIX)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ())
     assert "no test went from red to green" in verdict.reason
 
 
-def test_a_test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
+def test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
     def cannot_fail(files: Files) -> list[TestResult]:
         return [passed(OLD), *([passed(ADDED)] if "new" in files[TEST] else [])]
 
@@ -100,7 +100,7 @@ def test_a_test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
     assert f"{ADDED}: passes already on the base" in verdict.notes
 
 
-def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
+def test_red_for_wrong_reason_proves_nothing(tmp_path: Path) -> None:
     def imports(files: Files) -> list[TestResult]:
         return [
             passed(ADDED)
@@ -127,19 +127,19 @@ def importing(files: Files) -> list[TestResult]:
     ]
 
 
-def test_tests_of_a_file_that_could_not_be_collected_were_red(tmp_path: Path) -> None:
+def test_tests_of_uncollectable_file_count_as_red(tmp_path: Path) -> None:
     verdict = judged(tmp_path, FIX, ending=importing)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (OLD,))
     named = judged(tmp_path, FIX, ending=importing, named=[TEST])
     assert (named.kind, named.targets) == (VerdictKind.PROVEN, (OLD,))
 
 
-def test_a_file_that_can_be_collected_again_and_stays_red_is_not_fixed(tmp_path: Path) -> None:
+def test_collectable_file_that_stays_red_is_not_fixed(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {"calc.py": "half"}, ending=importing, named=[TEST])
     assert (verdict.kind, [result.id for result in verdict.still_red]) == (VerdictKind.PASSING, [ADDED])
 
 
-def test_a_test_that_fails_otherwise_than_before_is_told(tmp_path: Path) -> None:
+def test_reports_test_failing_differently(tmp_path: Path) -> None:
     def further(files: Files) -> list[TestResult]:
         stuck = (
             red(OTHER, "ImportError", "no name 'y'")
@@ -155,7 +155,7 @@ def test_a_test_that_fails_otherwise_than_before_is_told(tmp_path: Path) -> None
     assert not any("otherwise" in note for note in same.notes)
 
 
-def test_a_named_test_that_is_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
+def test_named_test_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
         return [*suite(files), passed(f"{TEST}::test_elsewhere", "skipped")]
 
@@ -163,7 +163,7 @@ def test_a_named_test_that_is_skipped_as_before_is_no_failure(tmp_path: Path) ->
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
 
 
-def test_a_target_that_stays_red_is_not_fixed_and_spares_the_suite(tmp_path: Path) -> None:
+def test_red_target_is_not_fixed_and_skips_suite(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {"calc.py": "other", **NEW_TEST})
     assert (verdict.kind, verdict.still_red, verdict.after) == (
         VerdictKind.PASSING,
@@ -173,7 +173,7 @@ def test_a_target_that_stays_red_is_not_fixed_and_spares_the_suite(tmp_path: Pat
     assert verdict.reason.startswith(f"The issue is not fixed, 1 test not green on the change: {ADDED}")
 
 
-def test_a_named_test_that_is_skipped_now_is_not_green(tmp_path: Path) -> None:
+def test_newly_skipped_named_test_is_not_green(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
         return [passed(OLD, "skipped") if files["calc.py"] == "fixed" else red(OLD)]
 
@@ -192,7 +192,7 @@ def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["skipped", "xfailed"])
-def test_a_test_that_is_newly_skipped_or_expected_to_fail_is_broken(tmp_path: Path, outcome: str) -> None:
+def test_newly_skipped_or_xfailed_test_is_broken(tmp_path: Path, outcome: str) -> None:
     def weakened(files: Files) -> list[TestResult]:
         return [
             passed(OTHER, "skipped" if outcome == "skipped" else "xfailed")
@@ -209,7 +209,7 @@ def test_a_deleted_test_is_broken(tmp_path: Path) -> None:
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
-def test_a_test_that_the_source_no_longer_makes_is_broken(tmp_path: Path) -> None:
+def test_no_longer_generated_by_source_is_broken(tmp_path: Path) -> None:
     verdict = judged(
         tmp_path,
         FIX,
@@ -218,7 +218,7 @@ def test_a_test_that_the_source_no_longer_makes_is_broken(tmp_path: Path) -> Non
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
-def test_a_file_that_cannot_be_collected_any_more_breaks_its_tests(tmp_path: Path) -> None:
+def test_newly_uncollectable_file_breaks_its_tests(tmp_path: Path) -> None:
     def collecting(files: Files) -> list[TestResult]:
         return [red(TEST, "SyntaxError", "bad", when="collect")] if "bad" in files[TEST] else [passed(OLD)]
 
@@ -229,14 +229,14 @@ def test_a_file_that_cannot_be_collected_any_more_breaks_its_tests(tmp_path: Pat
     )
 
 
-def test_what_was_red_before_is_not_blamed(tmp_path: Path) -> None:
+def test_does_not_blame_tests_red_before(tmp_path: Path) -> None:
     def failing(files: Files) -> list[TestResult]:
         return [red(OTHER), *suite(files)[:-1]]
 
     assert judged(tmp_path, {**FIX, **NEW_TEST}, ending=failing).kind == VerdictKind.PROVEN
 
 
-def test_a_flaky_test_is_not_blamed(tmp_path: Path) -> None:
+def test_does_not_blame_flaky_test(tmp_path: Path) -> None:
     runs: list[str] = []
 
     def flaky(files: Files) -> list[TestResult]:
@@ -248,7 +248,7 @@ def test_a_flaky_test_is_not_blamed(tmp_path: Path) -> None:
     assert verdict.notes == (f"{OTHER} is flaky: it has failed and passed on the change",)
 
 
-def test_a_test_that_fails_alone_on_the_base_too_is_not_blamed(tmp_path: Path) -> None:
+def test_does_not_blame_test_failing_alone_on_base(tmp_path: Path) -> None:
     runs: list[str] = []
 
     def dependent(files: Files) -> list[TestResult]:
@@ -263,7 +263,7 @@ def test_a_test_that_fails_alone_on_the_base_too_is_not_blamed(tmp_path: Path) -
     )
 
 
-def test_a_target_that_fails_and_passes_in_the_suite_is_flaky_and_proves_nothing(tmp_path: Path) -> None:
+def test_flaky_target_proves_nothing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
 
     def flaky(files: Files) -> list[TestResult]:
@@ -278,7 +278,7 @@ def test_a_target_that_fails_and_passes_in_the_suite_is_flaky_and_proves_nothing
     )
 
 
-def test_a_target_that_fails_in_the_whole_suite_is_not_proven(tmp_path: Path) -> None:
+def test_target_failing_in_whole_suite_is_not_proven(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
 
     def dependent(files: Files) -> list[TestResult]:
@@ -302,7 +302,9 @@ def test_a_target_that_fails_in_the_whole_suite_is_not_proven(tmp_path: Path) ->
         ("setup.cfg", "[metadata]\nname = x\n", "[tool:pytest]\naddopts = -x\n"),
     ],
 )
-def test_a_change_of_how_tests_run_is_at_most_passing(tmp_path: Path, path: str, old: str, new: str) -> None:
+def test_change_of_test_configuration_is_at_most_passing(
+    tmp_path: Path, path: str, old: str, new: str
+) -> None:
     verdict = judged(tmp_path, {**FIX, **NEW_TEST, path: new}, base={**BASE, path: old})
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
     assert f"the change touches how tests run ({path})" in verdict.reason
@@ -344,7 +346,7 @@ def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     assert (verdict.scope, runner.asked.count(())) == ("impacted", 1)
 
 
-def test_impacted_tests_prove_a_fix_where_the_suite_need_not_be_whole(tmp_path: Path) -> None:
+def test_impacted_tests_prove_fix_without_whole_suite(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
     runner = FakeRunner(suite)
     verifier = WorktreeVerifier(
@@ -359,7 +361,7 @@ def test_impacted_tests_prove_a_fix_where_the_suite_need_not_be_whole(tmp_path: 
     assert () not in runner.asked
 
 
-def test_impacted_tests_that_fail_break_what_is_judged_by_them(tmp_path: Path) -> None:
+def test_failing_impacted_tests_break_change(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_other.py": "import calc"}
     trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
     verifier = WorktreeVerifier(
@@ -380,7 +382,7 @@ def test_a_suite_within_its_limit_is_run_as_a_whole(tmp_path: Path) -> None:
     assert (verdict.kind, verdict.scope) == (VerdictKind.PROVEN, "whole")
 
 
-def test_impacted_tests_that_are_cut_off_are_at_most_passing(tmp_path: Path) -> None:
+def test_truncated_impacted_tests_are_at_most_passing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, {**BASE, "tests/test_other.py": "import calc"}, {**FIX, **NEW_TEST})
     runner = FakeRunner(
         suite, problem=lambda tests: Problem(kind="timeout", text="Too slow.") if len(tests) > 1 else None
@@ -395,7 +397,7 @@ def test_impacted_tests_that_are_cut_off_are_at_most_passing(tmp_path: Path) -> 
     )
 
 
-def test_what_reaches_the_change_is_run_of_a_suite_beyond_its_limit(tmp_path: Path) -> None:
+def test_runs_impacted_tests_of_suite_beyond_limit(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_other.py": "import calc"}
     trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
     runner = FakeRunner(
@@ -430,9 +432,7 @@ def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "kind"), [("3", VerdictKind.PROVEN), ("4", VerdictKind.PASSING)])
-def test_a_doctest_is_a_target_unless_the_change_rewrote_it(
-    tmp_path: Path, wanted: str, kind: VerdictKind
-) -> None:
+def test_doctest_is_target_unless_change_rewrote_it(tmp_path: Path, wanted: str, kind: VerdictKind) -> None:
     def doctest(files: Files) -> list[TestResult]:
         return [
             red("calc.py::calc.add", "DocTestFailure")
@@ -457,25 +457,25 @@ def cases(files: Files) -> list[TestResult]:
     return [red(test_id) if broken and letter == "b" else passed(test_id) for test_id, letter in ids]
 
 
-def test_cases_that_only_got_another_number_are_not_broken(tmp_path: Path) -> None:
+def test_renumbered_cases_are_not_broken(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {TEST: "axb"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
     assert verdict.notes == (f"cases of {TEST}::test_case have other ids than before, and none is lost",)
 
 
-def test_a_case_swapped_for_one_that_passes_is_broken(tmp_path: Path) -> None:
+def test_case_swapped_for_passing_one_is_broken(tmp_path: Path) -> None:
     change = {"calc.py": "breaks", TEST: "axx"}
     verdict = judged(tmp_path, change, base={"calc.py": "x", TEST: "ab"}, ending=cases)
     assert verdict.kind is VerdictKind.BROKEN
     assert [result.id for result in verdict.broken] == [f"{TEST}::test_case[b1]"]
 
 
-def test_a_case_that_is_taken_out_is_broken(tmp_path: Path) -> None:
+def test_removed_case_is_broken(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {TEST: "a"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
     assert verdict.kind is VerdictKind.BROKEN
 
 
-def test_ids_with_a_clock_in_them_are_not_broken(tmp_path: Path) -> None:
+def test_ids_with_timestamps_are_not_broken(tmp_path: Path) -> None:
     moments = iter(range(100))
 
     def ticking(files: Files) -> list[TestResult]:
@@ -485,7 +485,7 @@ def test_ids_with_a_clock_in_them_are_not_broken(tmp_path: Path) -> None:
     assert (verdict.kind, verdict.broken) == (VerdictKind.PROVEN, ())
 
 
-def test_a_test_that_is_weakened_hides_no_breakage(tmp_path: Path) -> None:
+def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
     def weakened(files: Files) -> list[TestResult]:
         strict = files["tests/test_other.py"] != "weak"
         others = [red(OTHER) if "breaks" in files["calc.py"] and strict else passed(OTHER)]
@@ -503,7 +503,7 @@ def test_a_test_that_is_weakened_hides_no_breakage(tmp_path: Path) -> None:
     )
 
 
-def test_a_test_that_is_red_by_turns_proves_nothing(tmp_path: Path) -> None:
+def test_intermittently_red_test_proves_nothing(tmp_path: Path) -> None:
     turns = iter(range(100))
 
     def flaky(files: Files) -> list[TestResult]:
@@ -518,14 +518,14 @@ def test_a_test_that_is_red_by_turns_proves_nothing(tmp_path: Path) -> None:
     assert f"{ADDED} is red by turns without the change, so it proves nothing" in verdict.notes
 
 
-def test_what_cannot_run_on_this_machine_is_inconclusive(tmp_path: Path) -> None:
+def test_tests_unrunnable_on_machine_are_inconclusive(tmp_path: Path) -> None:
     lacking = red(OLD, "ModuleNotFoundError", "No module named 'numpy'")
     verdict = judged(tmp_path, FIX, named=[OLD], ending=lambda _files: [lacking, passed(OTHER)])
     assert (verdict.kind, verdict.still_red) == (VerdictKind.INCONCLUSIVE, (of(lacking, "environment"),))
     assert "the package numpy is not installed" in verdict.reason
 
 
-def test_a_suite_that_the_machine_cannot_run_is_inconclusive_unless_the_change_mends_that(
+def test_unrunnable_suite_is_inconclusive_unless_change_repairs_it(
     tmp_path: Path,
 ) -> None:
     def lacking(files: Files) -> list[TestResult]:
@@ -538,7 +538,7 @@ def test_a_suite_that_the_machine_cannot_run_is_inconclusive_unless_the_change_m
     assert judged(tmp_path / "b", {"texts.py": "hello"}, ending=lacking).kind is VerdictKind.PASSING
 
 
-def test_a_red_test_that_the_changed_code_now_ends_keeps_a_fix_from_being_proven(tmp_path: Path) -> None:
+def test_process_ended_by_changed_code_prevents_proof(tmp_path: Path) -> None:
     def ending(files: Files) -> list[TestResult]:
         if files["calc.py"] == "fixed":
             return [
@@ -556,7 +556,7 @@ def test_a_red_test_that_the_changed_code_now_ends_keeps_a_fix_from_being_proven
     )
 
 
-def test_a_suite_of_many_tests_is_not_tried_within_a_short_limit(tmp_path: Path) -> None:
+def test_large_suite_is_not_tried_within_short_limit(tmp_path: Path) -> None:
     many = "".join(f"def test_{number}(): pass\n" for number in range(200))
     trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, {**FIX, **NEW_TEST})
     runner = FakeRunner(suite)
@@ -566,7 +566,7 @@ def test_a_suite_of_many_tests_is_not_tried_within_a_short_limit(tmp_path: Path)
     assert (verdict.kind, verdict.scope, () in runner.asked) == (VerdictKind.PROVEN, "impacted", False)
 
 
-def test_a_change_that_may_reach_any_test_runs_the_whole_suite_whatever_it_takes(tmp_path: Path) -> None:
+def test_change_reaching_any_test_runs_whole_suite(tmp_path: Path) -> None:
     trees = FakeTrees(
         tmp_path,
         {**BASE, "pytest.ini": "[pytest]\n"},
@@ -579,7 +579,7 @@ def test_a_change_that_may_reach_any_test_runs_the_whole_suite_whatever_it_takes
     assert (verdict.scope, runner.asked.count(())) == ("whole", 2)
 
 
-def test_a_suite_that_was_not_tried_is_measured_where_it_is_needed(tmp_path: Path) -> None:
+def test_untried_suite_is_measured_when_needed(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, FIX)
     runner = FakeRunner(suite)
     verifier = WorktreeVerifier(
@@ -591,7 +591,7 @@ def test_a_suite_that_was_not_tried_is_measured_where_it_is_needed(tmp_path: Pat
     assert runner.asked == [()]
 
 
-def test_a_deleted_test_is_missed_among_impacted_tests_too(tmp_path: Path) -> None:
+def test_deleted_test_is_detected_among_impacted_tests(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_other.py": "other"}
     trees = FakeTrees(tmp_path, base, {**FIX, **NEW_TEST, "tests/test_other.py": ""})
     verifier = WorktreeVerifier(

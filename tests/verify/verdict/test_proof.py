@@ -14,7 +14,7 @@ from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
 TEST = "tests/test_calc.py"
 
 
-def test_the_baseline_is_measured_once_by_whoever_asks_first(tmp_path: Path) -> None:
+def test_measures_baseline_once(tmp_path: Path) -> None:
     runner = FakeRunner(lambda files: [passed("a")] if files == {"calc.py": "bug"} else [])
     verifier = WorktreeVerifier(
         trees=FakeTrees(tmp_path, {"calc.py": "bug"}, {"calc.py": "fixed"}), runner=runner, issue=""
@@ -33,7 +33,7 @@ def reproduced(tmp_path: Path, runner: FakeRunner, change: Files, *named: str, i
     return WorktreeVerifier(trees=trees, runner=runner, issue=issue).reproduces(trees.patch, named)
 
 
-def test_only_the_test_part_of_a_change_is_on_the_base(tmp_path: Path) -> None:
+def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:
     def suite(files: Files) -> list[TestResult]:
         assert files["calc.py"] == "bug"
         return [passed(f"{TEST}::test_old"), *([red(f"{TEST}::test_new")] if "new" in files[TEST] else [])]
@@ -44,7 +44,7 @@ def test_only_the_test_part_of_a_change_is_on_the_base(tmp_path: Path) -> None:
     )
 
 
-def test_each_test_that_does_not_count_is_told_why(tmp_path: Path) -> None:
+def test_gives_reason_for_each_rejected_test(tmp_path: Path) -> None:
     def suite(files: Files) -> list[TestResult]:
         if "new" not in files[TEST]:
             return []
@@ -65,7 +65,7 @@ def test_each_test_that_does_not_count_is_told_why(tmp_path: Path) -> None:
     )
 
 
-def test_a_test_that_fails_among_others_only_is_told_as_that(tmp_path: Path) -> None:
+def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
     results = iter([[passed(f"{TEST}::test_a"), red(f"{TEST}::test_b")], [passed(f"{TEST}::test_b")]])
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {})
     verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(lambda _files: next(results)), issue="")
@@ -77,7 +77,7 @@ def test_a_test_that_fails_among_others_only_is_told_as_that(tmp_path: Path) -> 
     )
 
 
-def test_an_error_that_the_issue_names_counts(tmp_path: Path) -> None:
+def test_error_named_by_issue_counts(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it", "KeyError", "'name'")])
     assert reproduced(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (
         f"{TEST}::test_it",
@@ -97,13 +97,13 @@ def test_an_old_test_may_be_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_run_that_says_nothing_reproduces_nothing(tmp_path: Path) -> None:
+def test_inconclusive_run_reproduces_nothing(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: Problem(kind="usage", text="pytest refused to run."))
     found = reproduced(tmp_path, runner, {TEST: "new"})
     assert (found.tests, found.rejected) == ((), ("pytest refused to run.",))
 
 
-def test_a_test_that_never_ends_is_not_waited_for_long_and_reproduces_nothing(tmp_path: Path) -> None:
+def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
     runner = FakeRunner(
         lambda files: [] if files[TEST] == "old" else Problem(kind="timeout", text="Too slow.")
     )
@@ -114,7 +114,7 @@ def test_a_test_that_never_ends_is_not_waited_for_long_and_reproduces_nothing(tm
     assert runner.limits == [None, 60.0]
 
 
-def test_the_wrong_code_reproduces_nothing_whatever_it_shows(tmp_path: Path) -> None:
+def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
     wrong = Problem(kind="wrong_code", text="The tests imported calc from elsewhere.")
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it")], problem=lambda _tests: wrong)
     found = reproduced(tmp_path, runner, {TEST: "new"})
@@ -142,7 +142,7 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> No
     assert trees.live == 0
 
 
-def test_a_loop_that_ends_now_is_proven_by_real_runs(
+def test_fixed_endless_loop_is_proven_by_real_runs(
     tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
@@ -160,7 +160,7 @@ def test_a_loop_that_ends_now_is_proven_by_real_runs(
     assert (verdict.before, verdict.after) == (Counts(passed=1, failed=1), Counts(passed=2))
 
 
-def test_a_runner_that_names_its_tests_can_prove_a_fix_too(tmp_path: Path, runner_of: Run) -> None:
+def test_runner_with_test_names_can_prove_fix(tmp_path: Path, runner_of: Run) -> None:
     start = "import unittest\nfrom calc import add\n\n\nclass Adding(unittest.TestCase):\n"
     case = f"{start}    def test_none(self):\n        self.assertEqual(add(0, 0), 0)\n"
     base = {"calc.py": "def add(a, b):\n    return a - b\n", "test_calc.py": case}

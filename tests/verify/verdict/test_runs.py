@@ -4,7 +4,7 @@ from coder.core.values.verdict import Problem, TestReport
 from coder.verify.verdict.runs import patience
 
 
-def test_a_run_may_take_five_times_as_long_as_the_suite_took_and_a_minute_in_any_case() -> None:
+def test_time_limit_is_five_suite_durations_at_least_minute() -> None:
     assert [patience(TestReport(command="pytest", seconds=seconds)) for seconds in (0.1, 12.0, 30.0)] == [
         60.0,
         60.0,
@@ -12,6 +12,6 @@ def test_a_run_may_take_five_times_as_long_as_the_suite_took_and_a_minute_in_any
     ]
 
 
-def test_nothing_is_known_before_the_suite_has_ended_by_itself() -> None:
+def test_duration_is_unknown_before_suite_has_finished() -> None:
     assert patience(None) is None
     assert patience(TestReport(command="pytest", problem=Problem(kind="timeout", text="Too slow."))) is None

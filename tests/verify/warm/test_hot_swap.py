@@ -41,7 +41,7 @@ def edit(old: str, new: str) -> Edit:
     )
 
 
-def test_only_the_function_and_what_holds_it_is_compiled_again() -> None:
+def test_compiles_only_function_and_its_enclosing_scopes() -> None:
     module = Module(TEXT)
     change = edit("é + extra", "é - extra")
     outer = module.function_of(change.changes)
@@ -65,7 +65,7 @@ def test_only_the_function_and_what_holds_it_is_compiled_again() -> None:
     assert "é + extra" in described["old"]
 
 
-def test_every_block_is_one_that_compiles() -> None:
+def test_every_block_compiles() -> None:
     module = Module(TEXT)
     change = edit("return LIMIT", "return 2")
     outer = module.function_of(change.changes)
@@ -78,5 +78,5 @@ def test_every_block_is_one_that_compiles() -> None:
     ("old", "new"),
     [("LIMIT = 3", "LIMIT = 4"), ("tax = 1", "tax = 2"), ("extra=0", "extra=1"), ("@cached", "@other")],
 )
-def test_what_runs_at_import_belongs_to_no_function(old: str, new: str) -> None:
+def test_import_time_code_belongs_to_no_function(old: str, new: str) -> None:
     assert Module(TEXT).function_of(edit(old, new).changes) is None

@@ -123,13 +123,13 @@ def test_a_method_behind_a_decorator_is_replaced(outcomes: Outcomes) -> None:
     assert found == [("passed", ""), ("failed", "test_total"), ("invalid", ""), ("failed", "test_total")]
 
 
-def test_a_guard_that_turns_red_speaks_against_an_edit(outcomes: Outcomes) -> None:
+def test_red_guard_test_rejects_edit(outcomes: Outcomes) -> None:
     guards = ("tests/test_shop.py::test_get", "tests/test_shop.py::test_leaves_something_behind[given0]")
     found = outcomes(SHOP, ["tests/test_shop.py::test_total"], [("- 1", "- 0")], guards=guards)
     assert found == [("broke", "test_leaves_something_behind[given0]")]
 
 
-def test_what_only_matters_at_import_is_executed_again_with_the_edit(outcomes: Outcomes) -> None:
+def test_reexecutes_import_time_code_with_edit(outcomes: Outcomes) -> None:
     found = outcomes(
         SHOP,
         ["tests/test_shop.py::test_rated"],
@@ -142,7 +142,7 @@ def test_what_only_matters_at_import_is_executed_again_with_the_edit(outcomes: O
     assert found == [("failed", "test_rated"), ("failed", "")]
 
 
-def test_what_was_called_at_import_is_tried_with_what_it_made_then_and_made_anew(outcomes: Outcomes) -> None:
+def test_tries_import_time_results_old_and_rebuilt(outcomes: Outcomes) -> None:
     shop = "class Odd(Exception):\n    pass\n\n\ndef checked(number):\n    return number\n\n\nRATE = checked(1)\n"
     tests = """\
         import pytest, shop
@@ -170,7 +170,7 @@ def test_what_was_called_at_import_is_tried_with_what_it_made_then_and_made_anew
     ]
 
 
-def test_what_a_test_was_made_of_at_collection_is_made_anew(outcomes: Outcomes) -> None:
+def test_rebuilds_objects_made_at_collection(outcomes: Outcomes) -> None:
     shop = "def doubled(function):\n    count = 3\n    return lambda number: function(number) * count\n"
     tests = """\
         import unittest
@@ -207,7 +207,7 @@ def test_what_a_test_was_made_of_at_collection_is_made_anew(outcomes: Outcomes) 
         ("", "@pytest.mark.filterwarnings('error')"),
     ],
 )
-def test_a_warning_is_what_the_project_makes_of_it(outcomes: Outcomes, wish: str, mark: str) -> None:
+def test_applies_warning_filters_of_project(outcomes: Outcomes, wish: str, mark: str) -> None:
     files = {
         "shop.py": "import warnings\n\n\ndef old(number):\n    if number > 1:\n        warnings.warn('old')\n    return number\n",
         "tests/test_shop.py": f"import pytest, shop\n\n\n{mark}\ndef test_old():\n    assert shop.old(2) == 2\n",
@@ -221,7 +221,7 @@ def test_a_warning_is_what_the_project_makes_of_it(outcomes: Outcomes, wish: str
     assert [outcome for outcome, _ in found] == ["passed", "failed", "failed"]
 
 
-def test_what_another_process_says_is_left_to_whoever_confirms_an_edit(outcomes: Outcomes) -> None:
+def test_leaves_results_of_other_processes_to_confirmation(outcomes: Outcomes) -> None:
     tests = """\
         import subprocess, sys
         import shop
@@ -241,7 +241,7 @@ def test_what_another_process_says_is_left_to_whoever_confirms_an_edit(outcomes:
     assert outcomes(files, [there], [("3", "2")]) == [("failed", "test_there")]
 
 
-def test_other_free_variables_take_a_module_that_is_executed_again(outcomes: Outcomes) -> None:
+def test_changed_free_variables_reexecute_module(outcomes: Outcomes) -> None:
     edits = [
         ("super().get(key, 0)", "dict.get(self, key, 0)"),
         ("super().get(key, 0)", "super().get(key, 0) or 0"),
@@ -250,7 +250,7 @@ def test_other_free_variables_take_a_module_that_is_executed_again(outcomes: Out
     assert found == [("failed", "test_total"), ("failed", "test_total")]
 
 
-def test_a_method_that_asks_its_parent_now_is_that_of_objects_made_before(outcomes: Outcomes) -> None:
+def test_method_with_super_call_updates_existing_objects(outcomes: Outcomes) -> None:
     shop = """\
         class Base:
             def price(self):
@@ -287,13 +287,13 @@ def test_a_method_that_asks_its_parent_now_is_that_of_objects_made_before(outcom
     assert [outcome for outcome, _ in found] == ["passed", "passed"]
 
 
-def test_a_cached_result_of_one_edit_does_not_reach_the_next(outcomes: Outcomes) -> None:
+def test_cached_result_does_not_reach_next_edit(outcomes: Outcomes) -> None:
     edits = [("+ 1", f"+ {number}") for number in range(2, 80)] + [("+ 1", "+ 0")]
     found = outcomes(SHOP, ["tests/test_shop.py::test_price"], edits)
     assert found == [("failed", "test_price")] * 78 + [("passed", "")]
 
 
-def test_a_loop_without_end_and_a_crash_cost_nobody_else_their_turn(outcomes: Outcomes) -> None:
+def test_endless_loop_and_crash_affect_no_other_edit(outcomes: Outcomes) -> None:
     edits = [
         ("sum(self.values()) - 1", new)
         for new in ("0", "[0 for _ in iter(int, 1)]", "__import__('os')._exit(3)", "sum(self.values())")
@@ -304,7 +304,7 @@ def test_a_loop_without_end_and_a_crash_cost_nobody_else_their_turn(outcomes: Ou
     assert found == expected + ["failed"] * 40 + expected
 
 
-def test_waiting_for_what_never_comes_ends_as_a_loop_does(outcomes: Outcomes) -> None:
+def test_endless_wait_times_out(outcomes: Outcomes) -> None:
     waiting = "__import__('threading').Event().wait() or 1"
     found = outcomes(
         SHOP,
@@ -314,7 +314,7 @@ def test_waiting_for_what_never_comes_ends_as_a_loop_does(outcomes: Outcomes) ->
     assert [outcome for outcome, _ in found] == ["timeout", "passed"]
 
 
-def test_what_a_batch_leaves_behind_is_noticed(outcomes: Outcomes) -> None:
+def test_detects_state_left_by_batch(outcomes: Outcomes) -> None:
     tests = "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n    assert shop.SEEN == []\n"
     files = {
         "shop.py": "SEEN = []\n\n\ndef fresh():\n    return len(SEEN) + 1\n",
@@ -330,7 +330,7 @@ def test_what_a_batch_leaves_behind_is_noticed(outcomes: Outcomes) -> None:
     assert found[-1] == ("passed", "")
 
 
-def test_a_failure_that_unittest_has_told_of_does_not_reach_the_next_edit(outcomes: Outcomes) -> None:
+def test_unittest_failure_does_not_reach_next_edit(outcomes: Outcomes) -> None:
     tests = """\
         import unittest
         import shop
@@ -374,7 +374,7 @@ def test_a_batch_with_several_failing_tests_needs_one_process(outcomes: Outcomes
     assert len(processes) < count
 
 
-def test_a_module_that_tests_import_late_is_imported_with_the_edit(outcomes: Outcomes) -> None:
+def test_late_import_uses_edit(outcomes: Outcomes) -> None:
     files = {
         "late.py": "VALUE = 1\n",
         "tests/test_late.py": "def test_late():\n    import late\n    assert late.VALUE == 2\n",
@@ -385,11 +385,11 @@ def test_a_module_that_tests_import_late_is_imported_with_the_edit(outcomes: Out
     assert found == [("failed", "test_late"), ("passed", ""), ("invalid", "")]
 
 
-def test_a_test_that_is_green_alone_ends_the_search(outcomes: Outcomes) -> None:
+def test_green_alone_ends_search(outcomes: Outcomes) -> None:
     assert outcomes(SHOP, ["tests/test_shop.py::test_get"], [("- 1", "- 0")]) == []
 
 
-def test_what_an_earlier_test_sets_up_for_the_session_is_there(outcomes: Outcomes) -> None:
+def test_keeps_session_setup_of_earlier_test(outcomes: Outcomes) -> None:
     tests = """\
 import pytest, shop
 
@@ -410,9 +410,7 @@ def test_second(known):
     assert found == [("failed", "test_first")] * 42 + [("passed", ""), ("failed", "test_first")]
 
 
-def test_what_a_plugin_sets_up_for_the_session_stays_and_what_the_project_does_is_made_anew(
-    outcomes: Outcomes, tmp_path: Path
-) -> None:
+def test_keeps_plugin_setup_and_rebuilds_project_setup(outcomes: Outcomes, tmp_path: Path) -> None:
     plugin = """\
         import pytest
 
@@ -454,7 +452,7 @@ def test_skipping_is_not_passing_and_subtests_count(outcomes: Outcomes) -> None:
     assert [outcome for outcome, _ in found] == ["failed", "failed", "passed"]
 
 
-def test_closing_the_iterator_ends_the_work_at_once(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_closing_iterator_ends_work_immediately(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     trials = trying(sandbox, tmp_path, SHOP)
     edit = replacing(SHOP["shop.py"], "shop.py", "- 1", "- __import__('time').sleep(0.05)")
     results = trials.try_out(tmp_path, ["tests/test_shop.py::test_total"], [edit] * 2000, seconds=60.0)
@@ -496,7 +494,7 @@ def trials(sandbox: ProcessSandbox, tmp_path: Path) -> PytestTrials:
     return trying(sandbox, tmp_path, {"a.py": STACK, "tests/test_a.py": STACKED})
 
 
-def test_edits_are_compared_by_what_they_answer(trials: PytestTrials, tmp_path: Path) -> None:
+def test_compares_edits_by_results(trials: PytestTrials, tmp_path: Path) -> None:
     edits = [
         replacing(STACK, "a.py", "items[1]", new)
         for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")
@@ -514,7 +512,7 @@ def test_edits_are_compared_by_what_they_answer(trials: PytestTrials, tmp_path: 
 PRINTING = "def told(item):\n    print('one', item)\n    return 1\n"
 
 
-def test_what_is_printed_belongs_to_the_answer(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_printed_output_is_part_of_result(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     trials = trying(
         sandbox,
         tmp_path,
@@ -540,7 +538,7 @@ DOCUMENTED = (
 )
 
 
-def test_examples_of_the_documentation_are_asked_as_well(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     trials = trying(
         sandbox,
         tmp_path,
@@ -559,7 +557,7 @@ def test_examples_of_the_documentation_are_asked_as_well(sandbox: ProcessSandbox
     ]
 
 
-def test_a_method_is_asked_on_a_copy_of_its_object(trials: PytestTrials, tmp_path: Path) -> None:
+def test_calls_method_on_copy_of_object(trials: PytestTrials, tmp_path: Path) -> None:
     found = trials.compare(
         tmp_path, ["tests/test_a.py::test_push"], [replacing(STACK, "a.py", " + 1", "")], seconds=20.0
     )
@@ -582,7 +580,7 @@ class Held:
 """
 
 
-def test_an_object_is_copied_though_it_holds_what_cannot_be(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_copies_object_with_uncopyable_parts(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     trials = trying(
         sandbox,
         tmp_path,
@@ -611,7 +609,7 @@ def made(number):
 """
 
 
-def test_what_is_held_in_slots_belongs_to_the_answer(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_slots_are_part_of_result(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import made\n\ndef test_two():\n    assert made(2).number == 4\n"
     trials = trying(sandbox, tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
     found = trials.compare(
@@ -627,9 +625,7 @@ def test_what_is_held_in_slots_belongs_to_the_answer(sandbox: ProcessSandbox, tm
 TABLE = "def made():\n    return [1, 3]\n\n\nHELD = made()\n\n\ndef at(place):\n    return HELD[place]\n"
 
 
-def test_what_a_function_made_at_import_is_made_anew_to_be_asked(
-    sandbox: ProcessSandbox, tmp_path: Path
-) -> None:
+def test_rebuilds_import_time_objects_before_calling(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "import a\n\ndef test_at():\n    assert a.at(1) == 2\n"
     trials = trying(sandbox, tmp_path, {"a.py": TABLE, "tests/test_a.py": tests})
     found = trials.compare(
@@ -667,9 +663,7 @@ def outer(items):
 """
 
 
-def test_edited_functions_are_asked_themselves_whoever_calls_them_and_with_whatever_arguments(
-    sandbox: ProcessSandbox, tmp_path: Path
-) -> None:
+def test_calls_edited_functions_directly(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import outer\n\ndef test_outer():\n    assert outer([1, 2, 3]) == 0\n"
     trials = trying(sandbox, tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
     changes = {
@@ -701,9 +695,7 @@ def test_edited_functions_are_asked_themselves_whoever_calls_them_and_with_whate
 SLOW = "import time\n\n\ndef ready():\n    return False\n\n\ndef finish():\n    time.sleep(1.5)\n    return True\n"
 
 
-def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(
-    sandbox: ProcessSandbox, tmp_path: Path
-) -> None:
+def test_quickly_failing_test_gets_time_to_pass(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import ready, finish\n\ndef test_it():\n    assert ready()\n    assert finish()\n"
     trials = trying(sandbox, tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
     edits = [replacing(SLOW, "a.py", "return False", "return True")]
@@ -717,7 +709,7 @@ def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(
 ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    return number\n"
 
 
-def test_what_never_ended_has_as_much_time_as_others_take(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import halved\n\ndef test_it():\n    assert halved(8) == 1\n\ndef test_none():\n    assert halved(1) == 1\n"
     trials = trying(sandbox, tmp_path, {"a.py": ENDLESS, "tests/test_a.py": tests})
     edits = [
@@ -735,7 +727,7 @@ def test_what_never_ended_has_as_much_time_as_others_take(sandbox: ProcessSandbo
 COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        number -= 1\n        taken += 1\n    return taken + 1\n"
 
 
-def test_what_is_asked_in_vain_is_asked_once(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_does_not_repeat_fruitless_calls(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     calls = "".join(f"    assert steps({number}) in (0, {number}, {number} + 1)\n" for number in range(3, 15))
     trials = trying(
         sandbox,

@@ -60,15 +60,13 @@ def standby(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
     made.close()
 
 
-def test_whoever_asks_before_it_is_ready_is_told_so(standby: Standby) -> None:
+def test_reports_not_ready_yet(standby: Standby) -> None:
     assert isinstance(standby.run({}, ()), Cold)
     assert standby.reach({"numbers_.py": ""}).everything
     assert not standby.ready
 
 
-def test_what_a_change_reaches_is_run_first_and_what_it_breaks_is_suspected(
-    standby: Standby, tree: Path, runner_of: Run
-) -> None:
+def test_runs_impacted_tests_first_and_reports_suspects(standby: Standby, tree: Path, runner_of: Run) -> None:
     before = runner_of(tree).run(tree)
     standby.begin()
     while not standby.ready:
@@ -84,13 +82,13 @@ def test_what_a_change_reaches_is_run_first_and_what_it_breaks_is_suspected(
     assert [result.id for result in ran.report.reds] == ["test_numbers.py::test_one"]
 
 
-def test_it_is_closed_in_the_midst_of_getting_ready(standby: Standby) -> None:
+def test_can_be_closed_while_preparing(standby: Standby) -> None:
     standby.begin()
     standby.close()
     assert isinstance(standby.run({}, ()), Cold)
 
 
-def test_what_is_no_plain_text_is_no_edit(tmp_path: Path) -> None:
+def test_rejects_edits_of_non_text_files(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("a = 1\n")
     (tmp_path / "b.bin").write_bytes(b"\xff\xfe")
     (tmp_path / "link.py").symlink_to(tmp_path / "a.py")
@@ -99,7 +97,7 @@ def test_what_is_no_plain_text_is_no_edit(tmp_path: Path) -> None:
     assert edits_of(tmp_path, ["link.py"]) is None
 
 
-def test_ends_quietly_when_its_worktree_is_gone(tree: Path, sandbox: ProcessSandbox) -> None:
+def test_ends_quietly_when_worktree_is_gone(tree: Path, sandbox: ProcessSandbox) -> None:
     """A thread that dies of an exception is an error of the test: warnings are."""
 
     @contextmanager

@@ -172,7 +172,7 @@ def both(sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[Open]:
         )
 
 
-def test_another_body_of_a_function_is_swapped(shop: Both) -> None:
+def test_swaps_function_body(shop: Both) -> None:
     assert shop.run({}).how == "swapped"
     ran = shop.edited("sum(self.values())", "sum(self.values()) + 1")
     assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
@@ -182,7 +182,7 @@ def test_another_body_of_a_function_is_swapped(shop: Both) -> None:
     assert shop.run({}).report.counts.failed == 0
 
 
-def test_what_lies_behind_an_edit_moves_with_it(shop: Both) -> None:
+def test_shifts_lines_after_edit(shop: Both) -> None:
     ran = shop.edited("    return sum", "    # why\n        # and how\n        return sum")
     assert (ran.how, names(ran.report)) == ("swapped", [])
 
@@ -220,18 +220,18 @@ def test_what_lies_behind_an_edit_moves_with_it(shop: Both) -> None:
         ),
     ],
 )
-def test_all_else_is_imported_anew(shop: Both, old: str, new: str, why: str, red: list[str] | None) -> None:
+def test_reimports_other_changes(shop: Both, old: str, new: str, why: str, red: list[str] | None) -> None:
     ran = shop.edited(old, new)
     assert (ran.how, ran.why) == ("imported", why)
     assert red is None or names(ran.report) == red
 
 
-def test_the_inside_of_a_decorator_is_swapped_where_only_what_it_returns_differs(shop: Both) -> None:
+def test_swaps_decorator_whose_inner_function_changed(shop: Both) -> None:
     ran = shop.edited("return function(*arguments)", "return function(*arguments) + 1")
     assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
 
 
-def test_tests_and_new_files_are_collected_anew(shop: Both) -> None:
+def test_recollects_tests_and_new_files(shop: Both) -> None:
     assert names(shop.edited("== 3", "== 4", path="tests/test_shop.py").report) == ["test_total"]
     new = shop.run(
         {"tests/deep/test_new.py": "def test_new():\n    assert False\n"}, "tests/deep/test_new.py::test_new"
@@ -247,7 +247,7 @@ def test_tests_and_new_files_are_collected_anew(shop: Both) -> None:
     assert shop.run({"data.txt": "new"}).how == "imported"
 
 
-def test_a_loop_without_end_is_ended(shop: Both) -> None:
+def test_ends_endless_loop(shop: Both) -> None:
     test = "tests/test_shop.py::test_forever"
     assert shop.run({}, test).report.problem is None
     for old, new in (
@@ -383,7 +383,7 @@ class TestUnit(unittest.TestCase):
 @pytest.mark.parametrize(
     "hook", ["", "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"]
 )
-def test_all_that_a_test_can_be_is_what_it_is_in_a_process_of_its_own(both: Open, hook: str) -> None:
+def test_outcomes_match_separate_process(both: Open, hook: str) -> None:
     files = {"tests/test_shop.py": MANY, "pytest.ini": "[pytest]\n", "tests/conftest.py": hook}
     here = both({"shop.py": "def one():\n    return 1\n", **files})
     here.run({})
@@ -402,9 +402,7 @@ def test_all_that_a_test_can_be_is_what_it_is_in_a_process_of_its_own(both: Open
     ("old", "new", "how"),
     [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")],
 )
-def test_the_first_red_test_is_told_at_once_and_ends_a_run_that_asks_no_more(
-    shop: Both, old: str, new: str, how: str
-) -> None:
+def test_first_red_test_is_reported_and_can_stop_run(shop: Both, old: str, new: str, how: str) -> None:
     edits = {"shop.py": CODE.replace(old, new)}
     heard: list[str] = []
     whole = shop.warm.run(edits, on_red=heard.append)
@@ -426,7 +424,7 @@ def test_the_first_red_test_is_told_at_once_and_ends_a_run_that_asks_no_more(
     assert len(part.report.results) < len(whole.report.results) == 6
 
 
-def test_what_the_configuration_says_holds_in_a_fork(both: Open) -> None:
+def test_fork_respects_configuration(both: Open) -> None:
     code = "import warnings\n\ndef old():\n    return 1\n"
     tests = "import shop\n\ndef test_old():\n    assert shop.old() == 1\n"
     here = both({"shop.py": code, "test_shop.py": tests, "pytest.ini": "[pytest]\nfilterwarnings = error\n"})
@@ -441,24 +439,22 @@ def test_what_the_configuration_says_holds_in_a_fork(both: Open) -> None:
         ({"fast.c": "int x;\n"}, "fast.c has to be built"),
     ],
 )
-def test_what_a_fork_cannot_tell_is_left_to_a_process_of_its_own(
-    shop: Both, edits: Edits, reason: str
-) -> None:
+def test_runs_unforkable_tests_in_separate_process(shop: Both, edits: Edits, reason: str) -> None:
     assert shop.warm.run(edits) == Cold(reason=reason)
 
 
-def test_plugins_of_the_project_itself_are_left_to_a_process_of_its_own(both: Open) -> None:
+def test_project_plugins_run_in_separate_process(both: Open) -> None:
     here = both({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
     reason = "shop.py is used before any test is collected, by a plugin of pytest or as its configuration"
     assert here.warm.run({"shop.py": CODE.replace("RATE = 2", "RATE = 3")}) == Cold(reason=reason)
     assert here.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == Cold(reason=reason)
 
 
-def test_processes_of_xdist_are_left_to_themselves(both: Open) -> None:
+def test_xdist_runs_in_separate_process(both: Open) -> None:
     assert both(PROJECT, "pytest -n 2").warm.run({}) == Cold(reason="the tests run in processes of xdist")
 
 
-def test_a_thread_or_a_connection_from_the_import_rules_swapping_out(both: Open) -> None:
+def test_import_time_thread_or_connection_prevents_swapping(both: Open) -> None:
     code = "import threading\nSTOP = threading.Event()\nthreading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
     here = both(
         {
@@ -470,7 +466,7 @@ def test_a_thread_or_a_connection_from_the_import_rules_swapping_out(both: Open)
     assert (ran.how, ran.why) == ("imported", "a thread runs since the tests were collected (busy)")
 
 
-def test_source_that_was_read_as_text_is_not_swapped(both: Open) -> None:
+def test_does_not_swap_source_read_as_text(both: Open) -> None:
     code = "import inspect\n\ndef one():\n    return 1\n\nLENGTH = len(inspect.getsource(one))\n"
     here = both(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.LENGTH == 26\n"}
@@ -480,9 +476,7 @@ def test_source_that_was_read_as_text_is_not_swapped(both: Open) -> None:
 
 
 @pytest.mark.parametrize(("options", "how"), [("-m 'not slow'", "swapped"), ("", "imported")])
-def test_a_source_that_was_read_for_its_constants_is_swapped_where_no_input_is_guessed(
-    both: Open, options: str, how: str
-) -> None:
+def test_swaps_source_read_for_constants(both: Open, options: str, how: str) -> None:
     guessing = "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n@given(strategies.integers())\n"
     files = {
         "shop.py": "def one():\n    return 1\n",
@@ -494,7 +488,7 @@ def test_a_source_that_was_read_for_its_constants_is_swapped_where_no_input_is_g
     assert (ran.how, "test_one" in names(ran.report)) == (how, True)
 
 
-def test_a_source_that_is_opened_to_show_a_warning_is_swapped_all_the_same(both: Open) -> None:
+def test_swaps_source_opened_for_warning(both: Open) -> None:
     code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
     here = both(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}
@@ -511,9 +505,7 @@ def test_a_source_that_is_opened_to_show_a_warning_is_swapped_all_the_same(both:
         (">>> one()", ">>> one() + 1", "imported", 1),
     ],
 )
-def test_a_source_with_examples_is_swapped_unless_they_change(
-    both: Open, old: str, new: str, how: str, reds: int
-) -> None:
+def test_swaps_source_unless_its_doctests_change(both: Open, old: str, new: str, how: str, reds: int) -> None:
     code = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
     here = both(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"},
@@ -524,7 +516,7 @@ def test_a_source_with_examples_is_swapped_unless_they_change(
     assert "shop.py::shop.one" in [result.id for result in ran.report.results]
 
 
-def test_the_tree_stays_as_it_was(both: Open, tmp_path: Path) -> None:
+def test_run_leaves_tree_unchanged(both: Open, tmp_path: Path) -> None:
     code = """\
         from pathlib import Path
 
@@ -544,7 +536,7 @@ def test_the_tree_stays_as_it_was(both: Open, tmp_path: Path) -> None:
     )
 
 
-def test_nothing_is_left_of_a_run(both: Open, sandbox: ProcessSandbox) -> None:
+def test_run_leaves_nothing_behind(both: Open, sandbox: ProcessSandbox) -> None:
     code = """\
         import subprocess, sys, tempfile
 
@@ -567,7 +559,7 @@ def test_nothing_is_left_of_a_run(both: Open, sandbox: ProcessSandbox) -> None:
     assert [*sandbox.scratch.iterdir()] == []
 
 
-def test_tests_that_cannot_be_collected_are_told(both: Open) -> None:
+def test_reports_collection_errors(both: Open) -> None:
     files = {
         **PROJECT,
         "tests/test_broken.py": "import nowhere\n",
@@ -581,11 +573,11 @@ def test_tests_that_cannot_be_collected_are_told(both: Open) -> None:
     ]
 
 
-def test_a_command_that_is_no_pytest_has_no_warm_process(both: Open) -> None:
+def test_other_command_has_no_warm_process(both: Open) -> None:
     assert both(PROJECT, "python -c 1").warm.run({}) == Cold(reason="the test command is no pytest")
 
 
-def test_a_process_that_was_stopped_is_told(both: Open, sandbox: ProcessSandbox) -> None:
+def test_reports_stopped_process(both: Open, sandbox: ProcessSandbox) -> None:
     here = both({"test_one.py": "def test_one(): pass\n"})
     here.run({})
     sandbox.stop()
@@ -595,7 +587,7 @@ def test_a_process_that_was_stopped_is_told(both: Open, sandbox: ProcessSandbox)
     assert ended == Cold(reason="the test process has ended")
 
 
-def test_it_works_behind_walls(tmp_path: Path) -> None:
+def test_works_in_sandbox(tmp_path: Path) -> None:
     walls = choose().walls
     if walls is None:
         pytest.skip("no walls on this machine")

@@ -10,7 +10,7 @@ from coder.verify.target.trials.coder_varied import changes, varied
 CALLS = [("a", ("f",), {"text": "ab", "mark": ""}), ("a", ("f",), {"text": "c", "mark": "-"})]
 
 
-def test_recorded_calls_come_first_and_one_argument_changes_at_a_time() -> None:
+def test_recorded_calls_come_first_then_single_argument_changes() -> None:
     made = varied(CALLS, 30)
     assert made[:2] == CALLS
     assert len(made) == 30
@@ -20,7 +20,7 @@ def test_recorded_calls_come_first_and_one_argument_changes_at_a_time() -> None:
     )
 
 
-def test_what_another_call_gave_is_tried_here() -> None:
+def test_reuses_arguments_of_other_calls() -> None:
     assert {"text": "c", "mark": ""} in [given for _, _, given in varied(CALLS, 100)]
     assert {"text": "ab", "mark": "-"} in [given for _, _, given in varied(CALLS, 100)]
 
@@ -39,7 +39,7 @@ def test_every_plain_value_has_neighbours_of_its_kind(value: object) -> None:
     assert value not in near
 
 
-def test_what_is_not_plain_stays_as_it_is() -> None:
+def test_leaves_non_plain_values_alone() -> None:
     assert changes(object(), [1, 2]) == []
 
 
@@ -48,7 +48,7 @@ class Command:
         self.output, self.owner = output, owner
 
 
-def test_a_plain_record_that_is_given_is_varied_by_its_attributes_and_stays_as_it_is() -> None:
+def test_varies_attributes_of_record_without_changing_it() -> None:
     command = Command("no such file", 3)
     made = [given["command"] for _, _, given in varied([("a", ("match",), {"command": command})], 50)]
     assert made[0] is command
@@ -58,9 +58,9 @@ def test_a_plain_record_that_is_given_is_varied_by_its_attributes_and_stays_as_i
 
 
 @pytest.mark.parametrize("given", [{"self": Command("", 3)}, {"command": Command("", object())}])
-def test_what_a_method_belongs_to_and_what_holds_more_are_not_varied(given: dict[str, object]) -> None:
+def test_does_not_vary_receivers_or_complex_objects(given: dict[str, object]) -> None:
     assert len(varied([("a", ("f",), given)], 50)) == 1
 
 
-def test_what_cannot_be_reckoned_with_has_no_neighbours() -> None:
+def test_value_at_limit_has_no_neighbours() -> None:
     assert changes(date.max, []) == []
