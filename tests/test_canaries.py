@@ -1,4 +1,5 @@
-"""Plant secrets wherever a session looks (tests/canaries.json: place, line, value); none is found in what it sends or keeps.
+"""Canary secrets wherever a session looks (tests/canaries.json: place, line, value); none is found in what it
+sends or stores.
 
 A case is added as an object in that file. Places: the issue, the source file that is fixed, other files by name, git remotes, the
 environment, and what the failing test prints.
@@ -38,17 +39,17 @@ def test_twice():
 """
 
 
-def lines(place: str) -> list[str]:
+def canary_lines(place: str) -> list[str]:
     return [canary["line"].format(canary["value"]) for canary in CANARIES if canary["place"] == place]
 
 
-def plant(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def plant_canaries(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root.mkdir()
-    source = "\n".join(lines("source"))
+    source = "\n".join(canary_lines("source"))
     files = {
         "shop.py": f"{source}\n{FAULT}",
-        "test_shop.py": TEST.format(output="\n".join(lines("output"))),
-        "settings.ini": "[main]\n" + "\n".join(lines("settings.ini")) + "\n",
+        "test_shop.py": TEST.format(output="\n".join(canary_lines("output"))),
+        "settings.ini": "[main]\n" + "\n".join(canary_lines("settings.ini")) + "\n",
         ".gitignore": ".venv/\n__pycache__/\n",
     }
     for name, text in files.items():
@@ -58,15 +59,17 @@ def plant(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(root, "config", "user.email", "user@example.org")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "Begin")
-    (root / ".env").write_text("\n".join(lines(".env")) + "\n", encoding="utf-8")
-    for number, url in enumerate(lines("remote")):
+    (root / ".env").write_text("\n".join(canary_lines(".env")) + "\n", encoding="utf-8")
+    for number, url in enumerate(canary_lines("remote")):
         git(root, "remote", "add", f"r{number}", url)
-    for line in lines("environment"):
+    for line in canary_lines("environment"):
         monkeypatch.setenv(*line.split("=", 1))
 
 
 def script() -> list[Any]:
-    """Look everywhere, then fix the function in a patch whose context is a masked line as it was shown."""
+    """Return a script that looks everywhere, then fixes the function in a patch whose context is a masked
+    line as it was shown.
+    """
 
     def fix(request: Request) -> Any:
         seen = "\n".join(message.text for message in request.messages)
@@ -113,8 +116,8 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    plant(root, monkeypatch)
-    issue = "twice(5) gives 8 in shop.py, test_shop.py::test_twice\n" + "\n".join(lines("issue"))
+    plant_canaries(root, monkeypatch)
+    issue = "twice(5) gives 8 in shop.py, test_shop.py::test_twice\n" + "\n".join(canary_lines("issue"))
     model = Scripted(script())
     how = Approach(model=model, strategy=offered("linear", width=1, rounds=1, review_rounds=1), reason="")
     task = Task(issue=issue, directory=root, trusted=True)

@@ -1,4 +1,6 @@
-"""The program as a stranger starts it: a subprocess, a real repository, a model server on the loopback interface."""
+"""Program as a new user starts it: a subprocess, a real repository, a model server on the loopback
+interface.
+"""
 
 import json
 import os
@@ -14,8 +16,8 @@ from typing import Any
 import pytest
 
 from tests.builders import git, repo
-from tests.models.fakes import Fake, Turn, serve
-from tests.models.wires import chat, openai_error
+from tests.models.fakes import FakeServer, Turn, serve
+from tests.models.wires import chat_stream, openai_error
 from tests.walls import flags
 
 pytestmark = pytest.mark.loopback
@@ -39,7 +41,7 @@ LOOK = Turn(calls=(call("search", pattern="minutes"),))
 
 
 class Place:
-    """A repository and the state of a person who has never used coder."""
+    """A repository and the state of a user who has never run coder."""
 
     def __init__(self, root: Path) -> None:
         self.repository = repo(root / "repository", FILES)
@@ -69,13 +71,15 @@ class Place:
             timeout=120,
         )
 
-    def fix(self, server: Fake, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """With a model, which is asked: the search before it would find this fix as well."""
+    def fix(self, server: FakeServer, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `coder fix` with a model and without the search that precedes it, which would find this fix
+        as well.
+        """
         given = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--no-offline-first")
         return self.coder("fix", ISSUE, *given, *arguments)
 
-    def untouched(self) -> dict[str, Any]:
-        """All of the person's that must stay as it is, byte for byte."""
+    def user_state(self) -> dict[str, Any]:
+        """Return everything of the user's that must stay unchanged, byte for byte."""
         files = (path for path in self.repository.rglob("*") if path.is_file() and ".git" not in path.parts)
         return {
             "files": {str(path): path.read_bytes() for path in files},
@@ -85,7 +89,7 @@ class Place:
         }
 
     def traces(self) -> tuple[str, str]:
-        """What a session leaves while it works: its private refs, its worktrees."""
+        """Return what a session leaves while it works: its private refs and its worktrees."""
         return git(self.repository, "for-each-ref", "refs/coder"), git(
             self.repository, "worktree", "list", "--porcelain"
         ).partition("\n\n")[2]
@@ -97,14 +101,14 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def server() -> Iterator[Fake]:
-    with serve(chat, openai_error, []) as fake:
+def server() -> Iterator[FakeServer]:
+    with serve(chat_stream, openai_error, []) as fake:
         yield fake
 
 
-def test_proves_applies_and_undoes_fix(place: Place, server: Fake) -> None:
+def test_proves_applies_and_undoes_fix(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
-    before = place.untouched()
+    before = place.user_state()
     done = place.fix(server)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PROVEN" in done.stdout
@@ -116,7 +120,7 @@ def test_proves_applies_and_undoes_fix(place: Place, server: Fake) -> None:
         .startswith("PROVEN")
     )
     assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", branch)
-    assert {**place.untouched(), "branches": ""} == {**before, "branches": ""}
+    assert {**place.user_state(), "branches": ""} == {**before, "branches": ""}
     assert place.coder("apply", "last").returncode == 0
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
     undone = place.coder("undo", "last", "--yes")
@@ -125,7 +129,7 @@ def test_proves_applies_and_undoes_fix(place: Place, server: Fake) -> None:
     assert place.traces() == ("", "")
 
 
-def test_json_output_ends_with_verdict(place: Place, server: Fake) -> None:
+def test_json_output_ends_with_verdict(place: Place, server: FakeServer) -> None:
     server.turns += [LOOK, PATCH]
     done = place.fix(server, "--json")
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -146,13 +150,13 @@ def test_json_output_ends_with_verdict(place: Place, server: Fake) -> None:
     assert (events[-1]["verdict"], events[-1]["exit_code"], events[-1]["requests"]) == ("PROVEN", 0, 2)
 
 
-def test_dry_run_leaves_nothing_and_writes_diff(place: Place, server: Fake, tmp_path: Path) -> None:
+def test_dry_run_leaves_nothing_and_writes_diff(place: Place, server: FakeServer, tmp_path: Path) -> None:
     server.turns += [PATCH]
-    before = place.untouched()
+    before = place.user_state()
     done = place.fix(server, "--dry-run", "--output", str(tmp_path / "fix.diff"))
     assert done.returncode == 0
     assert "+    return int(hours) * 60 + int(rest)" in (tmp_path / "fix.diff").read_text()
-    assert place.untouched() == before
+    assert place.user_state() == before
     assert (
         git(place.repository, "for-each-ref").splitlines()
         == git(place.repository, "for-each-ref", "refs/heads").splitlines()
@@ -160,15 +164,15 @@ def test_dry_run_leaves_nothing_and_writes_diff(place: Place, server: Fake, tmp_
     assert "+ int(rest)" in place.coder("log", "diff", "last").stdout
 
 
-def test_makes_edits_and_runs_plan(place: Place, server: Fake, tmp_path: Path) -> None:
+def test_makes_edits_and_runs_plan(place: Place, server: FakeServer, tmp_path: Path) -> None:
     steps = [{"intent": "The sign is right.", "files": ["clock.py"], "check": ISSUE.split()[0]}]
     server.turns += [
         Turn(calls=(call("hand_over", kind="plan", summary="The sign is wrong.", steps=steps),)),
         PATCH,
     ]
-    before, plan = place.untouched(), tmp_path / "plan.md"
+    before, plan = place.user_state(), tmp_path / "plan.md"
     made = place.fix(server, "--plan-only", "--output", str(plan))
-    assert (made.returncode, place.untouched()) == (0, before), made.stderr
+    assert (made.returncode, place.user_state()) == (0, before), made.stderr
     assert f"The plan is in {plan}" in made.stderr
     plan.write_text(plan.read_text().replace("The sign is right", "The sign is a plus"))
     done = place.fix(server, "--plan", str(plan))
@@ -177,14 +181,14 @@ def test_makes_edits_and_runs_plan(place: Place, server: Fake, tmp_path: Path) -
     assert "The sign is a plus." in json.dumps(server.requests[1])
 
 
-def test_merge_brings_a_proven_fix_onto_the_branch(place: Place, server: Fake) -> None:
+def test_merge_brings_a_proven_fix_onto_the_branch(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     assert place.fix(server, "--merge").returncode == 0
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
     assert git(place.repository, "status", "--porcelain") == ""
 
 
-def test_apply_refuses_dirty_path(place: Place, server: Fake) -> None:
+def test_apply_refuses_dirty_path(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     place.fix(server)
     (place.repository / "clock.py").write_text("mine\n")
@@ -194,7 +198,7 @@ def test_apply_refuses_dirty_path(place: Place, server: Fake) -> None:
     assert (place.repository / "clock.py").read_text() == "mine\n"
 
 
-def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: Fake) -> None:
+def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -> None:
     server.turns += [Turn(status=401, error="invalid api key")] * 5
     done = place.fix(server)
     assert done.returncode == 2
@@ -240,7 +244,7 @@ def test_missing_repository_or_commit_gives_one_line(place: Place, tmp_path: Pat
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
-def start(place: Place, server: Fake) -> "subprocess.Popen[str]":
+def start_session(place: Place, server: FakeServer) -> "subprocess.Popen[str]":
     command = place.command("fix", ISSUE, "--base-url", f"{server.url}/v1", "--model", "fake", "--trust")
     return subprocess.Popen(
         command,
@@ -252,8 +256,8 @@ def start(place: Place, server: Fake) -> "subprocess.Popen[str]":
     )
 
 
-def children(pid: int) -> list[int]:
-    """Living descendants of a process, by /proc."""
+def child_processes(pid: int) -> list[int]:
+    """Return the living descendants of a process, from /proc."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -262,11 +266,11 @@ def children(pid: int) -> list[int]:
             continue
         if int(fields[1]) == pid and fields[0] != "Z":
             child = int(entry.parent.name)
-            found += [child, *children(child)]
+            found += [child, *child_processes(child)]
     return found
 
 
-def alive(pids: list[int]) -> list[int]:
+def living_processes(pids: list[int]) -> list[int]:
     return [
         pid
         for pid in pids
@@ -276,40 +280,40 @@ def alive(pids: list[int]) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for children in /proc")
 @pytest.mark.parametrize("moment", ["tests", "model"])
-def test_ctrl_c_kills_children_and_reports_state(place: Place, server: Fake, moment: str) -> None:
+def test_ctrl_c_kills_children_and_reports_state(place: Place, server: FakeServer, moment: str) -> None:
     (place.repository / "test_slow.py").write_text(
         f"import time\n\n\ndef test_slow():\n    time.sleep({60 if moment == 'tests' else 0})\n"
     )
     server.turns += [Turn(text="I think", stalls=True)]
-    before = place.untouched()
-    running = start(place, server)
+    before = place.user_state()
+    running = start_session(place, server)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (
-        len(children(running.pid)) >= 2 if moment == "tests" else server.requests
+        len(child_processes(running.pid)) >= 2 if moment == "tests" else server.requests
     ):
         time.sleep(0.05)
-    offspring = children(running.pid)
+    offspring = child_processes(running.pid)
     running.send_signal(signal.SIGINT)
     output, _ = running.communicate(timeout=30)
     assert running.returncode == 130
     assert "nterrupted" in output
     assert "Traceback" not in output
-    assert alive(offspring) == []
-    assert place.untouched() == before
+    assert living_processes(offspring) == []
+    assert place.user_state() == before
     assert place.traces() == ("", "")
 
 
-def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: Fake) -> None:
+def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: FakeServer) -> None:
     (place.repository / "notes.txt").write_text("uncommitted\n")
-    before = place.untouched()
+    before = place.user_state()
     moments = random.Random(4)
     for _ in range(4):
         server.turns[:] = [LOOK, Turn(calls=(call("apply_patch", diff=WORSE),)), *[LOOK] * 50]
-        running = start(place, server)
+        running = start_session(place, server)
         time.sleep(moments.uniform(0.5, 6.0))
         running.kill()
         running.communicate()
-        left = place.untouched()
+        left = place.user_state()
         left["branches"] = "\n".join(
             line for line in left["branches"].splitlines() if "refs/heads/coder/" not in line
         )
@@ -317,7 +321,7 @@ def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: Fake)
     server.turns[:] = [PATCH]
     assert place.fix(server, "--dry-run").returncode == 0
     assert place.traces() == ("", "")
-    assert place.untouched() == before
+    assert place.user_state() == before
 
 
 def test_without_command_or_terminal_prints_help_and_exits_2(place: Place) -> None:
@@ -333,13 +337,13 @@ def test_proves_fix_without_model(place: Place) -> None:
             '\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n    open("new.txt", "a").write(str(minutes("01:00")))\n'
         )
     git(place.repository, "commit", "-qam", "test more")
-    before = place.untouched()
+    before = place.user_state()
     done = place.coder("fix", ISSUE, "--trust")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no model: no key is set" in done.stdout
     assert "+    return int(hours) * 60 + int(rest)" in done.stdout
     assert "changed  clock.py (+1 -1)\n" in done.stdout
-    assert {**place.untouched(), "branches": ""} == {**before, "branches": ""}
+    assert {**place.user_state(), "branches": ""} == {**before, "branches": ""}
 
 
 def test_offline_repair_needs_failing_test_and_names_suspects(place: Place) -> None:
@@ -361,7 +365,7 @@ def test_demo_ends_proven_and_suggests_next_step(place: Place) -> None:
     assert "coder apply" in done.stdout
 
 
-def test_last_fix_is_per_repository(place: Place, server: Fake, tmp_path: Path) -> None:
+def test_last_fix_is_per_repository(place: Place, server: FakeServer, tmp_path: Path) -> None:
     server.turns += [PATCH]
     place.fix(server)
     other = repo(tmp_path / "other", FILES)
@@ -372,7 +376,7 @@ def test_last_fix_is_per_repository(place: Place, server: Fake, tmp_path: Path) 
     assert (done.returncode, f"belongs to {place.repository}" in done.stderr) == (2, True)
 
 
-def test_closed_output_pipe_ends_session_quietly(place: Place, server: Fake) -> None:
+def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServer) -> None:
     server.turns += [LOOK] * 20
     command = " ".join(
         place.command(
@@ -431,7 +435,7 @@ def test_check_ignores_test_command_of_foreign_evidence(place: Place, tmp_path: 
     )
 
 
-def test_fix_on_newer_head_is_unverified_until_judged(place: Place, server: Fake) -> None:
+def test_fix_on_newer_head_is_unverified_until_judged(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     assert place.fix(server).returncode == 0
     (place.repository / "other.py").write_text("x = 1\n")
@@ -451,7 +455,7 @@ def test_fix_on_newer_head_is_unverified_until_judged(place: Place, server: Fake
     assert git(place.repository, "for-each-ref", "refs/notes", "refs/heads/coder") == ""
 
 
-def test_a_fix_that_fails_on_a_newer_head_is_not_applied(place: Place, server: Fake) -> None:
+def test_a_fix_that_fails_on_a_newer_head_is_not_applied(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     assert place.fix(server).returncode == 0
     path = next(place.repository.rglob("test_*.py"))
@@ -459,8 +463,8 @@ def test_a_fix_that_fails_on_a_newer_head_is_not_applied(place: Place, server: F
         path.read_text() + "\n\ndef test_contradicts():\n    assert minutes('09:30') == 9 * 60 - 30\n"
     )
     git(place.repository, "commit", "-qam", "contradict")
-    before = place.untouched()
+    before = place.user_state()
     done = place.coder("apply", "last", "--verify", "--trust")
     assert done.returncode == 6, done.stdout + done.stderr
     assert "Not applied, and nothing was changed" in done.stdout
-    assert place.untouched() == before
+    assert place.user_state() == before

@@ -1,4 +1,6 @@
-"""One forgery of each class, and one honest fix, through `coder verify` itself; the rest: `python -m tests.benchmarks.forgery`."""
+"""One forgery of each class, and one honest fix, through `coder verify`; `python -m
+tests.benchmarks.forgery` runs the rest.
+"""
 
 import shutil
 

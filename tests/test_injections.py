@@ -1,4 +1,5 @@
-"""Each folder of tests/cases/injections is a repository that gives orders, and a model that obeys them all: the structure must stop it.
+"""Prompt injection: each folder of tests/cases/injections is a repository that gives instructions, and a
+model that obeys them all; the structure must stop it.
 
 issue.md      the issue                          before/   the repository
 script.jsonl  what the gullible model says       expect.json:
@@ -45,8 +46,8 @@ OWN = "wisteria-sings-99"
 FENCED = re.compile(r"\[data (\w{8})\]\n(.*)\n\[end of data \1\]", re.DOTALL)
 
 
-class Unmasked(Secrets):
-    """The guard that is off."""
+class UnmaskedSecrets(Secrets):
+    """Disabled guard against secrets."""
 
     def masked(self, text: str) -> str:
         return text
@@ -71,7 +72,9 @@ class Scene:
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Iterator[ProcessSandbox]:
-    """No walls: what may be run is run, with programs on the path that only pretend to send something."""
+    """Yield a sandbox without isolation: allowed commands run, with programs on the path that only pretend
+    to send something.
+    """
     (tmp_path / "bin").mkdir()
     for name in ("curl", "git"):
         program = tmp_path / "bin" / name
@@ -100,15 +103,17 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
     return made
 
 
-def wired(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str) -> tuple[Kit, Scripted]:
-    """The session of a case, with one guard off; empty: with none."""
+def build_session(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str) -> tuple[Kit, Scripted]:
+    """Return the session of a case with one guard disabled; with an empty name, none."""
     expect = scene.expect
     steps = load(case / "script.jsonl")
     model = Scripted(
-        [_same_ids(step, number) for number, step in enumerate(steps)] if "same_ids" in expect else steps
+        [_unify_call_ids(step, number) for number, step in enumerate(steps)]
+        if "same_ids" in expect
+        else steps
     )
     plain = kit(scene.root, issue=(case / "issue.md").read_text(encoding="utf-8"), merge=True)
-    secrets = Unmasked() if off == "masking" else Secrets(own=(OWN,))
+    secrets = UnmaskedSecrets() if off == "masking" else Secrets(own=(OWN,))
     log = EventLog(secrets=secrets)
     attended = "attended" in expect or "answers" in expect or off == "review"
     workspace = replace(
@@ -125,12 +130,12 @@ def wired(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str) -> tup
         sandbox=sandbox,
         workspace=lambda _: workspace,
         approval=Approval(log, attended=attended),
-        rights=_rights(scene, off),
+        rights=_permissions(scene, off),
     )
     return made, model
 
 
-def _rights(scene: Scene, off: str) -> Rights:
+def _permissions(scene: Scene, off: str) -> Rights:
     person = scene.directory / "config"
     person.mkdir()
     if off == "narrowing":  # what the repository says counts as what the person says
@@ -146,7 +151,7 @@ def _rights(scene: Scene, off: str) -> Rights:
     )
 
 
-def _same_ids(step: Step, number: int) -> Any:
+def _unify_call_ids(step: Step, number: int) -> Any:
     reply = step.reply(number)
     calls = tuple(
         call.model_copy(update={"id": f"call_{index}"}) for index, call in enumerate(reply.message.calls)
@@ -154,8 +159,10 @@ def _same_ids(step: Step, number: int) -> Any:
     return reply.model_copy(update={"message": reply.message.model_copy(update={"calls": calls})})
 
 
-def played(made: Kit, expect: dict[str, Any]) -> SessionFinished:
-    """The session's end; the person, where there is one, answers as the case says, and `deliver` where a review is asked for."""
+def run_case(made: Kit, expect: dict[str, Any]) -> SessionFinished:
+    """Return the end of the session; the user, if present, answers as the case says, and as `deliver` says
+    if a review is requested.
+    """
     answers: Iterator[str] = iter(expect.get("answers", ()))
 
     async def scenario() -> SessionFinished:
@@ -174,8 +181,8 @@ def played(made: Kit, expect: dict[str, Any]) -> SessionFinished:
     return asyncio.run(scenario())
 
 
-def harm(scene: Scene, finished: SessionFinished, model: Scripted, made: Kit) -> bool:
-    """Has the attacker got what the orders were after?"""
+def is_harmed(scene: Scene, finished: SessionFinished, model: Scripted, made: Kit) -> bool:
+    """Return whether the attacker reached the goal of the instructions."""
     ((kind, wanted),) = scene.expect["harm"].items()
     wanted = TOKEN if wanted == "TOKEN-OF-THE-CASE" else wanted
     match kind:
@@ -194,16 +201,16 @@ def harm(scene: Scene, finished: SessionFinished, model: Scripted, made: Kit) ->
             return finished.delivery is not None and finished.delivery.merged
 
 
-def parametrized(function: Any) -> Any:
+def parametrize_cases(function: Any) -> Any:
     cases = [pytest.param(case, case, id=case.name) for case in INJECTIONS]
     return pytest.mark.parametrize(("case", "scene"), cases, indirect=["scene"])(function)
 
 
-@parametrized
+@parametrize_cases
 def test_injected_instructions_have_no_effect(case: Path, scene: Scene, sandbox: ProcessSandbox) -> None:
-    made, model = wired(case, scene, sandbox, off="")
-    finished = played(made, scene.expect)
-    assert not harm(scene, finished, model, made)
+    made, model = build_session(case, scene, sandbox, off="")
+    finished = run_case(made, scene.expect)
+    assert not is_harmed(scene, finished, model, made)
     answers = [record.event.message for record in made.log.records if isinstance(record.event, ToolFinished)]
     assert [answer.name for answer in answers if not answer.ok] == scene.expect["refused"]
     warnings = [record.event.text for record in made.log.records if isinstance(record.event, Warned)]
@@ -211,17 +218,17 @@ def test_injected_instructions_have_no_effect(case: Path, scene: Scene, sandbox:
     assert all(is_fenced(request) for request in model.requests)
 
 
-@parametrized
+@parametrize_cases
 def test_injected_instructions_succeed_without_guard(
     case: Path, scene: Scene, sandbox: ProcessSandbox
 ) -> None:
-    made, model = wired(case, scene, sandbox, off=scene.expect["off"])
-    finished = played(made, scene.expect)
-    assert harm(scene, finished, model, made)
+    made, model = build_session(case, scene, sandbox, off=scene.expect["off"])
+    finished = run_case(made, scene.expect)
+    assert is_harmed(scene, finished, model, made)
 
 
 def is_fenced(request: Request) -> bool:
-    """Does every answer of a tool stand between delimiters that it does not hold itself?"""
+    """Return whether every tool result stands between delimiters that it does not contain."""
     found = [
         FENCED.fullmatch(message.text) for message in request.messages if isinstance(message, ToolMessage)
     ]

@@ -1,4 +1,4 @@
-"""The house rules that a machine can check: imports point down, one home for each library, no module over 400 lines."""
+"""Rules that a machine can check: imports point down, one home for each library, no module over 400 lines."""
 
 import ast
 from pathlib import Path
@@ -62,12 +62,12 @@ MODULES = sorted(path for path in FOUND if not any(part in path.as_posix() for p
 
 
 def part_of(path: Path) -> str:
-    """The unit of the house that a file belongs to, such as `core` or `wiring`."""
+    """Return the unit of the architecture that a file belongs to, such as `core` or `wiring`."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return parts[0] if parts[0] == "tools" else parts[1]
 
 
-def imported(path: Path) -> set[str]:
+def imported_modules(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -78,15 +78,15 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-def faults(path: Path) -> list[str]:
-    """Each broken rule of one module, as a sentence."""
+def broken_rules(path: Path) -> list[str]:
+    """Return each broken rule of one module, as a sentence."""
     own = part_of(path)
     if own == "__init__":
         return []
     if own not in LAYERS:
         return [f"{path.relative_to(ROOT)}: {own} is in no layer; give it a rank in LAYERS"]
     found = []
-    for name in imported(path):
+    for name in imported_modules(path):
         top, _, rest = name.partition(".")
         if top == "coder" and (other := rest.split(".")[0]) != "__version__":
             if own == "ui" and name.startswith(UI_READS):
@@ -102,7 +102,7 @@ def faults(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_module_follows_house_rules(path: Path) -> None:
-    assert faults(path) == []
+    assert broken_rules(path) == []
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
@@ -111,8 +111,8 @@ def test_the_rules_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     bad = tmp_path / "coder" / "core" / "bad.py"
     bad.parent.mkdir(parents=True)
     bad.write_text("import textual\nfrom coder.session.log import EventLog\n", encoding="utf-8")
-    assert len(faults(bad)) == 2
+    assert len(broken_rules(bad)) == 2
     unknown = tmp_path / "coder" / "elsewhere" / "module.py"
     unknown.parent.mkdir()
     unknown.write_text("", encoding="utf-8")
-    assert len(faults(unknown)) == 1
+    assert len(broken_rules(unknown)) == 1

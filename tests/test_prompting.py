@@ -124,7 +124,7 @@ SNAPSHOTS = Path(__file__).parent / "prompts"
 
 @pytest.mark.parametrize("name", CASES)
 def test_prompt_matches_snapshot(name: str) -> None:
-    """To review a change: delete its file in tests/prompts, run this once, and look at the diff."""
+    """To review a change: delete its file in tests/prompts, run this once, and read the diff."""
     text = PackagedPrompts().render(name, **CASES[name]) + "\n"
     snapshot = SNAPSHOTS / f"{name}.md"
     if not snapshot.exists():

@@ -1,4 +1,5 @@
-"""Each folder of tests/cases/scenarios is a session from issue to verdict: real git, real pytest, a scripted model.
+"""Sessions from issue to verdict, one for each folder of tests/cases/scenarios: real git, real pytest, a
+scripted model.
 
 issue.md      the issue                          before/   the repository's one commit
 script.jsonl  what the model says                dirty/    uncommitted files on top (optional)
@@ -54,8 +55,8 @@ def git(directory: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def prepare(scenario: Path, root: Path, expect: dict[str, Any]) -> None:
-    """A repository with one commit, and uncommitted work where the scenario has some."""
+def prepare_repository(scenario: Path, root: Path, expect: dict[str, Any]) -> None:
+    """Create a repository with one commit, and uncommitted work if the scenario has some."""
     shutil.copytree(scenario / "before", root)
     (root / ".gitignore").write_text(".venv/\n__pycache__/\n", encoding="utf-8")
     git(root, "init", "-q", "-b", "main")
@@ -70,14 +71,16 @@ def prepare(scenario: Path, root: Path, expect: dict[str, Any]) -> None:
 
 
 def make_editable(root: Path, source: Path) -> None:
-    """A venv as `pip install -e .` leaves it: a .pth file that puts the checkout on sys.path; pytest comes from our own environment."""
+    """Create a venv as `pip install -e .` does: a .pth file that puts the checkout on sys.path; pytest
+    comes from our own environment.
+    """
     venv.create(root / ".venv", with_pip=False)
     site = next((root / ".venv" / "lib").glob("python*/site-packages"))
     (site / "__editable__.pth").write_text(f"{source}\n", encoding="utf-8")
     (site / "pytest.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n", encoding="utf-8")
 
 
-def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFinished, list[Record]]:
+def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFinished, list[Record]]:
     flags = expect.get("flags", {})
     budget = Budget(
         attempts=flags.get("attempts", 3), tokens=flags.get("max_tokens"), requests=flags.get("max_requests")
@@ -117,19 +120,19 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.name)
 def test_scenario(scenario: Path, root: Path) -> None:
     expect = json.loads((scenario / "expect.json").read_text(encoding="utf-8"))
-    prepare(scenario, root, expect)
+    prepare_repository(scenario, root, expect)
     untouched = snapshot(root)
-    finished, records = run(scenario, root, expect)
+    finished, records = run_scenario(scenario, root, expect)
     assert snapshot(root, without_branch=finished.delivery.branch if finished.delivery else "") == untouched
-    assert seen(finished, records, expect) == {
+    assert observed(finished, records, expect) == {
         name: value for name, value in expect.items() if name not in ("flags", "editable")
     }
     if (scenario / "after").is_dir():
-        assert delivered(root, finished, scenario / "after") == contents(scenario / "after")
+        assert delivered_files(root, finished, scenario / "after") == contents(scenario / "after")
 
 
-def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any]) -> dict[str, Any]:
-    """What happened, in the words of expect.json; where words are looked for, those that are there."""
+def observed(finished: SessionFinished, records: list[Record], expect: dict[str, Any]) -> dict[str, Any]:
+    """Return what happened, in the terms of expect.json; for expected words, those that occur."""
     events = [record.event for record in records]
     told = "\n".join(
         event.message.text
@@ -165,7 +168,7 @@ def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any
         "dropped": [
             [who, words]
             for who, words in expect.get("dropped", [])
-            if any(_went(event, who, words) for event in events)
+            if any(_is_dropped(event, who, words) for event in events)
         ],
         "chosen": [event.strategy for event in events if isinstance(event, StrategyChosen)],
         "diagnosed": [
@@ -196,8 +199,8 @@ def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any
     return {name: facts[name] for name in expect if name in facts}
 
 
-def _went(event: object, who: str, words: str) -> bool:
-    """Was this candidate (empty: any) dropped for a reason with these words?"""
+def _is_dropped(event: object, who: str, words: str) -> bool:
+    """Return whether this candidate (empty: any) was dropped for a reason with these words."""
     return isinstance(event, CandidateDropped) and who in ("", event.candidate) and words in event.reason
 
 
@@ -206,7 +209,7 @@ def repository(records: list[Record]) -> str:
 
 
 def snapshot(root: Path, without_branch: str = "") -> dict[str, Any]:
-    """Everything of the person's that must stay as it is."""
+    """Return everything of the user's that must stay unchanged."""
     refs = git(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
     kept = [line for line in refs if f"refs/heads/{without_branch} " not in f"{line} " or not without_branch]
     return {
@@ -226,7 +229,7 @@ def contents(directory: Path, skip: tuple[str, ...] = ()) -> dict[str, str]:
     }
 
 
-def delivered(root: Path, finished: SessionFinished, after: Path) -> dict[str, str]:
-    """The delivered branch's content of the files that `after` holds."""
+def delivered_files(root: Path, finished: SessionFinished, after: Path) -> dict[str, str]:
+    """Return the delivered branch's content of the files that `after` holds."""
     assert finished.delivery is not None
     return {name: git(root, "show", f"{finished.delivery.branch}:{name}") for name in contents(after)}

@@ -1,4 +1,4 @@
-"""What starts quickly stays quick: modules that --version and --help may not load."""
+"""Startup time: modules that --version and --help must not load."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a repository may say before anybody has trusted it: a whole session, put together as the program does."""
+"""Influence of an untrusted repository: a whole session, assembled as the program does."""
 
 import asyncio
 from pathlib import Path
@@ -35,8 +35,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return repo(tmp_path / "repository", FILES)
 
 
-def session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
-    """What the model is told at first, and what the person is warned of."""
+def run_session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
+    """Return the first text sent to the model, and the warnings to the user."""
     model = Scripted([GIVE_UP])
     how = Approach(model=model, strategy=follow(DIRECT), reason="")
     task = Task(issue="VALUE is wrong.", directory=root, trusted=trusted)
@@ -49,13 +49,13 @@ def session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
 
 
 def test_ignores_instructions_of_untrusted_repository(root: Path) -> None:
-    told, warnings = session(root, trusted=False)
+    told, warnings = run_session(root, trusted=False)
     assert ORDERS not in told
     assert warnings[0].startswith(f"{root} is not trusted: its tests run in the sandbox alone")
 
 
 def test_reads_trusted_instructions_and_reports_typos(root: Path) -> None:
-    told, warnings = session(root, trusted=True)
+    told, warnings = run_session(root, trusted=True)
     assert ORDERS in told
     assert "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?" in warnings
 

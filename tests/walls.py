@@ -1,4 +1,4 @@
-"""The walls that work on the machine that the tests run on: a bare one may have none."""
+"""Sandbox backend that works on the machine that runs the tests: a bare one may have none."""
 
 from functools import cache
 
@@ -8,10 +8,10 @@ from coder.sandbox.choice import FLAG, choose
 
 @cache
 def walls() -> Walls | None:
-    """The best there are; None, as if the person had given the flag, where there are none."""
+    """Return the best backend, or None as with the flag that disables it."""
     return choose().walls
 
 
 def flags() -> tuple[str, ...]:
-    """What to add to a command line that runs something."""
+    """Return the options that a command line needs to run commands here."""
     return () if walls() else (FLAG,)

@@ -27,8 +27,8 @@ from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.choice import backends, probe
 from coder.sandbox.kernel.confinement import abi
 from coder.sandbox.process.process import ProcessSandbox
-from tests.sandbox.attacking import Attack, attacks, escapes
-from tests.sandbox.stage import staged
+from tests.sandbox.attacking import Attack, attacks, describe_escape
+from tests.sandbox.stage import open_stage
 
 RUNS = 30
 LONG = Limits(wall_seconds=3600, memory_bytes=None)
@@ -76,16 +76,18 @@ def judged(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
     """The table's cell and what is behind it."""
     with (
         tempfile.TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as place,
-        staged(Path(place, "stage")) as stage,
+        open_stage(Path(place, "stage")) as stage,
     ):
-        how = escapes(attack, stage, walls)
+        how = describe_escape(attack, stage, walls)
     if walls is None:
-        reason = attack.said("Here not") or (attack.said("Root only") if os.getuid() else "")
+        reason = attack.labelled_text("Here not") or (
+            attack.labelled_text("Root only") if os.getuid() else ""
+        )
         return ("escapes", how) if how else ("not here", reason or "NO REASON IS GIVEN")
     if not how:
         return "kept in", ""
     explained = (
-        attack.said("Landlock") or (attack.said("Landlock before 6") if abi() < 6 else "")
+        attack.labelled_text("Landlock") or (attack.labelled_text("Landlock before 6") if abi() < 6 else "")
         if walls.name == "Landlock"
         else ""
     )

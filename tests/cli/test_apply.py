@@ -1,4 +1,6 @@
-"""`coder apply` with a diff from anywhere; how it delivers sessions is in tests/test_command_line.py and tests/repo/test_delivery.py."""
+"""`coder apply` with a diff from anywhere; how it delivers sessions is tested in
+tests/test_command_line.py and tests/repo/test_delivery.py.
+"""
 
 import io
 import os
@@ -44,22 +46,22 @@ Coder = Callable[..., Answer]
 
 @pytest.fixture
 def coder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Coder:
-    """The program in this process, started in `tmp_path / "r"`; `pasted` is its standard input."""
+    """Return the program in this process, started in `tmp_path / "r"`; `pasted` is its standard input."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     write(tmp_path / "r", {"src/box.py": BOX, "src/notes.txt": "one\n"})
     monkeypatch.chdir(tmp_path / "r")
 
-    def started(*arguments: str, pasted: str | bytes = "") -> Answer:
+    def run_coder(*arguments: str, pasted: str | bytes = "") -> Answer:
         data = pasted.encode() if isinstance(pasted, str) else pasted
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
         code = run(["apply", *arguments])
         told = capsys.readouterr()
         return Answer(code=code, out=told.out, err=told.err)
 
-    return started
+    return run_coder
 
 
-def box() -> str:
+def box_source() -> str:
     return Path("src/box.py").read_text(encoding="utf-8")
 
 
@@ -68,19 +70,19 @@ def test_applies_pasted_diff_outside_repository(coder: Coder, arguments: tuple[s
     assert coder(*arguments, pasted=CHAT) == Answer(
         code=0, out=f"{TOLD}1 file changed; nothing was staged or committed.\n", err=""
     )
-    assert box() == FIXED
+    assert box_source() == FIXED
 
 
 def test_applies_and_undoes_diff_file(coder: Coder, tmp_path: Path) -> None:
     write(tmp_path, {"fix.diff": DIFF})
     assert coder(str(tmp_path / "fix.diff")).out.startswith(TOLD)
-    assert box() == FIXED
+    assert box_source() == FIXED
     assert coder("--reverse", str(tmp_path / "fix.diff")).out.startswith(TOLD)
-    assert box() == BOX
+    assert box_source() == BOX
     refused = coder("-R", str(tmp_path / "fix.diff"))
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.endswith("Nothing was written.\n")
-    assert box() == BOX
+    assert box_source() == BOX
 
 
 def test_check_reports_outcome_and_writes_nothing(coder: Coder) -> None:
@@ -88,7 +90,7 @@ def test_check_reports_outcome_and_writes_nothing(coder: Coder) -> None:
         code=0, out=f"{TOLD}1 file would be changed; nothing was written.\n", err=""
     )
     assert coder("--check", pasted=DIFF.replace("-    return r", "-    return x")).code == 2
-    assert box() == BOX
+    assert box_source() == BOX
 
 
 def test_lists_new_deleted_and_renamed_files(coder: Coder) -> None:
@@ -109,7 +111,7 @@ def test_applies_all_files_or_none(coder: Coder) -> None:
     assert (refused.code, refused.out) == (2, "")
     assert "src/notes.txt" in refused.err
     assert refused.err.endswith("Nothing was written.\n")
-    assert box() == BOX
+    assert box_source() == BOX
 
 
 def test_keeps_uncommitted_work_and_index(coder: Coder) -> None:
@@ -118,7 +120,7 @@ def test_keeps_uncommitted_work_and_index(coder: Coder) -> None:
     git(root, "add", "a.txt")
     index = (root / ".git" / "index").read_bytes()
     assert coder(pasted=DIFF).code == 0
-    assert box() == FIXED.replace("2 * r", "2 * r  # mine")
+    assert box_source() == FIXED.replace("2 * r", "2 * r  # mine")
     assert (root / ".git" / "index").read_bytes() == index
 
 
@@ -149,13 +151,13 @@ def test_python_that_no_longer_parses_is_a_warning(coder: Coder) -> None:
         0,
         "Warning: Python no longer parses. src/box.py:5: '(' was never closed\n    5|     return (math.pi\n",
     )
-    assert "(math.pi" in box()
+    assert "(math.pi" in box_source()
 
 
 def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
     root = repo(Path(), {"last": DIFF})
     assert coder("last").code == 0
-    assert box() == FIXED
+    assert box_source() == FIXED
     assert coder("session:last") == Answer(
         code=2, out="", err=f"coder: No session with a fix yet in {root}.\n"
     )
@@ -202,7 +204,7 @@ def test_reads_diff_in_its_encoding(coder: Coder, encoding: str) -> None:
     assert Path("src/notes.txt").read_bytes() == "crème\n".encode("latin-1")
 
 
-def at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
+def run_at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
     """Start the program with a terminal as its standard input: exit code, output, errors."""
     terminal, inner = pty.openpty()
     os.write(terminal, typed)
@@ -224,18 +226,18 @@ def at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
 
 
 def test_terminal_prompt_explains_how_to_finish(coder: Coder, tmp_path: Path) -> None:
-    code, out, err = at_terminal(tmp_path / "r", DIFF.encode() + b"\x04")
+    code, out, err = run_at_terminal(tmp_path / "r", DIFF.encode() + b"\x04")
     assert (code, out, err) == (
         0,
         f"{TOLD}1 file changed; nothing was staged or committed.\n",
         "Paste the diff, end with Ctrl-D.\n",
     )
-    assert box() == FIXED
+    assert box_source() == FIXED
 
 
 def test_refuses_line_truncated_by_terminal(coder: Coder, tmp_path: Path) -> None:
-    """The terminal hands on 4095 bytes of a line and drops the rest in silence."""
-    code, _, err = at_terminal(tmp_path / "r", DIFF[:-1].encode() + b"#" * 6000 + b"\n\x04")
+    """Terminals pass on 4095 bytes of a line and drop the rest silently."""
+    code, _, err = run_at_terminal(tmp_path / "r", DIFF[:-1].encode() + b"#" * 6000 + b"\n\x04")
     assert code == 2
     assert "longer than a terminal hands on" in err
-    assert box() == BOX
+    assert box_source() == BOX

@@ -1,4 +1,4 @@
-"""`coder bench` as a command: real sessions in processes of their own, with a scripted model."""
+"""`coder bench` as a command: real sessions in separate processes, with a scripted model."""
 
 import json
 from pathlib import Path
@@ -24,8 +24,10 @@ class Sums(TestCase):
 """
 
 
-def suite(place: Path, **fixes: str) -> str:
-    """Tasks of one module each, whose script makes `double` return what is given; unittest starts in a tenth of pytest's time."""
+def write_suite(place: Path, **fixes: str) -> str:
+    """Create tasks of one module each, whose script makes `double` return its argument; unittest starts in
+    a tenth of pytest's time.
+    """
     for name, new in fixes.items():
         step = {
             "text": "Doubled.",
@@ -48,7 +50,7 @@ def test_judges_and_stores_runs_once(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
-    place = suite(tmp_path / "two", right="x * 2", special="4 if x == 2 else x + 1")
+    place = write_suite(tmp_path / "two", right="x * 2", special="4 if x == 2 else x + 1")
     asked = ["bench", place, "--model", "scripted", "--max-requests", "3", "--jobs", "2"]
     assert run(asked) == 0
     told = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""What ripgrep writes is read alike in whatever pieces it comes."""
+"""Parsing of ripgrep's output, in pieces of any size."""
 
 import json
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ def record(kind: str, path: str, text: str = "", line: int = 0, *spans: tuple[in
     )
 
 
-def pieces(data: bytes, size: int) -> Iterator[bytes]:
+def split_data(data: bytes, size: int) -> Iterator[bytes]:
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
-def read(data: bytes, size: int) -> dict[str, list[Hit]]:
+def read_hits(data: bytes, size: int) -> dict[str, list[Hit]]:
     found: dict[str, bytes] = {}
     path = ""
-    for block in blocks(pieces(data, size)):
+    for block in blocks(split_data(data, size)):
         for begun, records in by_file(block):
             path = begun or path
             found[path] = found.get(path, b"") + records
@@ -52,7 +52,7 @@ def test_chunk_size_does_not_matter(size: int) -> None:
         Hit(path="a.py", line=1, text="before"),
         Hit(path="a.py", line=2, text=QUOTES, spans=((4, 8), (48, 49))),
     )
-    assert read(OUTPUT, size) == {
+    assert read_hits(OUTPUT, size) == {
         "a.py": [first, second],
         'say "b".py': [Hit(path='say "b".py', line=7, text="x", spans=((0, 1),))],
     }
@@ -67,9 +67,13 @@ def test_keeps_number_of_too_long_line(size: int) -> None:
         + long
         + record("match", "./a.py", "z", 20, (0, 1))
     )
-    assert [(hit.line, hit.text) for hit in read(data, size)["a.py"]] == [(3, "x"), (12, TOO_LONG), (20, "z")]
+    assert [(hit.line, hit.text) for hit in read_hits(data, size)["a.py"]] == [
+        (3, "x"),
+        (12, TOO_LONG),
+        (20, "z"),
+    ]
 
 
 def test_ignores_torn_record() -> None:
-    assert [hit.line for hit in read(OUTPUT[:-5], 64)["a.py"]] == [1, 2]
-    assert read(OUTPUT[:-5], 64)['say "b".py'] == []
+    assert [hit.line for hit in read_hits(OUTPUT[:-5], 64)["a.py"]] == [1, 2]
+    assert read_hits(OUTPUT[:-5], 64)['say "b".py'] == []

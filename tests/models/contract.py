@@ -1,4 +1,4 @@
-"""What every Model does, and the rigs to see it with: a rig makes a model say the given turns."""
+"""Behaviour of every Model, and rigs to test it: a rig makes a model give the scripted turns."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from coder.models.wire import clients
 from coder.models.wire.provider import ProviderModel
 from coder.models.wire.retry import Patience
 from tests.models import wires as spoken
-from tests.models.fakes import Errors, Fake, Turn, Wire, serve
+from tests.models.fakes import Errors, FakeServer, Turn, Wire, serve
 
 READ = ToolSpec(
     name="read",
@@ -39,12 +39,12 @@ KEY = "sk-very-secret"
 
 @dataclass
 class Bench:
-    """A model on the bench."""
+    """A model under test."""
 
     model: Model
     pauses: list[float] = field(default_factory=list)
     """Seconds of each pause before a retry."""
-    fake: Fake | None = None
+    fake: FakeServer | None = None
 
     def ask(self, request: Request = ASKED) -> tuple[Reply, list[Delta]]:
         deltas: list[Delta] = []
@@ -61,8 +61,8 @@ class Bench:
 Rig = Callable[[list[Turn]], AbstractContextManager[Bench]]
 
 
-def patience(pauses: list[float], tries: int = 3) -> Patience:
-    """Notes the pauses instead of making them."""
+def record_pauses(pauses: list[float], tries: int = 3) -> Patience:
+    """Record the pauses instead of making them."""
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
@@ -71,35 +71,37 @@ def patience(pauses: list[float], tries: int = 3) -> Patience:
 
 
 @contextmanager
-def over(
+def wire_bench(
     turns: list[Turn], *, stream: Wire, error: Errors, provider: str, path: str = "", tools: bool = True
 ) -> Iterator[Bench]:
-    """A provider's adapter against a fake of its wire."""
+    """Yield a provider's adapter with a fake of its wire."""
     with serve(stream, error, turns) as fake:
         pauses: list[float] = []
         choice = Choice(provider=provider, model="m", base_url=fake.url + path, reason="named by a test")
         keys = {"anthropic": "ANTHROPIC_API_KEY", "google": "GOOGLE_API_KEY"}
         environment = {keys.get(provider, "CODER_API_KEY"): KEY}
         yield Bench(
-            open_model(choice, environment=environment, tool_calling=tools, patience=patience(pauses)),
+            open_model(choice, environment=environment, tool_calling=tools, patience=record_pauses(pauses)),
             pauses,
             fake,
         )
 
 
 @contextmanager
-def responses(turns: list[Turn]) -> Iterator[Bench]:
-    """OpenAI's own API, which a choice with a base URL does not lead to."""
-    with serve(spoken.responses, spoken.openai_error, turns) as fake:
+def responses_bench(turns: list[Turn]) -> Iterator[Bench]:
+    """Yield OpenAI's own API, which a choice with a base URL does not use."""
+    with serve(spoken.responses_stream, spoken.openai_error, turns) as fake:
         pauses: list[float] = []
         choice = Choice(provider="openai", model="gpt-6.1-sol", reason="named by a test")
         wire = partial(clients.openai, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
-        yield Bench(ProviderModel(choice, wire, key=SecretStr(KEY), patience=patience(pauses)), pauses, fake)
+        yield Bench(
+            ProviderModel(choice, wire, key=SecretStr(KEY), patience=record_pauses(pauses)), pauses, fake
+        )
 
 
 @contextmanager
-def text_protocol(turns: list[Turn]) -> Iterator[Bench]:
-    """Calls come as blocks of text."""
+def text_protocol_bench(turns: list[Turn]) -> Iterator[Bench]:
+    """Yield a model whose calls come as blocks of text."""
     blocks = [
         "".join(
             f'\n```tool\n{{"name": "{name}", "arguments": {arguments}}}\n```\n'
@@ -107,16 +109,21 @@ def text_protocol(turns: list[Turn]) -> Iterator[Bench]:
         )
         for turn in turns
     ]
-    written = [
+    chunks = [
         replace(turn, text=turn.text + block, calls=()) for turn, block in zip(turns, blocks, strict=True)
     ]
-    with over(
-        written, stream=spoken.chat, error=spoken.openai_error, provider="compatible", path="/v1", tools=False
+    with wire_bench(
+        chunks,
+        stream=spoken.chat_stream,
+        error=spoken.openai_error,
+        provider="compatible",
+        path="/v1",
+        tools=False,
     ) as bench:
         yield bench
 
 
-def step(turn: Turn) -> Step:
+def script_step(turn: Turn) -> Step:
     usage = Usage(
         input_tokens=turn.input_tokens, cached_tokens=turn.cached_tokens, output_tokens=turn.output_tokens
     )
@@ -138,24 +145,24 @@ def step(turn: Turn) -> Step:
 
 
 @contextmanager
-def scripted(turns: list[Turn]) -> Iterator[Bench]:
+def scripted_bench(turns: list[Turn]) -> Iterator[Bench]:
     stalls = any(turn.stalls for turn in turns)
     yield Bench(
-        Scripted([step(turn) for turn in turns], pause=(lambda: asyncio.sleep(60)) if stalls else None)
+        Scripted([script_step(turn) for turn in turns], pause=(lambda: asyncio.sleep(60)) if stalls else None)
     )
 
 
 @contextmanager
-def recorded(turns: list[Turn]) -> Iterator[Bench]:
-    """While it is being recorded."""
-    with TemporaryDirectory() as folder, scripted(turns) as bench:
+def recording_bench(turns: list[Turn]) -> Iterator[Bench]:
+    """Yield a model while it is being recorded."""
+    with TemporaryDirectory() as folder, scripted_bench(turns) as bench:
         yield Bench(cassette.Recorder(bench.model, Path(folder) / "takes.jsonl"))
 
 
 @contextmanager
-def played(turns: list[Turn]) -> Iterator[Bench]:
-    """Played back, every turn having been recorded as the answer to ASKED."""
-    with TemporaryDirectory() as folder, scripted(turns) as bench:
+def replayed_bench(turns: list[Turn]) -> Iterator[Bench]:
+    """Yield a replayed model, every turn having been recorded as the answer to ASKED."""
+    with TemporaryDirectory() as folder, scripted_bench(turns) as bench:
         path = Path(folder) / "takes.jsonl"
         recorder = Bench(cassette.Recorder(bench.model, path))
         for turn in turns:
@@ -164,15 +171,19 @@ def played(turns: list[Turn]) -> Iterator[Bench]:
 
 
 WIRES: dict[str, Rig] = {
-    "chat": partial(over, stream=spoken.chat, error=spoken.openai_error, provider="compatible", path="/v1"),
-    "responses": responses,
-    "anthropic": partial(over, stream=spoken.anthropic, error=spoken.anthropic_error, provider="anthropic"),
-    "google": partial(over, stream=spoken.google, error=spoken.google_error, provider="google"),
+    "chat": partial(
+        wire_bench, stream=spoken.chat_stream, error=spoken.openai_error, provider="compatible", path="/v1"
+    ),
+    "responses": responses_bench,
+    "anthropic": partial(
+        wire_bench, stream=spoken.anthropic_stream, error=spoken.anthropic_error, provider="anthropic"
+    ),
+    "google": partial(wire_bench, stream=spoken.google_stream, error=spoken.google_error, provider="google"),
 }
 RIGS: dict[str, Rig] = {
     **WIRES,
-    "text_protocol": text_protocol,
-    "scripted": scripted,
-    "recorded": recorded,
-    "played": played,
+    "text_protocol": text_protocol_bench,
+    "scripted": scripted_bench,
+    "recorded": recording_bench,
+    "played": replayed_bench,
 }

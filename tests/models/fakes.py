@@ -1,4 +1,4 @@
-"""Loopback servers that answer in the words of each provider's documentation, turn by turn."""
+"""Loopback servers that answer as each provider's documentation shows, turn by turn."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """What the model says, or how it fails, in answer to one request."""
+    """The model's answer to one request, or its failure."""
 
     text: str = ""
     reasoning: str = ""
@@ -45,13 +45,13 @@ Wire = Callable[[Turn], list[bytes]]
 Errors = Callable[[Turn], dict[str, Any]]
 
 
-class Fake(ThreadingHTTPServer):
-    """Answers the first request with the first turn, and so on; one request too many is a 418."""
+class FakeServer(ThreadingHTTPServer):
+    """Server that answers the first request with the first turn, and so on; one request too many is a 418."""
 
     daemon_threads = True
 
     def __init__(self, stream: Wire, error: Errors, turns: list[Turn]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), FakeHandler)
         self.stream = stream
         self.error = error
         self.turns = list(turns)
@@ -64,11 +64,11 @@ class Fake(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
 
-class Handler(BaseHTTPRequestHandler):
+class FakeHandler(BaseHTTPRequestHandler):
     """One connection to a Fake."""
 
     protocol_version = "HTTP/1.1"
-    server: Fake
+    server: FakeServer
 
     def log_message(self, *_: object) -> None: ...
 
@@ -120,9 +120,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(stream: Wire, error: Errors, turns: list[Turn]) -> Iterator[Fake]:
-    """A fake that runs while the block does."""
-    fake = Fake(stream, error, turns)
+def serve(stream: Wire, error: Errors, turns: list[Turn]) -> Iterator[FakeServer]:
+    """Yield a fake server that runs for the duration of the block."""
+    fake = FakeServer(stream, error, turns)
     thread = threading.Thread(target=fake.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -133,17 +133,17 @@ def serve(stream: Wire, error: Errors, turns: list[Turn]) -> Iterator[Fake]:
         thread.join()
 
 
-class Shelf(ThreadingHTTPServer):
-    """Answers GET with what lies at the path, 404 elsewhere."""
+class AnswerServer(ThreadingHTTPServer):
+    """Server that answers GET with the value at the path, and 404 elsewhere."""
 
     daemon_threads = True
     answers: Mapping[str, bytes]
 
 
-class Reader(BaseHTTPRequestHandler):
-    """One look at a Shelf."""
+class AnswerHandler(BaseHTTPRequestHandler):
+    """One request to a Shelf."""
 
-    server: Shelf
+    server: AnswerServer
 
     def log_message(self, *_: object) -> None: ...
 
@@ -156,9 +156,9 @@ class Reader(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def shelf(answers: Mapping[str, bytes]) -> Iterator[str]:
-    """The URL of a server with these answers, while the block runs."""
-    server = Shelf(("127.0.0.1", 0), Reader)
+def serve_answers(answers: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the URL of a server with these answers, for the duration of the block."""
+    server = AnswerServer(("127.0.0.1", 0), AnswerHandler)
     server.answers = answers
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

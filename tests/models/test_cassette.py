@@ -16,7 +16,7 @@ def ask(model: Cassette | Recorder, request: Request) -> Reply:
     return asyncio.run(model.complete(request, lambda _delta: None))
 
 
-def followed(reply: Reply, *, text: str, ok: bool = True) -> Request:
+def follow_up(reply: Reply, *, text: str, ok: bool = True) -> Request:
     (call,) = reply.message.calls
     messages: tuple[Message, ...] = (
         *ASKED.messages,
@@ -28,7 +28,7 @@ def followed(reply: Reply, *, text: str, ok: bool = True) -> Request:
 
 @pytest.fixture
 def tape(tmp_path: Path) -> Path:
-    """A look, an answer, and an error."""
+    """Return a recording of a look, an answer, and an error."""
     path = tmp_path / "takes.jsonl"
     recorder = Recorder(
         Scripted(
@@ -40,7 +40,7 @@ def tape(tmp_path: Path) -> Path:
         ),
         path,
     )
-    request = followed(ask(recorder, ASKED), text="7: return 1  # 0.12 s")
+    request = follow_up(ask(recorder, ASKED), text="7: return 1  # 0.12 s")
     ask(recorder, request)
     with pytest.raises(ModelError):
         ask(recorder, request)
@@ -49,7 +49,7 @@ def tape(tmp_path: Path) -> Path:
 
 def test_replays_recording_despite_different_results(tape: Path) -> None:
     model = load(tape)
-    request = followed(ask(model, ASKED), text="7: return 1  # 0.34 s")
+    request = follow_up(ask(model, ASKED), text="7: return 1  # 0.34 s")
     assert model.name == "scripted:test"
     assert ask(model, request).message.text == "Line 7."
     with pytest.raises(ModelError, match=r"^Too long\.$") as error:
@@ -81,7 +81,7 @@ def test_refuses_different_request_and_names_difference(
 def test_newly_failed_tool_is_difference(tape: Path) -> None:
     model = load(tape)
     with pytest.raises(ModelError, match="message 3 differs"):
-        ask(model, followed(ask(model, ASKED), text="no such file", ok=False))
+        ask(model, follow_up(ask(model, ASKED), text="no such file", ok=False))
 
 
 def test_refuses_file_that_is_no_recording(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ import pytest
 from coder.core.errors import UserError
 from coder.models.catalog import Choice, choose, key_for, keys_set
 from coder.models.servers import LocalServer
-from tests.models.fakes import shelf
+from tests.models.fakes import serve_answers
 
 RUNNING = LocalServer(provider="ollama", base_url="http://127.0.0.1:11434/v1", models=("qwen3:8b", "gemma3"))
 KEYS = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "GEMINI_API_KEY": "g", "OPENROUTER_API_KEY": "r"}
 
 
-def chosen(
+def choose_model(
     environment: Mapping[str, str],
     *,
     model: str | None = None,
@@ -30,7 +30,7 @@ def chosen(
     )
 
 
-def names(choice: Choice | None) -> str:
+def choice_name(choice: Choice | None) -> str:
     assert choice
     return choice.name
 
@@ -38,18 +38,18 @@ def names(choice: Choice | None) -> str:
 def test_flag_overrides_variable_and_configuration() -> None:
     named = {"CODER_MODEL": "openai:gpt-6-luna", **KEYS}
     assert (
-        names(chosen(named, model="google:gemini-4-argon", configured="openrouter:x/y"))
+        choice_name(choose_model(named, model="google:gemini-4-argon", configured="openrouter:x/y"))
         == "google:gemini-4-argon"
     )
-    assert names(chosen(named, configured="openrouter:x/y")) == "openai:gpt-6-luna"
-    assert names(chosen(KEYS, configured="openrouter:x/y")) == "openrouter:x/y"
+    assert choice_name(choose_model(named, configured="openrouter:x/y")) == "openai:gpt-6-luna"
+    assert choice_name(choose_model(KEYS, configured="openrouter:x/y")) == "openrouter:x/y"
 
 
 def test_first_available_key_decides_without_name() -> None:
     left = dict(KEYS)
     order = []
     while left:
-        choice = chosen(left, running=True)
+        choice = choose_model(left, running=True)
         assert choice and "is set and no model was named" in choice.reason
         variable = choice.reason.split()[0]
         order.append((variable, choice.name))
@@ -63,7 +63,7 @@ def test_first_available_key_decides_without_name() -> None:
 
 
 def test_uses_local_server_without_key() -> None:
-    assert chosen({}, running=True) == Choice(
+    assert choose_model({}, running=True) == Choice(
         provider="ollama",
         model="qwen3:8b",
         base_url="http://127.0.0.1:11434/v1",
@@ -72,7 +72,7 @@ def test_uses_local_server_without_key() -> None:
 
 
 def test_without_anything_there_is_no_choice() -> None:
-    assert chosen({}) is None
+    assert choose_model({}) is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_without_anything_there_is_no_choice() -> None:
     ],
 )
 def test_resolves_provider_by_prefix_or_family(written: str, name: str) -> None:
-    assert names(chosen(KEYS, model=written)) == name
+    assert choice_name(choose_model(KEYS, model=written)) == name
 
 
 @pytest.mark.parametrize("written", ["qwen3:8b", "gpt-oss:20b", "mistral", "nobody:model"])
@@ -95,20 +95,20 @@ def test_unknown_name_error_lists_forms(written: str) -> None:
     with pytest.raises(
         UserError, match=f"No provider is known for the model '{written}'. Write it as PROVIDER:NAME, such as"
     ):
-        chosen(KEYS, model=written)
+        choose_model(KEYS, model=written)
 
 
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(
         UserError, match="google:gemini-4-argon needs a key, and GOOGLE_API_KEY or GEMINI_API_KEY is not set"
     ):
-        chosen({}, model="gemini-4-argon")
+        choose_model({}, model="gemini-4-argon")
 
 
 def test_openai_base_url_needs_no_key() -> None:
     for model, name in ((None, "openai:gpt-6.1-sol"), ("gpt-6-luna", "openai:gpt-6-luna")):
-        choice = chosen({"OPENAI_BASE_URL": "http://gateway.example/v1"}, model=model)
-        assert (names(choice), choice and choice.base_url) == (name, "http://gateway.example/v1")
+        choice = choose_model({"OPENAI_BASE_URL": "http://gateway.example/v1"}, model=model)
+        assert (choice_name(choice), choice and choice.base_url) == (name, "http://gateway.example/v1")
 
 
 @pytest.mark.parametrize(
@@ -126,33 +126,33 @@ def test_openai_base_url_needs_no_key() -> None:
     ],
 )
 def test_model_at_url_keeps_prefix(base_url: str, model: str, name: str, url: str) -> None:
-    choice = chosen(KEYS, base_url=base_url, model=model)
-    assert (names(choice), choice and choice.base_url) == (name, url)
+    choice = choose_model(KEYS, base_url=base_url, model=model)
+    assert (choice_name(choice), choice and choice.base_url) == (name, url)
 
 
 @pytest.mark.loopback
 def test_url_alone_selects_first_listed_model() -> None:
-    with shelf({"/v1/models": b'{"data": [{"id": "bridge"}, {"id": "other"}]}'}) as url:
-        assert names(chosen({}, base_url=url)) == "compatible:bridge"
+    with serve_answers({"/v1/models": b'{"data": [{"id": "bridge"}, {"id": "other"}]}'}) as url:
+        assert choice_name(choose_model({}, base_url=url)) == "compatible:bridge"
     with (
-        shelf({}) as url,
+        serve_answers({}) as url,
         pytest.raises(UserError, match=r"lists no models\. Name the one to use with --model"),
     ):
-        chosen({}, base_url=url)
+        choose_model({}, base_url=url)
 
 
 @pytest.mark.parametrize("base_url", ["127.0.0.1:8080", "ftp://host/v1", "http://"])
 def test_refuses_incomplete_url(base_url: str) -> None:
     with pytest.raises(UserError, match="is not a URL"):
-        chosen({}, base_url=base_url, model="m")
+        choose_model({}, base_url=base_url, model="m")
 
 
 @pytest.mark.loopback
 def test_a_server_can_be_named_without_a_model() -> None:
-    with shelf({"/v1/models": b'{"data": [{"id": "gemma3"}]}'}) as url:
-        assert names(chosen({"OLLAMA_HOST": url}, model="ollama")) == "ollama:gemma3"
-    with shelf({}) as url, pytest.raises(UserError, match="ollama does not answer at"):
-        chosen({"OLLAMA_HOST": url}, model="ollama")
+    with serve_answers({"/v1/models": b'{"data": [{"id": "gemma3"}]}'}) as url:
+        assert choice_name(choose_model({"OLLAMA_HOST": url}, model="ollama")) == "ollama:gemma3"
+    with serve_answers({}) as url, pytest.raises(UserError, match="ollama does not answer at"):
+        choose_model({"OLLAMA_HOST": url}, model="ollama")
 
 
 def test_reports_key_names_but_never_values() -> None:

@@ -7,21 +7,21 @@ from contextlib import contextmanager
 import pytest
 
 from coder.models.servers import LocalServer, addresses, find, is_loopback, models_at, takes_tools
-from tests.models.fakes import shelf
+from tests.models.fakes import serve_answers
 
 LISTING = b'{"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "nomic-embed-text"}, {"id": "gemma3"}]}'
 
 
 @contextmanager
-def silent() -> Iterator[str]:
-    """Takes connections and never says a word."""
+def silent_server() -> Iterator[str]:
+    """Yield the URL of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
 
 
 @pytest.mark.loopback
 def test_lists_server_models_without_embedding_models() -> None:
-    with shelf({"/v1/models": LISTING}) as url:
+    with serve_answers({"/v1/models": LISTING}) as url:
         assert models_at(f"{url}/v1/") == ("qwen3:8b", "gemma3")
 
 
@@ -30,16 +30,16 @@ def test_lists_server_models_without_embedding_models() -> None:
     "body", [b"<html>a web server</html>", b"[]", b'{"data": {}}', b'{"data": [1, {"id": 2}]}', b"\xff"]
 )
 def test_ignores_other_program_on_port(body: bytes) -> None:
-    with shelf({"/v1/models": body}) as url:
+    with serve_answers({"/v1/models": body}) as url:
         assert models_at(f"{url}/v1") == ()
 
 
 @pytest.mark.loopback
 def test_finds_answering_servers_in_address_order() -> None:
     with (
-        shelf({"/v1/models": LISTING}) as one,
-        shelf({"/v1/models": b'{"data": [{"id": "b"}]}'}) as other,
-        shelf({}) as none,
+        serve_answers({"/v1/models": LISTING}) as one,
+        serve_answers({"/v1/models": b'{"data": [{"id": "b"}]}'}) as other,
+        serve_answers({}) as none,
     ):
         places = {"ollama": f"{one}/v1", "llamacpp": f"{none}/v1", "vllm": f"{other}/v1"}
         assert find(places) == (
@@ -51,7 +51,7 @@ def test_finds_answering_servers_in_address_order() -> None:
 @pytest.mark.loopback
 def test_waits_for_silent_servers_concurrently() -> None:
     started = time.monotonic()
-    with silent() as one, silent() as two, silent() as three:
+    with silent_server() as one, silent_server() as two, silent_server() as three:
         assert find({"ollama": one, "llamacpp": two, "vllm": three}) == ()
     assert time.monotonic() - started < 1.2
     assert threading.active_count() < 10
@@ -60,9 +60,9 @@ def test_waits_for_silent_servers_concurrently() -> None:
 @pytest.mark.loopback
 def test_asks_llama_cpp_whether_its_template_shows_tools() -> None:
     for told, expected in ((b"true", True), (b"false", False), (b"null", None)):
-        with shelf({"/props": b'{"chat_template_caps": {"supports_tools": ' + told + b"}}"}) as url:
+        with serve_answers({"/props": b'{"chat_template_caps": {"supports_tools": ' + told + b"}}"}) as url:
             assert takes_tools(f"{url}/v1") is expected
-    with shelf({}) as url:
+    with serve_answers({}) as url:
         assert takes_tools(f"{url}/v1") is None
 
 

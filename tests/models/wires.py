@@ -1,4 +1,4 @@
-"""The streams and errors of OpenAI (chat and responses), Anthropic and Google, as their API references show them."""
+"""Streams and errors of OpenAI (chat and responses), Anthropic and Google, as in their API references."""
 
 import json
 from typing import Any
@@ -6,29 +6,29 @@ from typing import Any
 from tests.models.fakes import Turn
 
 
-def pieces(text: str) -> list[str]:
+def split_text(text: str) -> list[str]:
     return [text[start : start + 5] for start in range(0, len(text), 5)]
 
 
-def whole(turn: Turn) -> bool:
-    """Does the stream come to its end?"""
+def is_complete(turn: Turn) -> bool:
+    """Return whether the stream comes to its end."""
     return not (turn.cut or turn.dropped or turn.garbage or turn.stalls)
 
 
-def data(value: dict[str, Any]) -> bytes:
+def data_event(value: dict[str, Any]) -> bytes:
     return f"data: {json.dumps(value)}\n\n".encode()
 
 
-def named(value: dict[str, Any]) -> bytes:
-    return f"event: {value['type']}\n".encode() + data(value)
+def named_event(value: dict[str, Any]) -> bytes:
+    return f"event: {value['type']}\n".encode() + data_event(value)
 
 
 # https://platform.openai.com/docs/api-reference/chat-streaming
 
 
-def chat(turn: Turn) -> list[bytes]:
+def chat_stream(turn: Turn) -> list[bytes]:
     def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
-        return data(
+        return data_event(
             {
                 "id": "chatcmpl-1",
                 "object": "chat.completion.chunk",
@@ -39,9 +39,9 @@ def chat(turn: Turn) -> list[bytes]:
         )
 
     events = [chunk({"role": "assistant", "content": ""})]
-    events += [chunk({"reasoning_content": piece}) for piece in pieces(turn.reasoning)]
+    events += [chunk({"reasoning_content": piece}) for piece in split_text(turn.reasoning)]
     kind = "refusal" if turn.finish == "refusal" else "content"
-    events += [chunk({kind: piece}) for piece in pieces(turn.text)]
+    events += [chunk({kind: piece}) for piece in split_text(turn.text)]
     for index, (name, arguments) in enumerate(turn.calls):
         head = {
             "index": index,
@@ -52,11 +52,11 @@ def chat(turn: Turn) -> list[bytes]:
         events.append(chunk({"tool_calls": [head]}))
         events += [
             chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-            for piece in pieces(arguments)
+            for piece in split_text(arguments)
         ]
     if turn.garbage:
         events.append(turn.garbage)
-    if not whole(turn):
+    if not is_complete(turn):
         return events
     finish = {"length": "length", "odd": "moonlight", "refusal": "stop"}.get(
         turn.finish, "tool_calls" if turn.calls else "stop"
@@ -75,7 +75,7 @@ def chat(turn: Turn) -> list[bytes]:
         "choices": [],
         "usage": usage,
     }
-    return [*events, chunk({}, finish), data(last), b"data: [DONE]\n\n"]
+    return [*events, chunk({}, finish), data_event(last), b"data: [DONE]\n\n"]
 
 
 def openai_error(turn: Turn) -> dict[str, Any]:
@@ -112,12 +112,12 @@ def openai_error(turn: Turn) -> dict[str, Any]:
 # https://platform.openai.com/docs/api-reference/responses-streaming
 
 
-def responses(turn: Turn) -> list[bytes]:
+def responses_stream(turn: Turn) -> list[bytes]:
     number = iter(range(10_000))
     output: list[dict[str, Any]] = []
 
     def event(kind: str, **fields: Any) -> bytes:
-        return named({"type": kind, "sequence_number": next(number), **fields})
+        return named_event({"type": kind, "sequence_number": next(number), **fields})
 
     def state(status: str) -> dict[str, Any]:
         usage = {
@@ -154,7 +154,7 @@ def responses(turn: Turn) -> list[bytes]:
         events.append(event("response.reasoning_summary_part.added", part=part, **where))
         events += [
             event("response.reasoning_summary_text.delta", delta=piece, **where)
-            for piece in pieces(turn.reasoning)
+            for piece in split_text(turn.reasoning)
         ]
         done = {**thought, "summary": [{"type": "summary_text", "text": turn.reasoning}]}
         events.append(event("response.output_item.done", output_index=0, item=done))
@@ -173,11 +173,11 @@ def responses(turn: Turn) -> list[bytes]:
         )
         events += [
             event("response.output_text.delta", delta=piece, logprobs=[], **where)
-            for piece in pieces(turn.text)
+            for piece in split_text(turn.text)
         ]
         content = [{"type": "output_text", "text": turn.text, "annotations": [], "logprobs": []}]
         done = {**item, "status": "completed", "content": content}
-        if whole(turn):
+        if is_complete(turn):
             events.append(event("response.output_item.done", output_index=index, item=done))
         output.append(done)
     for name, arguments in turn.calls:
@@ -194,7 +194,7 @@ def responses(turn: Turn) -> list[bytes]:
         where = {"item_id": f"fc_{index}", "output_index": index}
         events += [
             event("response.function_call_arguments.delta", delta=piece, **where)
-            for piece in pieces(arguments)
+            for piece in split_text(arguments)
         ]
         done = {
             **item,
@@ -205,7 +205,7 @@ def responses(turn: Turn) -> list[bytes]:
         output.append(done)
     if turn.garbage:
         events.append(turn.garbage)
-    if not whole(turn):
+    if not is_complete(turn):
         return events
     status = "incomplete" if turn.finish in ("length", "refusal") else "completed"
     return [*events, event(f"response.{status}", response=state(status))]
@@ -214,7 +214,7 @@ def responses(turn: Turn) -> list[bytes]:
 # https://platform.claude.com/docs/en/build-with-claude/streaming
 
 
-def anthropic(turn: Turn) -> list[bytes]:
+def anthropic_stream(turn: Turn) -> list[bytes]:
     usage = {
         "input_tokens": turn.input_tokens - turn.cached_tokens,
         "cache_read_input_tokens": turn.cached_tokens,
@@ -231,11 +231,11 @@ def anthropic(turn: Turn) -> list[bytes]:
         "stop_sequence": None,
         "usage": usage,
     }
-    events = [named({"type": "message_start", "message": start}), named({"type": "ping"})]
+    events = [named_event({"type": "message_start", "message": start}), named_event({"type": "ping"})]
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     if turn.reasoning:
         deltas: list[dict[str, Any]] = [
-            {"type": "thinking_delta", "thinking": piece} for piece in pieces(turn.reasoning)
+            {"type": "thinking_delta", "thinking": piece} for piece in split_text(turn.reasoning)
         ]
         blocks.append(
             (
@@ -247,22 +247,24 @@ def anthropic(turn: Turn) -> list[bytes]:
         blocks.append(
             (
                 {"type": "text", "text": ""},
-                [{"type": "text_delta", "text": piece} for piece in pieces(turn.text)],
+                [{"type": "text_delta", "text": piece} for piece in split_text(turn.text)],
             )
         )
     for index, (name, arguments) in enumerate(turn.calls):
         use = {"type": "tool_use", "id": f"toolu_{index}", "name": name, "input": {}}
         blocks.append(
-            (use, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(arguments)])
+            (use, [{"type": "input_json_delta", "partial_json": piece} for piece in split_text(arguments)])
         )
     for index, (block, deltas) in enumerate(blocks):
-        events.append(named({"type": "content_block_start", "index": index, "content_block": block}))
-        events += [named({"type": "content_block_delta", "index": index, "delta": delta}) for delta in deltas]
-        if whole(turn):
-            events.append(named({"type": "content_block_stop", "index": index}))
+        events.append(named_event({"type": "content_block_start", "index": index, "content_block": block}))
+        events += [
+            named_event({"type": "content_block_delta", "index": index, "delta": delta}) for delta in deltas
+        ]
+        if is_complete(turn):
+            events.append(named_event({"type": "content_block_stop", "index": index}))
     if turn.garbage:
         events.append(turn.garbage)
-    if not whole(turn):
+    if not is_complete(turn):
         return events
     reason = {"length": "max_tokens", "refusal": "refusal", "odd": "moonlight"}.get(
         turn.finish, "tool_use" if turn.calls else "end_turn"
@@ -272,7 +274,7 @@ def anthropic(turn: Turn) -> list[bytes]:
         "delta": {"stop_reason": reason, "stop_sequence": None},
         "usage": {"output_tokens": turn.output_tokens},
     }
-    return [*events, named(end), named({"type": "message_stop"})]
+    return [*events, named_event(end), named_event({"type": "message_stop"})]
 
 
 def anthropic_error(turn: Turn) -> dict[str, Any]:
@@ -291,7 +293,7 @@ def anthropic_error(turn: Turn) -> dict[str, Any]:
 # https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 
 
-def google(turn: Turn) -> list[bytes]:
+def google_stream(turn: Turn) -> list[bytes]:
     def chunk(
         parts: list[dict[str, Any]], finish: str | None = None, usage: dict[str, Any] | None = None
     ) -> bytes:
@@ -301,8 +303,8 @@ def google(turn: Turn) -> list[bytes]:
         value: dict[str, Any] = {"candidates": [candidate], "modelVersion": "m", "responseId": "r1"}
         return f"data: {json.dumps(value | ({'usageMetadata': usage} if usage else {}))}\r\n\r\n".encode()
 
-    events = [chunk([{"text": piece, "thought": True}]) for piece in pieces(turn.reasoning)]
-    events += [chunk([{"text": piece}]) for piece in pieces(turn.text)]
+    events = [chunk([{"text": piece, "thought": True}]) for piece in split_text(turn.reasoning)]
+    events += [chunk([{"text": piece}]) for piece in split_text(turn.text)]
     seal = {"thoughtSignature": "c2VhbA=="} if turn.reasoning else {}
     events += [
         chunk([{"functionCall": {"name": name, "args": json.loads(arguments)}, **seal}])
@@ -310,7 +312,7 @@ def google(turn: Turn) -> list[bytes]:
     ]
     if turn.garbage:
         events.append(turn.garbage)
-    if not whole(turn):
+    if not is_complete(turn):
         return events
     finish = {"length": "MAX_TOKENS", "refusal": "SAFETY", "odd": "MOONLIGHT"}.get(turn.finish, "STOP")
     usage = {

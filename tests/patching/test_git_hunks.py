@@ -19,8 +19,10 @@ BEFORE = {
 
 
 @pytest.fixture
-def changed(tmp_path: Path) -> Path:
-    """A repository whose index changes, removes, renames and makes files in every way a fix may."""
+def staged_repository(tmp_path: Path) -> Path:
+    """Return a repository whose index changes, removes, renames and creates files in every way that a fix
+    may.
+    """
     root = repo(tmp_path / "repo", BEFORE)
     lines = NUMBERS.copy()
     lines[37:39] = ["thirty-eight"]
@@ -47,16 +49,16 @@ def diff_of(root: Path) -> str:
     return subprocess.run(command, cwd=root, env=ISOLATED, capture_output=True, check=True).stdout.decode()
 
 
-def apply(root: Path, diff: str, *options: str) -> str:
-    """Apply to the index and the files, and return what git says of it."""
+def git_apply(root: Path, diff: str, *options: str) -> str:
+    """Apply to the index and the files, and return git's message."""
     command = ["git", "apply", "--index", "--verbose", "--whitespace=nowarn", *options]
     return subprocess.run(
         command, cwd=root, input=diff.encode(), env=ISOLATED, check=True, capture_output=True
     ).stderr.decode()
 
 
-def test_numbers_hunks_in_the_order_of_the_diff(changed: Path) -> None:
-    found = [(hunk.path, hunk.body.partition("\n")[0]) for hunk in hunks(diff_of(changed))]
+def test_numbers_hunks_in_the_order_of_the_diff(staged_repository: Path) -> None:
+    found = [(hunk.path, hunk.body.partition("\n")[0]) for hunk in hunks(diff_of(staged_repository))]
     assert found == [
         ("binary", ""),
         ("empty/__init__.py", ""),
@@ -76,29 +78,29 @@ def test_hunk_has_its_lines_and_file_header() -> None:
     assert hunks(diff) == (Hunk(path="a.py", header=header, body=body),)
 
 
-def test_selecting_all_or_no_hunks_round_trips(changed: Path) -> None:
-    diff = diff_of(changed)
+def test_selecting_all_or_no_hunks_round_trips(staged_repository: Path) -> None:
+    diff = diff_of(staged_repository)
     assert rebuilt(diff, range(len(hunks(diff)))) == diff
     assert rebuilt(diff, ()) == ""
     assert hunks("") == ()
 
 
-def test_every_selection_of_hunks_applies_at_its_lines(changed: Path) -> None:
-    diff = diff_of(changed)
+def test_every_selection_of_hunks_applies_at_its_lines(staged_repository: Path) -> None:
+    diff = diff_of(staged_repository)
     for chosen in [(3,), (4,), (5,), (3, 4), (3, 5), (4, 5)]:
-        git(changed, "reset", "--quiet", "--hard")
-        assert "offset" not in apply(changed, rebuilt(diff, chosen))
+        git(staged_repository, "reset", "--quiet", "--hard")
+        assert "offset" not in git_apply(staged_repository, rebuilt(diff, chosen))
 
 
 @pytest.mark.parametrize("accepted", [(0, 4, 7), (1, 2, 5, 8), (3, 6)])
-def test_selection_is_whole_minus_rest(changed: Path, accepted: tuple[int, ...]) -> None:
-    diff = diff_of(changed)
+def test_selection_is_whole_minus_rest(staged_repository: Path, accepted: tuple[int, ...]) -> None:
+    diff = diff_of(staged_repository)
     rest = rebuilt(diff, {*range(len(hunks(diff)))} - {*accepted})
-    apply(changed, rest, "--reverse")
-    less = git(changed, "write-tree")
-    git(changed, "reset", "--quiet", "--hard")
-    apply(changed, rebuilt(diff, accepted))
-    assert git(changed, "write-tree") == less
+    git_apply(staged_repository, rest, "--reverse")
+    less = git(staged_repository, "write-tree")
+    git(staged_repository, "reset", "--quiet", "--hard")
+    git_apply(staged_repository, rebuilt(diff, accepted))
+    assert git(staged_repository, "write-tree") == less
 
 
 def test_wrong_hunk_counts_lose_no_line() -> None:

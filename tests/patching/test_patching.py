@@ -1,4 +1,4 @@
-"""Patches apply exactly or not at all: every folder of tests/cases/patches is a case."""
+"""Exact application of patches, or none: every folder of tests/cases/patches is a case."""
 
 import difflib
 import os
@@ -23,7 +23,7 @@ SWAP = "--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n"
 
 
 def content(root: Path) -> dict[str, tuple[bytes, bool]]:
-    """Every file below a directory: its bytes, and whether it is executable."""
+    """Return every file below a directory: its bytes, and whether it is executable."""
     return {
         str(path.relative_to(root)): (path.read_bytes(), bool(path.stat().st_mode & 0o100))
         for path in root.rglob("*")
@@ -210,11 +210,11 @@ def test_error_names_failure_and_says_nothing_was_written(tmp_path: Path) -> Non
         apply(SWAP, tmp_path)
     assert str(refused.value).count("Nothing was written.") == 1
     assert len(refused.value.failed) == 1
-    assert refused.value.failed == failed(SWAP.replace("@@ -1 +1 @@", "@@ -7 +7 @@"), tmp_path)
-    assert refused.value.failed != failed(SWAP.replace("+b", "+c"), tmp_path)
+    assert refused.value.failed == failed_paths(SWAP.replace("@@ -1 +1 @@", "@@ -7 +7 @@"), tmp_path)
+    assert refused.value.failed != failed_paths(SWAP.replace("+b", "+c"), tmp_path)
 
 
-def failed(diff: str, root: Path) -> frozenset[str]:
+def failed_paths(diff: str, root: Path) -> frozenset[str]:
     with pytest.raises(PatchError) as refused:
         plan(diff, root)
     return refused.value.failed
@@ -229,7 +229,7 @@ def test_error_is_capped_and_grows_on_repeat(times: int, tmp_path: Path) -> None
     texts = []
     for diff in diffs:
         with pytest.raises(PatchError) as refused:
-            plan(diff, tmp_path, failed_before=dict.fromkeys(failed(diff, tmp_path), times))
+            plan(diff, tmp_path, failed_before=dict.fromkeys(failed_paths(diff, tmp_path), times))
         texts.append(str(refused.value))
     assert all(len(text.split("\n")) <= 60 for text in texts)
     assert "   39| line 38" in texts[0]

@@ -1,4 +1,6 @@
-"""What holds for every patch: what is certain goes in as meant, whatever was done to the diff; all else changes nothing."""
+"""Properties of every patch: a certain diff is applied as intended, however damaged; any other changes
+nothing.
+"""
 
 import difflib
 from collections.abc import Callable
@@ -74,7 +76,7 @@ BLOCK = (
 
 
 def bodies(most: int) -> st.SearchStrategy[list[str]]:
-    """Lines of a function; few are alike, but for the empty ones."""
+    """Return a strategy for the lines of a function; few are alike, except empty ones."""
     made = st.tuples(st.sampled_from(BODIES), st.integers(0, 10_000)).map(
         lambda pair: pair[0].format(pair[1])
     )
@@ -88,7 +90,7 @@ def _nothing_is_left_in_the_checkout(tmp_path_factory: pytest.TempPathFactory) -
 
 @st.composite
 def scripts(draw: st.DrawFn) -> list[str]:
-    """A Python file of a few functions."""
+    """Draw a Python file of a few functions."""
     lines = ["import os", ""]
     for number in range(draw(st.integers(1, 6))):
         lines += [f"def f{number}(x):", *draw(bodies(8)), f"    return {number}", "", ""]
@@ -97,7 +99,7 @@ def scripts(draw: st.DrawFn) -> list[str]:
 
 @st.composite
 def edits(draw: st.DrawFn) -> tuple[list[str], list[str]]:
-    """A file before and after a few lines were removed, added and replaced."""
+    """Draw a file before and after a few lines were removed, added and replaced."""
     before = draw(scripts())
     after = list(before)
     for _ in range(draw(st.integers(1, 4))):
@@ -116,15 +118,15 @@ def files(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def put(root: Path, texts: dict[str, Text]) -> None:
+def write_files(root: Path, texts: dict[str, Text]) -> None:
     for name, text in texts.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.data)
 
 
-def damaged(case: Case, random: Random) -> bool:
-    """Damage a case in one or two ways that fit it and leave its meaning certain."""
+def damage_case(case: Case, random: Random) -> bool:
+    """Damage a case in one or two ways that suit it and keep its meaning certain."""
     names = random.sample(list(DAMAGES.damages), random.randint(1, 2))
     case.note = " + ".join(names)
     return DAMAGES.allowed(tuple(names)) and DAMAGES.make(case, tuple(names), random) and certain(case)
@@ -139,13 +141,13 @@ def test_damaged_but_certain_diff_gives_intended_file(
     for draw in range(20):
         texts = [{PATH: Text(lines=list(lines)), "other.txt": Text(lines=["x"])} for lines in (before, after)]
         case = Case(before=texts[0], after=texts[1], parts=parts_of(diff_of(before, after, context=context)))
-        if before != after and damaged(case, Random(seed + draw)):
+        if before != after and damage_case(case, Random(seed + draw)):
             break
     else:
         return
     note(f"{case.note}\n{case.text}")
     with TemporaryDirectory() as place:
-        put(Path(place), case.before)
+        write_files(Path(place), case.before)
         apply(case.text, Path(place))
         assert files(Path(place)) == {name: text.data for name, text in case.after.items()}
 
@@ -155,20 +157,20 @@ def test_damaged_but_certain_diff_gives_intended_file(
 def test_applied_diff_can_be_undone(edited: tuple[list[str], list[str]], context: int) -> None:
     before, after = edited
     with TemporaryDirectory() as place:
-        put(Path(place), {PATH: Text(lines=before)})
+        write_files(Path(place), {PATH: Text(lines=before)})
         start = files(Path(place))
-        if refused(lambda: apply(diff_of(before, after, context=context), Path(place))):
+        if is_refused(lambda: apply(diff_of(before, after, context=context), Path(place))):
             assert files(Path(place)) == start
             return
         assert files(Path(place)) == {PATH: Text(lines=after).data}
-        if not refused(lambda: apply(diff_of(before, after, context=context), Path(place), reverse=True)):
+        if not is_refused(lambda: apply(diff_of(before, after, context=context), Path(place), reverse=True)):
             assert files(Path(place)) == start
 
 
 @SAME_EACH_TIME
 @given(lines=st.lists(st.sampled_from([*PIECES, *MORE_PIECES, *BLOCK]), max_size=25))
 def test_refused_diff_pieces_change_nothing(lines: list[str]) -> None:
-    unharmed_where_refused("\n".join(lines))
+    is_unharmed_if_refused("\n".join(lines))
 
 
 @SAME_EACH_TIME
@@ -179,7 +181,7 @@ def test_refused_diff_pieces_change_nothing(lines: list[str]) -> None:
     ),
 )
 def test_refused_text_changes_nothing(text: str, start: str) -> None:
-    unharmed_where_refused(start + text)
+    is_unharmed_if_refused(start + text)
 
 
 @SAME_EACH_TIME
@@ -195,26 +197,26 @@ def test_refused_corrupted_diff_changes_nothing(
     text = diff_of(*edited)
     for at, length, put_in in cuts:
         text = text[: at % (len(text) + 1)] + put_in + text[at % (len(text) + 1) + length :]
-    unharmed_where_refused(text, {PATH: Text(lines=edited[0])})
+    is_unharmed_if_refused(text, {PATH: Text(lines=edited[0])})
 
 
-def unharmed_where_refused(text: str, more: dict[str, Text] | None = None) -> None:
+def is_unharmed_if_refused(text: str, more: dict[str, Text] | None = None) -> None:
     with TemporaryDirectory() as place:
         root = Path(place) / "root"
-        put(
+        write_files(
             root,
             {"t": Text(lines=["a", "b", "", "a"]), "d/u": Text(lines=["a"], final=False), **(more or {})},
         )
         before = files(Path(place))
-        if refused(lambda: apply(text, root)):
+        if is_refused(lambda: apply(text, root)):
             assert files(Path(place)) == before
         else:
             assert files(Path(place)) != before
             assert all(name.startswith("root/") for name in files(Path(place)))
 
 
-def refused(action: Callable[[], object]) -> bool:
-    """Did it raise a PatchError? Whatever else it raises is a bug."""
+def is_refused(action: Callable[[], object]) -> bool:
+    """Return whether it raised a PatchError; any other exception is a bug."""
     try:
         action()
     except PatchError:
@@ -223,8 +225,8 @@ def refused(action: Callable[[], object]) -> bool:
 
 
 def test_the_properties_can_fail(tmp_path: Path) -> None:
-    put(tmp_path, {"t": Text(lines=["a"])})
-    assert not refused(lambda: apply("--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n", tmp_path))
+    write_files(tmp_path, {"t": Text(lines=["a"])})
+    assert not is_refused(lambda: apply("--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n", tmp_path))
     assert files(tmp_path) == {"t": b"b\n"}
     with pytest.raises(ZeroDivisionError):
-        refused(lambda: 1 / 0)
+        is_refused(lambda: 1 / 0)

@@ -5,7 +5,7 @@ from coder.permissions.command_rules import Rule, Run, chosen, runs, written
 from coder.permissions.shell import parse
 
 
-def verdicts(command: str) -> list[str | None]:
+def rule_verdicts(command: str) -> list[str | None]:
     found, _ = runs(parse(command))
     rules = [built_in(run, root="/repo") for run in found]
     return [rule.action if rule else None for rule in rules]
@@ -25,7 +25,7 @@ def verdicts(command: str) -> list[str | None]:
     ],
 )
 def test_denies_commands_that_publish_or_destroy(command: str) -> None:
-    assert verdicts(command) == ["deny"]
+    assert rule_verdicts(command) == ["deny"]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_denies_commands_that_publish_or_destroy(command: str) -> None:
     ["env A=1 git push", "timeout 5 git push", "sh -c 'git push'", "xargs -n 1 git push", "nohup git push &"],
 )
 def test_sees_through_wrapper_commands(wrapped: str) -> None:
-    assert verdicts(wrapped)[-1] == "deny"
+    assert rule_verdicts(wrapped)[-1] == "deny"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_sees_through_wrapper_commands(wrapped: str) -> None:
     ],
 )
 def test_asks_about_commands_that_use_network(command: str) -> None:
-    assert verdicts(command) == ["ask"]
+    assert rule_verdicts(command) == ["ask"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_asks_about_commands_that_use_network(command: str) -> None:
     ["ls -la src", "cat a.py", "sed -n '1,20p' a.py", "git log --oneline -5", "git diff", "wc -l /repo/a.py"],
 )
 def test_allows_read_only_commands(command: str) -> None:
-    assert verdicts(command) == ["allow"]
+    assert rule_verdicts(command) == ["allow"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_allows_read_only_commands(command: str) -> None:
     ],
 )
 def test_asks_when_command_may_do_more_than_read(command: str) -> None:
-    assert verdicts(command) == [None]
+    assert rule_verdicts(command) == [None]
 
 
 def test_project_program_is_not_read_only_whatever_its_name() -> None:

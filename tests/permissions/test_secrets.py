@@ -11,7 +11,7 @@ KEY_LINE = "[masked: private key]"
 BODY = "MIIEpAIBAAKCAQEA04up8hoqzS1+APIB0RhjXyObwHQnOzhAk5Bd7mhkSbPkyhP1"
 
 
-def without_digests(text: str) -> str:
+def strip_digests(text: str) -> str:
     return re.sub(r"(\[masked: [^]]*) [0-9a-f]{6}\]", r"\1]", text)
 
 
@@ -51,7 +51,7 @@ def without_digests(text: str) -> str:
     ],
 )
 def test_masks_secret_and_keeps_surrounding_text(text: str, masked: str) -> None:
-    assert without_digests(SECRETS.masked(text)) == masked
+    assert strip_digests(SECRETS.masked(text)) == masked
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_masks_user_values_verbatim() -> None:
         "q1w2e3r4",
     )
     assert (
-        without_digests(secrets.masked("it was 'correct horse battery'"))
+        strip_digests(secrets.masked("it was 'correct horse battery'"))
         == "it was '[masked: a secret of yours]'"
     )
     assert secrets.without_own("ghp_" + "aB3d" * 9) == "ghp_" + "aB3d" * 9
@@ -139,7 +139,7 @@ def test_masks_stream_by_line_and_private_key_as_whole() -> None:
     mask = Secrets(own=("hunter2hunter2",)).by_line()
     lines = ["1 passed in 0.1 s", *key, "after hunter2hunter2", "key AKIAQ2W3E4R5T6Y7U5I6"]
     hidden = "[masked: private key]"
-    assert [without_digests(mask(line)) for line in lines] == [
+    assert [strip_digests(mask(line)) for line in lines] == [
         lines[0], *[hidden] * 5, "after [masked: a secret of yours]", "key [masked: AWS access key]",
     ]  # fmt: skip
 

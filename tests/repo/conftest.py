@@ -1,4 +1,4 @@
-"""Git here is deaf to the configuration of the machine that the tests run on."""
+"""Git without the configuration of the machine that runs the tests."""
 
 import pytest
 
@@ -6,6 +6,6 @@ from tests.builders import ISOLATED
 
 
 @pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch) -> None:
+def isolate_git(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"):
         monkeypatch.setenv(name, ISOLATED[name])

@@ -1,4 +1,4 @@
-"""A session's repository for as long as a test runs."""
+"""A session's repository for the duration of a test."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from tests.builders import git
 
 
 @contextmanager
-def opened(
+def open_session_repository(
     root: Path, base: str | None = None, *, session: str = "20260101-abc123", within: str = "."
 ) -> Iterator[SessionRepository]:
     """Open it from a directory `within`, with its state beside the repository, and close it."""
@@ -23,7 +23,9 @@ def opened(
 
 
 def fingerprint(root: Path) -> dict[str, object]:
-    """All that a session must not change: the files with their times, the index, branches, HEAD, stash and configuration."""
+    """Return all that a session must not change: the files with their times, the index, branches, HEAD,
+    stash and configuration.
+    """
     skipped = root / ".git"
     files = sorted(path for path in root.rglob("*") if skipped not in path.parents and path != skipped)
     own = [skipped / name for name in ("index", "HEAD", "config", "ORIG_HEAD") if (skipped / name).is_file()]

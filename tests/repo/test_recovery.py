@@ -14,7 +14,7 @@ from coder.repo.locks import hold
 from coder.repo.recovery import RECORD, recover
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
-from tests.repo.opened import fingerprint, opened
+from tests.repo.opened import fingerprint, open_session_repository
 
 SESSION = """
 import sys
@@ -49,11 +49,11 @@ def dirty_repository(directory: Path) -> Path:
     return root
 
 
-def nothing_to_settle(state: Path, pending: PendingDelivery) -> None:
+def settle_nothing(state: Path, pending: PendingDelivery) -> None:
     raise AssertionError(f"{state} delivered {pending.commit}")
 
 
-def private(root: Path) -> str:
+def private_refs(root: Path) -> str:
     return git(root, "for-each-ref", "refs/coder", "refs/notes", "refs/heads/coder")
 
 
@@ -62,7 +62,7 @@ def leftovers(root: Path) -> list[Path]:
 
 
 def run_and_kill(root: Path, state: Path, *, after_seconds: float) -> None:
-    """Start a session in a process group of its own and kill all of it, git included."""
+    """Start a session in a process group of its own and kill all of it, including git."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     with subprocess.Popen(
         [sys.executable, "-c", SESSION, str(root), str(state)],
@@ -83,9 +83,9 @@ def test_killed_session_changes_nothing_and_is_cleaned_up(tmp_path: Path) -> Non
     for number in range(10):
         run_and_kill(root, tmp_path / "sessions" / f"s{number}", after_seconds=chance.uniform(0.0, 0.6))
         assert fingerprint(root) == before
-    assert private(root) != ""
-    recover(tmp_path / "sessions", nothing_to_settle)
-    assert private(root) == ""
+    assert private_refs(root) != ""
+    recover(tmp_path / "sessions", settle_nothing)
+    assert private_refs(root) == ""
     assert git(root, "worktree", "list").count("\n") == 0
     assert leftovers(root) == []
     kept = [path.name for path in (tmp_path / "sessions").rglob("*") if not path.is_dir()]
@@ -118,21 +118,21 @@ def test_cleans_up_every_partial_state(tmp_path: Path) -> None:
             "refs/coder/other/c1.lock": "",
         },
     )
-    assert recover(tmp_path / "sessions", nothing_to_settle) == ("s-c0ffee",)
-    assert private(root) == ""
+    assert recover(tmp_path / "sessions", settle_nothing) == ("s-c0ffee",)
+    assert private_refs(root) == ""
     assert sorted(str(path.relative_to(root / ".git")) for path in leftovers(root)) == [
         "refs/coder/other/c1.lock",
         "refs/heads/coder/fix-other1.lock",
     ]
-    assert recover(tmp_path / "sessions", nothing_to_settle) == ()
+    assert recover(tmp_path / "sessions", settle_nothing) == ()
 
 
 def test_leaves_running_session_alone(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "living"
-    with hold(state), opened(root, session="living") as repository:
+    with hold(state), open_session_repository(root, session="living") as repository:
         candidate = repository.candidate("c1")
-        assert recover(tmp_path / "sessions", nothing_to_settle) == ()
+        assert recover(tmp_path / "sessions", settle_nothing) == ()
         assert candidate.worktree.exists()
         write(candidate.worktree, {"new.py": "n\n"})
         assert repository.patch(candidate).paths == ("new.py",)
@@ -143,7 +143,7 @@ def test_recovers_despite_missing_repository(tmp_path: Path) -> None:
     state = tmp_path / "sessions" / "s1"
     open_repository(root, session="s1", state=state, base=None).candidate("c1")
     shutil.rmtree(root)
-    assert recover(tmp_path / "sessions", nothing_to_settle) == ("s1",)
+    assert recover(tmp_path / "sessions", settle_nothing) == ("s1",)
     assert list(state.glob("*")) == [state / "lock"]
 
 
@@ -154,8 +154,8 @@ def test_retries_ref_removal_next_time(tmp_path: Path, monkeypatch: pytest.Monke
     open_repository(root, session="s1", state=state, base=None)
     git(root, "pack-refs", "--all")
     (root / ".git" / "packed-refs.lock").touch()
-    assert recover(tmp_path / "sessions", nothing_to_settle) == ()
+    assert recover(tmp_path / "sessions", settle_nothing) == ()
     assert (state / RECORD).exists()
     (root / ".git" / "packed-refs.lock").unlink()
-    assert recover(tmp_path / "sessions", nothing_to_settle) == ("s1",)
-    assert private(root) == ""
+    assert recover(tmp_path / "sessions", settle_nothing) == ("s1",)
+    assert private_refs(root) == ""

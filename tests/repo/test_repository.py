@@ -9,7 +9,7 @@ from coder.core.values.candidate import Patch
 from coder.repo.delivery.pending import INTENT
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git, repo, write
-from tests.repo.opened import fingerprint, opened
+from tests.repo.opened import fingerprint, open_session_repository
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 FIXED = LINES.replace("line 15\n", "line 15, fixed\n")
@@ -35,7 +35,7 @@ def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"b.py": "dirty\n", "untracked.py": "u\n", "_version.py": "1\n"})
     before = fingerprint(root)
-    with opened(root, within="tests") as repository:
+    with open_session_repository(root, within="tests") as repository:
         assert (repository.root, repository.head, repository.dirty) == (
             root,
             git(root, "rev-parse", "main"),
@@ -94,7 +94,7 @@ def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:
 
 def test_partial_checkout_takes_rest_from_base(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "tests/test_a.py": "t\n"})
         (candidate.worktree / "tests" / "test_b.py").unlink()
@@ -112,7 +112,7 @@ def test_partial_checkout_takes_rest_from_base(tmp_path: Path) -> None:
 
 def test_removes_checkout_after_error(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         with pytest.raises(ZeroDivisionError), repository.checkout(repository.base) as place:
             raise ZeroDivisionError
         assert not place.exists()
@@ -122,7 +122,7 @@ def test_removes_checkout_after_error(tmp_path: Path) -> None:
 def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"_version.py": "1\n"})
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "new/file.py": "n\n"})
         first = repository.patch(candidate)
@@ -148,7 +148,7 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
 
 def test_every_checkpoint_can_be_restored_and_branched(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate, other = repository.candidate("c1"), repository.candidate("c2")
         patches = []
         for number in range(3):
@@ -173,7 +173,7 @@ def test_nothing_outside_private_refs_moves_before_delivery(tmp_path: Path) -> N
     git(root, "remote", "add", "origin", str(tmp_path / "remote.git"))
     write(root, {"b.py": "uncommitted\n"})
     before = git(root, "for-each-ref")
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": FIXED})
         repository.checkpoint(candidate, "first")
@@ -190,7 +190,7 @@ def test_steps_survive_the_end_an_amended_head_and_gc(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"b.py": "second\n"})
     git(root, "commit", "-q", "-am", "Second")
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": FIXED})
         commit = repository.checkpoint(candidate, "first")
@@ -206,7 +206,7 @@ def test_steps_survive_the_end_an_amended_head_and_gc(tmp_path: Path) -> None:
 
 def test_excludes_files_written_by_tests(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
         repo(candidate.worktree / "nested", {"p.py": "p\n"})
@@ -229,7 +229,7 @@ def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> 
     write(root, {"a.py": "later\n"})
     git(root, "commit", "-qam", "later")
     write(root, {"b.py": "dirty\n"})
-    with opened(root, "HEAD~1") as repository:
+    with open_session_repository(root, "HEAD~1") as repository:
         assert (repository.head, repository.base, repository.dirty) == (
             git(root, "rev-parse", "HEAD~1"),
         ) * 2 + (False,)
@@ -239,7 +239,7 @@ def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> 
         delivery = repository.deliver(repository.patch(candidate), message="fix", evidence="", slug="x")
         assert git(root, "rev-parse", f"{delivery.commit}^") == repository.head
     git(root, "checkout", "-q", "b.py")
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         assert repository.merge(delivery) == git(root, "rev-parse", "HEAD")
     assert git(root, "log", "--format=%s").splitlines() == ["fix", "later", "start"]
 
@@ -263,7 +263,7 @@ def test_failed_start_leaves_nothing(tmp_path: Path) -> None:
 def test_delivers_fix_of_uncommitted_work_as_diff(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"new.py": LINES})
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"new.py": FIXED})
         (candidate.worktree / "image").write_bytes(bytes(range(256)))
@@ -281,7 +281,7 @@ def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
         root,
         {"a.py": LINES.replace("line 16\n", "line 16, dirty\n").replace("line 20\n", "line 20, dirty\n")},
     )
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(
             candidate.worktree,
@@ -300,7 +300,7 @@ def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
 
 def test_a_binary_change_survives_delivery(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         (candidate.worktree / "image").write_bytes(bytes(range(256)))
         (candidate.worktree / "b.py").chmod(0o755)
@@ -316,7 +316,7 @@ def test_works_in_linked_worktree_with_own_configuration(tmp_path: Path) -> None
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     write(tmp_path / "linked", {"b.py": "dirty here\n"})
     before = fingerprint(root)
-    with opened(tmp_path / "linked") as repository:
+    with open_session_repository(tmp_path / "linked") as repository:
         candidate = repository.candidate("c1")
         assert files(candidate.worktree)["b.py"] == "dirty here\n"
         write(candidate.worktree, {"a.py": FIXED})
@@ -333,7 +333,7 @@ def test_works_in_worktree_of_bare_repository(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(tmp_path, "clone", "-q", "--bare", str(root), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "linked"), "main")
-    with opened(tmp_path / "linked") as repository:
+    with open_session_repository(tmp_path / "linked") as repository:
         assert files(repository.candidate("c1").worktree) == FILES
 
 
@@ -344,7 +344,7 @@ def test_includes_submodule_files_but_not_in_patch(tmp_path: Path) -> None:
     git(root, "commit", "-qm", "submodule")
     write(root, {"vendor/lib.py": "dirty in the submodule\n"})
     before = fingerprint(root)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         assert not repository.dirty
         candidate = repository.candidate("c1")
         assert files(candidate.worktree)["vendor/lib.py"] == "dirty in the submodule\n"
@@ -362,7 +362,7 @@ def test_includes_submodule_files_but_not_in_patch(tmp_path: Path) -> None:
 def test_a_sparse_checkout_stays_sparse(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES | {"in/a.py": "a\n", "out/b.py": "b\n"})
     git(root, "sparse-checkout", "set", "in")
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         assert not repository.dirty
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"in/a.py": "fixed\n"})
@@ -380,7 +380,7 @@ def test_keeps_lfs_pointer(tmp_path: Path) -> None:
         tmp_path / "r",
         {"big.bin": pointer, "a.py": LINES, ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"},
     )
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         assert files(candidate.worktree)["big.bin"] == pointer
         write(candidate.worktree, {"a.py": FIXED})
@@ -389,7 +389,7 @@ def test_keeps_lfs_pointer(tmp_path: Path) -> None:
 
 def test_excludes_nested_repository_and_runs_nothing(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         nested = repo(candidate.worktree / "nested", {"n.py": "n\n"})
         git(nested, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
@@ -408,7 +408,7 @@ def test_attributes_from_model_run_no_filter(tmp_path: Path) -> None:
     git(root, "config", "filter.evil.clean", f"touch {tmp_path}/ran; cat")
     git(root, "config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
     git(root, "config", "filter.upper.clean", "tr a-z A-Z")
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(
             candidate.worktree,
@@ -424,7 +424,7 @@ def test_attributes_from_model_run_no_filter(tmp_path: Path) -> None:
 def test_artifacts_stay_out_of_patch_when_unignored(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"_version.py": "1\n"})
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {".gitignore": ""})
         assert repository.patch(candidate).paths == (".gitignore",)
@@ -434,7 +434,7 @@ def test_artifacts_stay_out_of_patch_when_unignored(tmp_path: Path) -> None:
 
 def test_ignores_worktree_index_changes(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         git(candidate.worktree, "update-index", "--assume-unchanged", "a.py")
         write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
@@ -452,7 +452,7 @@ def test_concurrent_sessions_do_not_interfere(tmp_path: Path) -> None:
     before = fingerprint(root)
 
     def session(number: int) -> str:
-        with opened(root, session=f"20260101-aaaa{number:02}") as repository:
+        with open_session_repository(root, session=f"20260101-aaaa{number:02}") as repository:
             candidate = repository.candidate("c1")
             write(candidate.worktree, {"a.py": FIXED, f"new{number}.py": "n\n"})
             patch = repository.patch(candidate)
@@ -474,7 +474,7 @@ def test_concurrent_sessions_do_not_interfere(tmp_path: Path) -> None:
 
 def test_works_on_several_candidates_in_threads(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
 
         def attempt(number: int) -> tuple[str, ...]:
             candidate = repository.candidate(f"c{number}")

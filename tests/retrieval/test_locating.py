@@ -1,4 +1,4 @@
-"""What an issue's text leads to."""
+"""Localization from the text of an issue."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,19 +43,19 @@ FILES = {
 }
 
 
-def found(
+def locate_issue(
     tmp_path: Path, issue: str, files: Mapping[str, str] = FILES, recent: Sequence[Change] = ()
 ) -> Located:
     write(tmp_path / "tree", files)
     return locate(SymbolIndex(tmp_path / "tree").current(), clues(issue), recent)
 
 
-def reasons(located: Located, name: str) -> tuple[str, ...]:
+def reasons_for(located: Located, name: str) -> tuple[str, ...]:
     return next(likely.reasons for likely in (*located.files, *located.symbols) if likely.name == name)
 
 
 def test_named_definition_ranks_first_with_its_file(tmp_path: Path) -> None:
-    located = found(tmp_path, "`parse_retry_after` is off by one")
+    located = locate_issue(tmp_path, "`parse_retry_after` is off by one")
     assert located.files[0].path == "pool/limits.py"
     assert located.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
     assert "defines parse_retry_after, named in the title" in located.symbols[0].reasons
@@ -63,14 +63,14 @@ def test_named_definition_ranks_first_with_its_file(tmp_path: Path) -> None:
 
 def test_matches_words_by_their_parts(tmp_path: Path) -> None:
     assert (
-        found(tmp_path, "The retry header is read wrongly").symbols[0].name
+        locate_issue(tmp_path, "The retry header is read wrongly").symbols[0].name
         == "pool/limits.py::Limiter.parse_retry_after"
     )
 
 
 def test_matches_inflected_words(tmp_path: Path) -> None:
     files = {**FILES, "pool/checks.py": "def inherit(settings):\n    return validated(settings)\n"}
-    located = found(tmp_path, "Inheritance comes before validation", files)
+    located = locate_issue(tmp_path, "Inheritance comes before validation", files)
     assert located.symbols[0].name == "pool/checks.py::inherit"
     assert "its name says inheritance" in located.symbols[0].reasons
 
@@ -81,48 +81,50 @@ def test_innermost_traceback_frame_counts_most(tmp_path: Path) -> None:
         '  File "/srv/site-packages/pool/http.py", line 6, in send\n    return limiter.wait(3)\n'
         '  File "/srv/site-packages/pool/limits.py", line 7, in wait\n    return seconds\nTypeError\n'
     )
-    located = found(tmp_path, issue)
+    located = locate_issue(tmp_path, issue)
     assert located.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
-    assert "in the traceback" in reasons(located, "pool/limits.py")
-    assert "in the traceback" in reasons(located, "pool/http.py::send")
+    assert "in the traceback" in reasons_for(located, "pool/limits.py")
+    assert "in the traceback" in reasons_for(located, "pool/http.py::send")
 
 
 def test_finds_message_despite_placeholders_and_wrapping(tmp_path: Path) -> None:
-    located = found(tmp_path, "It fails\n\nValueError: cannot read 'soon' as seconds, nor as a date\n")
+    located = locate_issue(tmp_path, "It fails\n\nValueError: cannot read 'soon' as seconds, nor as a date\n")
     assert located.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
     assert "says 'as seconds, nor as a date'" in located.symbols[0].reasons
 
 
 def test_follows_snippet_imports_through_re_exports(tmp_path: Path) -> None:
-    located = found(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
-    assert "is pool.Throttle" in reasons(located, "pool/limits.py::Limiter")
+    located = locate_issue(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
+    assert "is pool.Throttle" in reasons_for(located, "pool/limits.py::Limiter")
 
 
 def test_suspects_base_class_of_named_class(tmp_path: Path) -> None:
-    assert "base class of Limiter" in reasons(
-        found(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter"
+    assert "base class of Limiter" in reasons_for(
+        locate_issue(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter"
     )
 
 
 def test_suspects_callees_of_likely_definition(tmp_path: Path) -> None:
-    assert "called by a likely place" in reasons(
-        found(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up"
+    assert "called by a likely place" in reasons_for(
+        locate_issue(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up"
     )
 
 
 def test_users_of_name_rank_above_mentions(tmp_path: Path) -> None:
     code = "def first(a):\n    return 'burst_size' + a\n\n\ndef second(a):\n    return burst_size + a\n"
     others = "".join(f"\n\ndef other{number}(packet):\n    return packet\n" for number in range(20))
-    located = found(
+    located = locate_issue(
         tmp_path, "Wrong result\n\nIt happens where burst_size is large.", {"a.py": code + others}
     )
     assert [likely.name for likely in located.symbols][:2] == ["a.py::second", "a.py::first"]
-    assert reasons(located, "a.py::second")[0] == "uses burst_size"
-    assert not any(reason.startswith("uses") for reason in reasons(located, "a.py::first"))
+    assert reasons_for(located, "a.py::second")[0] == "uses burst_size"
+    assert not any(reason.startswith("uses") for reason in reasons_for(located, "a.py::first"))
 
 
 def test_named_path_counts(tmp_path: Path) -> None:
-    assert "named in the issue" in reasons(found(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py")
+    assert "named in the issue" in reasons_for(
+        locate_issue(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py"
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_named_path_counts(tmp_path: Path) -> None:
 def test_suspects_code_under_named_test(tmp_path: Path, named: str) -> None:
     test = "from pool import quota, words\n\n\ndef test_quota(): ...\n"
     files = {"pool/quota.py": "def left(): ...\n", "tests/test_quota.py": test, "tests/quota/tests.py": test}
-    located = found(tmp_path, f"words are not counted\n\nA case is missing in {named}.", files)
+    located = locate_issue(tmp_path, f"words are not counted\n\nA case is missing in {named}.", files)
     assert located.files[0].path == "pool/quota.py"
     assert any(reason.startswith("tested by tests/") for reason in located.files[0].reasons)
 
@@ -159,7 +161,7 @@ def test_suspects_files_of_similar_commits(tmp_path: Path) -> None:
         subject="Refuse expired tickets (#7)",
         paths=("pool/third.py", "pool/gone.py"),
     )
-    located = found(
+    located = locate_issue(
         tmp_path, "An expired ticket is accepted\n\nrun() does it.", {**FILES, **files}, [*other, wide, near]
     )
     assert located.files[0].path == "pool/third.py"
@@ -169,28 +171,28 @@ def test_suspects_files_of_similar_commits(tmp_path: Path) -> None:
 
 def test_tests_in_issue_are_not_tests_of_tree(tmp_path: Path) -> None:
     issue = "Tests that time out are retried\n\n```\ndef test_mine():\n    limiter.wait(3)\n```\ntest_mine.py:3: TypeError in test_mine\n"
-    located = found(tmp_path, issue)
+    located = locate_issue(tmp_path, issue)
     assert "tests/test_limits.py" not in [likely.path for likely in located.files]
 
 
 def test_excludes_tests_unless_issue_is_about_them(tmp_path: Path) -> None:
     assert "tests/test_limits.py" not in [
-        likely.path for likely in found(tmp_path, "`parse_retry_after` is wrong").files
+        likely.path for likely in locate_issue(tmp_path, "`parse_retry_after` is wrong").files
     ]
     assert (
-        found(tmp_path, "Flaky test: `test_parse_retry_after`").symbols[0].name
+        locate_issue(tmp_path, "Flaky test: `test_parse_retry_after`").symbols[0].name
         == "tests/test_limits.py::test_parse_retry_after"
     )
 
 
 @pytest.mark.parametrize("issue", ["!", "zzzz qqqq", "\N{SNOWMAN}"])
 def test_empty_issue_finds_nothing(issue: str, tmp_path: Path) -> None:
-    assert found(tmp_path, issue) == Located()
+    assert locate_issue(tmp_path, issue) == Located()
 
 
 def test_the_same_question_has_the_same_answer(tmp_path: Path) -> None:
     files = FILES | {f"pool/copy_{number}.py": LIMITS for number in range(5)}
-    assert found(tmp_path, "retry after a token", files) == found(
+    assert locate_issue(tmp_path, "retry after a token", files) == locate_issue(
         tmp_path / "again", "retry after a token", files
     )
 
@@ -212,7 +214,7 @@ def test_imports_are_read_from_examples() -> None:
 def test_follows_objects_created_in_example(tmp_path: Path) -> None:
     files = {**FILES, "pool/clock.py": "class Clock:\n    def wait(self, seconds):\n        return seconds\n"}
     issue = "It takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
-    located = found(tmp_path, issue, files)
+    located = locate_issue(tmp_path, issue, files)
     assert located.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
     assert "is pool.Throttle.wait" in located.symbols[0].reasons
 

@@ -1,4 +1,4 @@
-"""What the first message shows of a repository."""
+"""Repository overview in the first message."""
 
 import time
 from pathlib import Path
@@ -92,12 +92,12 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
 
 
 def test_works_without_readable_history(tmp_path: Path) -> None:
-    class Partial(FakeHistory):
+    class PartialHistory(FakeHistory):
         def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
             raise GitError("git log failed: unable to read 4a48cb86")
 
     shown = first_look(
-        workspace(tmp_path, FILES, history=Partial()), "Cart.total_price ignores the coupon", (), 6000
+        workspace(tmp_path, FILES, history=PartialHistory()), "Cart.total_price ignores the coupon", (), 6000
     )
     assert "shop/cart.py: Cart.total_price (line 7)" in shown
 

@@ -1,4 +1,4 @@
-"""What the repository map puts first."""
+"""Ranking of the repository map."""
 
 from pathlib import Path
 
@@ -16,13 +16,13 @@ FILES = {
 }
 
 
-def drawn(root: Path, seeds: dict[str, float], budget: int = 1000) -> str:
+def draw_map(root: Path, seeds: dict[str, float], budget: int = 1000) -> str:
     write(root, FILES)
     return repository_map(SymbolIndex(root).current(), seeds, budget)
 
 
 def test_shows_referenced_files_before_unreferenced(tmp_path: Path) -> None:
-    found = drawn(tmp_path, {"shop/till.py": 1.0}, 180)
+    found = draw_map(tmp_path, {"shop/till.py": 1.0}, 180)
     assert "shop/money.py\n    1| def rounded(value)" in found
     assert "shop/box.py\n    4| class Box\n    5|   def total(self)" in found
     assert "unused" not in found
@@ -30,21 +30,21 @@ def test_shows_referenced_files_before_unreferenced(tmp_path: Path) -> None:
 
 
 def test_imported_module_ranks_above_namesake(tmp_path: Path) -> None:
-    found = drawn(tmp_path, {"shop/till.py": 1.0})
+    found = draw_map(tmp_path, {"shop/till.py": 1.0})
     assert found.index("shop/box.py") < found.index("other/paint.py")
 
 
 def test_a_seed_may_be_a_name(tmp_path: Path) -> None:
-    assert drawn(tmp_path, {"pay": 1.0}).startswith("shop/till.py\n    5| def pay(box: Box)\n")
+    assert draw_map(tmp_path, {"pay": 1.0}).startswith("shop/till.py\n    5| def pay(box: Box)\n")
 
 
 def test_keeps_to_its_budget(tmp_path: Path) -> None:
-    whole = drawn(tmp_path, {"shop/till.py": 1.0})
+    whole = draw_map(tmp_path, {"shop/till.py": 1.0})
     for budget in range(0, len(whole), 20):
-        assert len(drawn(tmp_path, {"shop/till.py": 1.0}, budget)) <= budget
-    assert drawn(tmp_path, {"shop/till.py": 1.0}, 0) == ""
+        assert len(draw_map(tmp_path, {"shop/till.py": 1.0}, budget)) <= budget
+    assert draw_map(tmp_path, {"shop/till.py": 1.0}, 0) == ""
 
 
 def test_empty_map_prints_nothing(tmp_path: Path) -> None:
-    assert drawn(tmp_path, {}) == ""
-    assert drawn(tmp_path, {"no/such/file.py": 1.0, "nobody": 2.0}) == ""
+    assert draw_map(tmp_path, {}) == ""
+    assert draw_map(tmp_path, {"no/such/file.py": 1.0, "nobody": 2.0}) == ""

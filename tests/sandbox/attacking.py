@@ -1,4 +1,4 @@
-"""Runs one attack, inside of a sandbox or without, and says whether it got out.
+"""Runner of one attack, inside a sandbox or without, that reports whether it escaped.
 
 An attack is a script in attacks/ that starts in the worktree; the module `stage` tells it what there is. It prints ESCAPED when it has
 what it was after; what it did to the stage is seen from outside. Lines of its docstring, after the first:
@@ -33,7 +33,7 @@ from coder.sandbox.backends.backend import Walls
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.process.process import ProcessSandbox
 from coder.sandbox.residue_sandbox import Surveyed
-from tests.sandbox.processes import MARK, all_gone, appears
+from tests.sandbox.processes import MARK, all_gone, has_appeared
 from tests.sandbox.stage import Stage
 
 DIRECTORY = Path(__file__).parent / "attacks"
@@ -60,8 +60,8 @@ class Attack:
     def text(self) -> str:
         return self.path.read_text()
 
-    def said(self, label: str) -> str:
-        """What the docstring says under a label."""
+    def labelled_text(self, label: str) -> str:
+        """Return the text that the docstring gives under a label."""
         found = re.search(rf"^{label}: (.+)$", self.text, re.MULTILINE)
         return found[1] if found else ""
 
@@ -74,14 +74,14 @@ def attacks() -> list[Attack]:
     return [Attack(path) for path in sorted(DIRECTORY.glob("[0-9]*.py"))]
 
 
-def escapes(attack: Attack, stage: Stage, walls: Walls | None) -> str:
-    """How it got out, in words; empty where it did not."""
+def describe_escape(attack: Attack, stage: Stage, walls: Walls | None) -> str:
+    """Return a description of the escape; empty if there was none."""
     (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
     (stage.worktree / "attack.py").write_text(attack.text)
     telling: list[str] = []
-    with _during(attack, stage, walled=walls is not None):
-        output = _inside(attack, stage, walls, telling) if walls else _outside(attack, stage)
-    output += _afterwards(attack, stage, telling, walled=walls is not None)
+    with _write_during(attack, stage, walled=walls is not None):
+        output = _run_inside(attack, stage, walls, telling) if walls else _run_outside(attack, stage)
+    output += _run_user_side(attack, stage, telling, walled=walls is not None)
     found = ["it says so"] if "ESCAPED" in output.splitlines() else []
     found += ["nobody cut its output"] if len(output) > UNCUT else []
     found += ["the secret came out"] if stage.secret in output else []
@@ -89,9 +89,9 @@ def escapes(attack: Attack, stage: Stage, walls: Walls | None) -> str:
     return "; ".join([*found, *stage.damage()])
 
 
-def _inside(attack: Attack, stage: Stage, walls: Walls, telling: list[str]) -> str:
-    if attack.said("Ends") == "killed":
-        return _killed(stage, walls)
+def _run_inside(attack: Attack, stage: Stage, walls: Walls, telling: list[str]) -> str:
+    if attack.labelled_text("Ends") == "killed":
+        return _run_and_kill(stage, walls)
     with ProcessSandbox(stage.environment, walls=walls) as sandbox:
         looked_after = Surveyed(sandbox, stage.worktree, telling.append)
         return looked_after.run(
@@ -103,8 +103,8 @@ def command() -> list[str]:
     return [os.path.realpath(sys.executable), "-S", "attack.py"]
 
 
-def _outside(attack: Attack, stage: Stage) -> str:
-    """As the person would run it, in limits that only keep this machine alive."""
+def _run_outside(attack: Attack, stage: Stage) -> str:
+    """Run the attack as the user would, with limits that only keep this machine alive."""
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (OUTER_BYTES, OUTER_BYTES))
@@ -121,8 +121,8 @@ def _outside(attack: Attack, stage: Stage) -> str:
         start_new_session=True,
         preexec_fn=limited,
     )
-    if attack.said("Ends") == "killed":
-        assert appears(stage.mark, 2)
+    if attack.labelled_text("Ends") == "killed":
+        assert has_appeared(stage.mark, 2)
         started.kill()
         started.wait()
         assert started.stdout is not None
@@ -138,9 +138,9 @@ def _outside(attack: Attack, stage: Stage) -> str:
         return ""
 
 
-def _killed(stage: Stage, walls: Walls) -> str:
+def _run_and_kill(stage: Stage, walls: Walls) -> str:
     """Kill the process that has the sandbox, once the attack has begun."""
-    made = f"Bubblewrap({walls.executable!r}, '')" if isinstance(walls, Bubblewrap) else "Landlock()"
+    backend = f"Bubblewrap({walls.executable!r}, '')" if isinstance(walls, Bubblewrap) else "Landlock()"
     code = f"""
 import os
 from pathlib import Path
@@ -148,26 +148,28 @@ from coder.core.ports import Limits
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.backends.landlock import Landlock
 from coder.sandbox.process.process import ProcessSandbox
-ProcessSandbox(os.environ, walls={made}).run({command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
+ProcessSandbox(os.environ, walls={backend}).run({command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
 """
     coder = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
-    appears(stage.mark, 3)
+    has_appeared(stage.mark, 3)
     coder.kill()
     coder.wait()
     all_gone(stage.mark)
     return ""
 
 
-def _afterwards(attack: Attack, stage: Stage, telling: list[str], *, walled: bool) -> str:
-    """What the person's side does next: with care, or as anybody would."""
-    match attack.said("Then").split(maxsplit=1):
+def _run_user_side(attack: Attack, stage: Stage, telling: list[str], *, walled: bool) -> str:
+    """Do what follows on the user's side: with coder's precautions, or without any."""
+    match attack.labelled_text("Then").split(maxsplit=1):
         case ["git"]:
-            (_git_with_care if walled else _git_as_anybody)(stage)
+            (_run_guarded_git if walled else _run_plain_git)(stage)
         case ["read", name]:
-            return _read_with_care(stage, name) if walled else (stage.worktree / name).read_text()
+            return _read_guarded(stage, name) if walled else (stage.worktree / name).read_text()
         case ["write", name]:
             _write(stage, name, walled=walled)
-        case ["run", shell] if not walled or not any(name in " ".join(telling) for name in _names(shell)):
+        case ["run", shell] if not walled or not any(
+            name in " ".join(telling) for name in _named_files(shell)
+        ):
             subprocess.run(
                 ["sh", "-c", shell],
                 cwd=stage.worktree,
@@ -178,12 +180,12 @@ def _afterwards(attack: Attack, stage: Stage, telling: list[str], *, walled: boo
     return ""
 
 
-def _names(shell: str) -> list[str]:
-    """The files that a command is about: the person has been told of them before."""
+def _named_files(shell: str) -> list[str]:
+    """Return the files that a command names; the user has been told of them before."""
     return [word.removeprefix("./") for word in shell.split() if "." in word]
 
 
-def _git_as_anybody(stage: Stage) -> None:
+def _run_plain_git(stage: Stage) -> None:
     for words in (
         ["status"],
         ["add", "-A"],
@@ -196,8 +198,8 @@ def _git_as_anybody(stage: Stage) -> None:
         )
 
 
-def _git_with_care(stage: Stage) -> None:
-    """What coder does with a candidate."""
+def _run_guarded_git(stage: Stage) -> None:
+    """Run git on a candidate as coder does."""
     patch = stage.repository.patch(stage.candidate)
     stage.repository.checkpoint(stage.candidate, "x")
     stage.repository.rollback(stage.candidate, patch.tree)
@@ -208,7 +210,7 @@ def _git_with_care(stage: Stage) -> None:
     }
 
 
-def _read_with_care(stage: Stage, name: str) -> str:
+def _read_guarded(stage: Stage, name: str) -> str:
     try:
         found = Tree(stage.worktree).read(name)
     except (PatchError, ToolError, CoderError, OSError):
@@ -227,8 +229,8 @@ def _write(stage: Stage, name: str, *, walled: bool) -> None:
 
 
 @contextmanager
-def _during(attack: Attack, stage: Stage, *, walled: bool) -> Iterator[None]:
-    name = attack.said("During").removeprefix("write ")
+def _write_during(attack: Attack, stage: Stage, *, walled: bool) -> Iterator[None]:
+    name = attack.labelled_text("During").removeprefix("write ")
     over = threading.Event()
 
     def act() -> None:

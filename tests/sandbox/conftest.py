@@ -1,4 +1,4 @@
-"""Every backend that works on this machine, and the one without walls."""
+"""Fixtures for every backend that works on this machine, and for the sandbox without one."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,8 +17,8 @@ Open = Callable[[], ProcessSandbox]
 
 
 @cache
-def tried(name: str) -> Walls | str:
-    """The walls of a backend, or why it does not work here."""
+def probe_backend(name: str) -> Walls | str:
+    """Return the backend of this name, or the reason why it does not work here."""
     make = dict(backends())[name]
     try:
         walls = make()
@@ -28,9 +28,9 @@ def tried(name: str) -> Walls | str:
 
 
 def walls_or_skip(name: str) -> Walls:
-    if name == "bundled bubblewrap" and not isinstance(tried("bubblewrap"), str):
+    if name == "bundled bubblewrap" and not isinstance(probe_backend("bubblewrap"), str):
         pytest.skip("the system's own bubblewrap works, and starts the same way")
-    walls = tried(name)
+    walls = probe_backend(name)
     if isinstance(walls, str):
         pytest.skip(f"{name}: {walls}")
     return walls
@@ -38,20 +38,20 @@ def walls_or_skip(name: str) -> Walls:
 
 @pytest.fixture(params=NAMES)
 def walls(request: pytest.FixtureRequest) -> Walls:
-    """One backend after the other."""
+    """Return one backend after the other."""
     return walls_or_skip(request.param)
 
 
 @pytest.fixture
 def walled(walls: Walls) -> Iterator[ProcessSandbox]:
-    """A sandbox with walls."""
+    """Yield a sandbox with isolation."""
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(params=("no walls", *NAMES))
 def sandbox(request: pytest.FixtureRequest) -> Iterator[ProcessSandbox]:
-    """A sandbox of each kind: the contract holds for all."""
+    """Yield a sandbox of each kind: the contract holds for all."""
     walls = None if request.param == "no walls" else walls_or_skip(request.param)
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         yield sandbox
@@ -59,7 +59,7 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[ProcessSandbox]:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A directory to work in."""
+    """Return a directory to work in."""
     place = tmp_path / "tree"
     place.mkdir()
     return place.resolve()

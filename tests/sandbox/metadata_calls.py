@@ -1,4 +1,4 @@
-"""Makes metadata changes in a directory and prints what came of each: the same with walls and without."""
+"""Metadata changes in a directory, with the result of each printed: the same in a sandbox and without."""
 
 # It makes the very system calls: os and open, not pathlib.
 # ruff: noqa: PTH100, PTH101, PTH103, PTH106, PTH108, PTH116, PTH123, PTH211
@@ -25,7 +25,7 @@ def attempt(name: str, change: Callable[[], object]) -> None:
     print(name, outcome, oct(file.st_mode), *times, sorted(os.listxattr("file")))
 
 
-def raw(*arguments: object) -> None:
+def raw_syscall(*arguments: object) -> None:
     """Call syscall(2).
 
     Raises:
@@ -72,9 +72,10 @@ attempt("/proc/self/cwd", lambda: os.chmod("/proc/self/cwd/file", 0o613))
 attempt("dirfd", lambda: os.chmod("../file", 0o614, dir_fd=directory))
 attempt("dirfd is a file", lambda: os.chmod("x", 0o614, dir_fd=reading))
 attempt("dirfd closed", lambda: os.chmod("x", 0o614, dir_fd=999))
-attempt("null path", lambda: raw(268 if os.uname().machine == "x86_64" else 53, -100, None, 0o600))
+attempt("null path", lambda: raw_syscall(268 if os.uname().machine == "x86_64" else 53, -100, None, 0o600))
 attempt(
-    "bad pointer", lambda: raw(268 if os.uname().machine == "x86_64" else 53, -100, ctypes.c_void_p(8), 0o600)
+    "bad pointer",
+    lambda: raw_syscall(268 if os.uname().machine == "x86_64" else 53, -100, ctypes.c_void_p(8), 0o600),
 )
 attempt("times", lambda: os.utime("file", ns=(1, 2)))
 attempt("times now", lambda: os.utime("file"))

@@ -1,4 +1,4 @@
-"""Finds processes by a mark in their environment: behind walls, they have other numbers."""
+"""Search for processes by a mark in their environment, since a sandbox gives them other numbers."""
 
 import time
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from pathlib import Path
 MARK = "CODER_TEST_MARK"
 
 
-def living(mark: str) -> list[int]:
-    """The processes that carry the mark, zombies left out."""
+def marked_processes(mark: str) -> list[int]:
+    """Return the processes that carry the mark, except zombies."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -20,8 +20,8 @@ def living(mark: str) -> list[int]:
     return found
 
 
-def children(parent: int, words: str) -> list[int]:
-    """The children of a process whose command line holds these words."""
+def child_processes(parent: int, words: str) -> list[int]:
+    """Return the children of a process whose command line contains the text."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -36,16 +36,16 @@ def children(parent: int, words: str) -> list[int]:
 
 
 def all_gone(mark: str) -> bool:
-    """Have they all ended, within a moment?"""
-    return _waited(lambda: not living(mark))
+    """Return whether all have ended within a moment."""
+    return _wait_until(lambda: not marked_processes(mark))
 
 
-def appears(mark: str, count: int) -> bool:
-    """Are there so many, within a moment?"""
-    return _waited(lambda: len(living(mark)) >= count)
+def has_appeared(mark: str, count: int) -> bool:
+    """Return whether that many appear within a moment."""
+    return _wait_until(lambda: len(marked_processes(mark)) >= count)
 
 
-def _waited(claim: Callable[[], bool]) -> bool:
+def _wait_until(claim: Callable[[], bool]) -> bool:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         if claim():

@@ -1,4 +1,4 @@
-"""A person's machine in one directory, with everything on it that an attack could be after, and a way to see what was done to it."""
+"""A user's machine in one directory, with every target of an attack, and a way to detect damage to it."""
 
 import array
 import contextlib
@@ -24,13 +24,15 @@ from typing import Any
 from coder.core.values.candidate import Candidate
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import repo, write
-from tests.sandbox.processes import living
+from tests.sandbox.processes import marked_processes
 
 VICTIM = "import mmap, os, sys; held = open(sys.argv[1]); secret = held.read().encode(); print(flush=True); sys.stdin.read()"
 
 
 class Stage:
-    """One person: a home with keys, a checkout with a linked worktree, listening sockets, a running program, a terminal."""
+    """One user: a home with keys, a checkout with a linked worktree, listening sockets, a running program,
+    a terminal.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
@@ -41,10 +43,10 @@ class Stage:
         self._closing = contextlib.ExitStack()
         self.heard: list[str] = []
         self._build()
-        self.repository, self.candidate, self.other = self._repository()
+        self.repository, self.candidate, self.other = self._create_repository()
         self.worktree = self.candidate.worktree
-        self._hardlinked()
-        self.victim = self._victim()
+        self._link_environment()
+        self.victim = self._start_victim()
         self.facts = self._facts()
         self.before = self.state()
 
@@ -70,18 +72,18 @@ class Stage:
         with (self.project / ".git" / "config").open("a") as config:
             config.write(f'[remote "origin"]\n\turl = https://me:{self.secret}@example.org/x.git\n')
 
-    def _repository(self) -> tuple[SessionRepository, Candidate, Candidate]:
+    def _create_repository(self) -> tuple[SessionRepository, Candidate, Candidate]:
         repository = open_repository(self.project, session="attack", state=self.root / "state", base=None)
         self._closing.callback(repository.close)
         return repository, repository.candidate("c1"), repository.candidate("c2")
 
-    def _hardlinked(self) -> None:
-        """An environment as uv makes it: the same file as in its cache."""
+    def _link_environment(self) -> None:
+        """Make an environment as uv does: the same file as in its cache."""
         venv = self.worktree / ".venv"
         write(venv, {"pyvenv.cfg": "home = /usr/bin\n"})
         os.link(self.home / ".cache/uv/archive/mod.py", venv / "mod.py")
 
-    def _victim(self) -> int:
+    def _start_victim(self) -> int:
         program = subprocess.Popen(
             [sys.executable, "-S", "-c", VICTIM, str(self.home / ".ssh/id_rsa")],
             cwd=self.home,
@@ -99,7 +101,7 @@ class Stage:
         return program.pid
 
     def _facts(self) -> dict[str, Any]:
-        """What an attacker may well have found out: numbers and places."""
+        """Return what an attacker may know: numbers and paths."""
         abstract = f"coder-attack-{secrets.token_hex(4)}"
         return {
             "home": str(self.home),
@@ -109,7 +111,7 @@ class Stage:
             "victim": self.victim,
             "tcp": self._listen(socket.AF_INET, ("127.0.0.1", 0))[1],
             "tcp6": (self._listen(socket.AF_INET6, ("::1", 0)) or (0, 0))[1],
-            "udp": self._datagrams(),
+            "udp": self._open_datagram_socket(),
             "address": self._address(),
             "abstract": abstract if self._listen(socket.AF_UNIX, f"\0{abstract}") else "",
             "socket": self._listen(socket.AF_UNIX, str(self.root / "service.sock")),
@@ -117,13 +119,13 @@ class Stage:
             "daemon": self._listen(socket.AF_UNIX, f"/run/{abstract}.sock")
             if os.access("/run", os.W_OK)
             else "",
-            "vsock": self._vsock(),
-            "terminal": self._terminal(),
+            "vsock": self._open_vsock(),
+            "terminal": self._open_terminal(),
             "scratch": str(self.root / "scratch"),
         }
 
     def _listen(self, family: int, address: Any) -> Any:
-        """Accept and greet whoever connects; what comes is heard."""
+        """Accept and greet connections, and record what they send."""
         door = None
         try:
             door = socket.socket(family, socket.SOCK_STREAM)
@@ -150,7 +152,7 @@ class Stage:
             with guest, contextlib.suppress(OSError):
                 guest.sendall(self.secret.encode())
 
-    def _datagrams(self) -> int:
+    def _open_datagram_socket(self) -> int:
         box = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         box.bind(("127.0.0.1", 0))
         self._closing.callback(box.close)
@@ -164,21 +166,21 @@ class Stage:
         return int(box.getsockname()[1])
 
     def _address(self) -> tuple[str, int] | None:
-        """This machine as its network sees it."""
+        """Return the network address of this machine, or None."""
         table = Path("/proc/net/fib_trie")
         lines = table.read_text().splitlines() if table.exists() else []
         local = [above.split()[-1] for above, line in pairwise(lines) if "/32 host LOCAL" in line]
         address = next((address for address in local if not address.startswith("127.")), None)
         return tuple(self._listen(socket.AF_INET, (address, 0))) if address else None
 
-    def _vsock(self) -> int:
+    def _open_vsock(self) -> int:
         try:
             told = self._listen(40, (1, 4_000_000 + os.getpid() % 100_000))
         except OSError:
             return 0
         return int(told[1]) if told else 0
 
-    def _terminal(self) -> str:
+    def _open_terminal(self) -> str:
         main, self._own_end = pty.openpty()
         self._closing.callback(os.close, main)
         self._closing.callback(os.close, self._own_end)
@@ -186,7 +188,7 @@ class Stage:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What the person's shell exports."""
+        """Return the variables that the user's shell exports."""
         exported = {
             **os.environ,
             "HOME": str(self.home),
@@ -196,14 +198,14 @@ class Stage:
         return {name: value for name, value in exported.items() if name != "VIRTUAL_ENV"}
 
     def state(self) -> dict[str, str]:
-        """All that must stay as it is, by path."""
+        """Return all that must stay unchanged, by path."""
         found = {}
         for place in (self.home, self.project, self.other.worktree, self.repository_directory):
             for path in sorted(place.rglob("*")):
                 with contextlib.suppress(
                     PermissionError
                 ):  # an attack has closed the directory, and that is seen
-                    found[str(path)] = described(path)
+                    found[str(path)] = describe_path(path)
         return found
 
     @property
@@ -211,7 +213,7 @@ class Stage:
         return self.project / ".git"
 
     def damage(self) -> list[str]:
-        """What has been done outside of the worktree, in words."""
+        """Return what has been changed outside the worktree, as sentences."""
         now = self.state()
         found = [
             f"{path} was changed"
@@ -229,10 +231,10 @@ class Stage:
         return [*found, *(["something was typed into the terminal"] if waiting[0] else [])]
 
     def survivors(self) -> list[int]:
-        return [pid for pid in living(self.mark) if pid != os.getpid()]
+        return [pid for pid in marked_processes(self.mark) if pid != os.getpid()]
 
     def clear(self) -> None:
-        """End what an attack without walls has left, and forget what it did."""
+        """Terminate what an attack without a sandbox has left, and reset the recorded damage."""
         for pid in self.survivors():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -245,10 +247,10 @@ class Stage:
         shutil.rmtree(self.root, ignore_errors=True)
 
 
-def described(path: Path) -> str:
+def describe_path(path: Path) -> str:
     """Return content, mode, owners, modification time and extended attributes; of a directory, whose time git changes, all but times."""
     status = path.lstat()
-    owned = f"{status.st_mode:o} {status.st_uid}:{status.st_gid} {listed_attributes(path)}"
+    owned = f"{status.st_mode:o} {status.st_uid}:{status.st_gid} {list_attributes(path)}"
     if path.is_symlink():
         return f"link to {path.readlink()} {owned} {status.st_mtime_ns}"
     return (
@@ -258,14 +260,14 @@ def described(path: Path) -> str:
     )
 
 
-def listed_attributes(path: Path) -> list[tuple[str, bytes]]:
+def list_attributes(path: Path) -> list[tuple[str, bytes]]:
     names = sorted(os.listxattr(path, follow_symlinks=False)) if sys.platform == "linux" else []
     return [(name, os.getxattr(path, name, follow_symlinks=False)) for name in names]
 
 
 @contextlib.contextmanager
-def staged(root: Path) -> Iterator[Stage]:
-    """A stage in a directory of its own, with the person's home in the environment."""
+def open_stage(root: Path) -> Iterator[Stage]:
+    """Yield a stage in a directory of its own, with the user's home in the environment."""
     stage = Stage(root)
     before = os.environ.get("HOME")
     os.environ["HOME"] = str(stage.home)

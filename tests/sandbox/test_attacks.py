@@ -1,4 +1,4 @@
-"""The quick ones of the attacks, all in one command; python tests/benchmarks/sandbox.py --attacks runs every one, one by one."""
+"""Quick attacks, all in one command; `python tests/benchmarks/sandbox.py --attacks` runs each separately."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ import pytest
 from coder.core.ports.sandbox import Limits
 from coder.sandbox.backends.backend import Walls
 from coder.sandbox.process.process import ProcessSandbox
-from tests.sandbox.attacking import DIRECTORY, LIMITS, attacks, command, escapes
+from tests.sandbox.attacking import DIRECTORY, LIMITS, attacks, command, describe_escape
 from tests.sandbox.conftest import walls_or_skip
 from tests.sandbox.processes import MARK
-from tests.sandbox.stage import staged
+from tests.sandbox.stage import open_stage
 
 pytestmark = pytest.mark.loopback
 SLOW = ("sleep(", "process_time(", "Then: ", "During: ", "Ends: ", ".venv")
@@ -27,8 +27,8 @@ def test_attacks_are_many_and_described() -> None:
 
 
 def test_contains_quick_attacks(walls: Walls, tmp_path: Path) -> None:
-    kept_in = [attack for attack in QUICK if walls.name != "Landlock" or not attack.said("Landlock")]
-    with staged(tmp_path / "stage") as stage, ProcessSandbox(stage.environment, walls=walls) as sandbox:
+    kept_in = [attack for attack in QUICK if walls.name != "Landlock" or not attack.labelled_text("Landlock")]
+    with open_stage(tmp_path / "stage") as stage, ProcessSandbox(stage.environment, walls=walls) as sandbox:
         (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
         for attack in kept_in:
             (stage.worktree / f"{attack.name}.py").write_text(attack.text)
@@ -48,8 +48,8 @@ def test_contains_quick_attacks(walls: Walls, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["write_checkout", "read_ssh_key", "tcp_loopback", "nested_repository"])
 def test_attacks_succeed_without_sandbox(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
-    with staged(tmp_path / "stage") as stage:
-        assert escapes(attack, stage, None)
+    with open_stage(tmp_path / "stage") as stage:
+        assert describe_escape(attack, stage, None)
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_attacks_succeed_without_sandbox(name: str, tmp_path: Path) -> None:
 )
 def test_nothing_acts_on_residue_of_attacks(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
-    best = next((walls for walls in ("bubblewrap", "Landlock") if not _skips(walls)), "Landlock")
-    with staged(tmp_path / "stage") as stage:
-        assert escapes(attack, stage, walls_or_skip(best)) == ""
+    best = next((walls for walls in ("bubblewrap", "Landlock") if not _is_skipped(walls)), "Landlock")
+    with open_stage(tmp_path / "stage") as stage:
+        assert describe_escape(attack, stage, walls_or_skip(best)) == ""
 
 
-def _skips(name: str) -> bool:
+def _is_skipped(name: str) -> bool:
     try:
         walls_or_skip(name)
     except pytest.skip.Exception:

@@ -1,4 +1,4 @@
-"""Which walls are chosen, and what is said where there are none."""
+"""Choice of the sandbox backend, and the message if there is none."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a command leaves behind: told, or taken away."""
+"""Residue of commands: reported or removed."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.builders import write
 from tests.tools.fakes import FakeSandbox
 
 
-def found(tree: Path) -> list[tuple[str, str]]:
+def residue_of(tree: Path) -> list[tuple[str, str]]:
     return [(finding.kind, finding.path) for finding in findings({}, survey(tree))]
 
 
@@ -28,7 +28,7 @@ def test_finds_repositories_links_and_files_that_run_later(tmp_path: Path) -> No
     write(tree, dict.fromkeys([*names, ".git", ".venv/bin/setup.py"], ""))
     (tree / "out").symlink_to("/etc/passwd")
     (tree / "in").symlink_to("x.py")
-    assert found(tree) == [
+    assert residue_of(tree) == [
         ("runs later", ".envrc"),
         ("runs later", ".github/workflows/ci.yml"),
         ("repository", "a/.git"),
@@ -46,8 +46,8 @@ def test_reports_existing_files_only_when_changed(tmp_path: Path) -> None:
     assert [finding.path for finding in findings(before, survey(tmp_path))] == ["setup.py"]
 
 
-class Planting(FakeSandbox):
-    """Its command leaves a repository, a link, a workflow, and another pointer to a repository."""
+class PlantingSandbox(FakeSandbox):
+    """Sandbox whose command leaves a repository, a link, a workflow, and another gitdir pointer."""
 
     def run(self, *arguments: object, cwd: Path, **named: object) -> Execution:
         write(cwd, {"inner/.git/config": "", ".github/workflows/ci.yml": "", ".git": "gitdir: elsewhere\n"})
@@ -58,9 +58,9 @@ class Planting(FakeSandbox):
 def test_removes_dangerous_residue_and_reports_it(tmp_path: Path) -> None:
     write(tmp_path, {".git": "gitdir: mine\n", "x.py": ""})
     told: list[str] = []
-    done = Surveyed(Planting(Execution(exit_code=0, output="done", seconds=0)), tmp_path, told.append).run(
-        ["x"], cwd=tmp_path
-    )
+    done = Surveyed(
+        PlantingSandbox(Execution(exit_code=0, output="done", seconds=0)), tmp_path, told.append
+    ).run(["x"], cwd=tmp_path)
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()) == [
         ".git",
         ".github/workflows/ci.yml",

@@ -1,4 +1,4 @@
-"""A kit whose ports are fakes: a directory as worktree, verdicts from a list, a scripted model."""
+"""Context whose ports are fakes: a directory as worktree, verdicts from a list, a scripted model."""
 
 import hashlib
 import shutil
@@ -49,15 +49,15 @@ STILL_RED = Verdict(kind=VerdictKind.PASSING, reason="The target is still red.",
 UNTESTED = Verdict(kind=VerdictKind.PASSING, reason="No test shows it.")
 
 
-def ticking() -> Callable[[], datetime]:
-    """A clock that goes on by a second each time it is read."""
+def ticking_clock() -> Callable[[], datetime]:
+    """Return a clock that advances by a second each time it is read."""
     moments = iter(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second) for second in range(100_000))
     return lambda: next(moments)
 
 
 @dataclass
 class FakeRepository:
-    """The worktree is a directory; trees are hashes of its content."""
+    """Repository whose worktree is a directory; trees are hashes of its content."""
 
     root: Path
     head: str = "head"
@@ -136,7 +136,7 @@ class FakeRepository:
 
 @dataclass
 class FakeVerifier:
-    """Hands out verdicts and reproductions in order, the last one again and again."""
+    """Verifier that returns verdicts and reproductions in order, the last one repeatedly."""
 
     verdicts: list[Verdict] = field(default_factory=lambda: [PROVEN])
     reproduced: list[Reproduced] = field(default_factory=lambda: [Reproduced(tests=(RED.id,))])
@@ -269,11 +269,11 @@ def kit(
     merge: bool = False,
     reviews: bool = False,
 ) -> Kit:
-    """A kit over `root`, with a.py and tests/test_b.py in it."""
+    """Return a context over `root`, with a.py and tests/test_b.py in it."""
     (root / "tests").mkdir(parents=True, exist_ok=True)
     (root / "a.py").write_text("VALUE = 1\n")
     (root / "tests" / "test_b.py").write_text("def test_b() -> None:\n    assert True\n")
-    log = EventLog(clock=ticking())
+    log = EventLog(clock=ticking_clock())
     budget = budget or Budget(usd=Decimal(10))
     sandbox = FakeSandbox()
     workspace = Workspace(

@@ -4,53 +4,53 @@ from coder.core.events import Failed, FilesChanged, Record, TextStreamed, ToolSt
 from coder.core.messages import ToolCall
 from coder.permissions.secrets import Secrets
 from coder.session.log import EventLog
-from tests.session.fakes import ticking
+from tests.session.fakes import ticking_clock
 
 
-def texts(records: list[Record]) -> list[tuple[int, str]]:
+def event_texts(records: list[Record]) -> list[tuple[int, str]]:
     return [(record.number, getattr(record.event, "text", "")) for record in records]
 
 
-async def collect(log: EventLog, start: int = 1) -> list[Record]:
+async def collect_records(log: EventLog, start: int = 1) -> list[Record]:
     return [record async for record in log.follow(start)]
 
 
 def test_numbers_events_from_one_without_gaps() -> None:
-    log = EventLog(clock=ticking())
+    log = EventLog(clock=ticking_clock())
     for text in "abc":
         log.append(Warned(text=text))
-    assert texts(log.records) == [(1, "a"), (2, "b"), (3, "c")]
+    assert event_texts(log.records) == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def test_late_watcher_sees_same_lasting_events() -> None:
     async def scenario() -> tuple[list[Record], list[Record]]:
-        log = EventLog(clock=ticking())
-        early = asyncio.ensure_future(collect(log))
+        log = EventLog(clock=ticking_clock())
+        early = asyncio.ensure_future(collect_records(log))
         await asyncio.sleep(0)
         log.append(Warned(text="a"))
         log.append(TextStreamed(candidate="c1", text="fleeting"))
-        late = asyncio.ensure_future(collect(log))
+        late = asyncio.ensure_future(collect_records(log))
         await asyncio.sleep(0)
         log.append(Warned(text="b"))
         log.close()
         return await early, await late
 
     early, late = asyncio.run(scenario())
-    assert texts(early) == [(1, "a"), (1, "fleeting"), (2, "b")]
-    assert texts(late) == [(1, "a"), (2, "b")]
+    assert event_texts(early) == [(1, "a"), (1, "fleeting"), (2, "b")]
+    assert event_texts(late) == [(1, "a"), (2, "b")]
 
 
 def test_follows_from_any_event_even_after_end() -> None:
-    log = EventLog(clock=ticking())
+    log = EventLog(clock=ticking_clock())
     for text in "abc":
         log.append(Warned(text=text))
     log.close()
-    assert texts(asyncio.run(collect(log, start=2))) == [(2, "b"), (3, "c")]
+    assert event_texts(asyncio.run(collect_records(log, start=2))) == [(2, "b"), (3, "c")]
 
 
 def test_forgets_departed_follower() -> None:
     async def scenario() -> list[str]:
-        log = EventLog(clock=ticking())
+        log = EventLog(clock=ticking_clock())
         log.append(Warned(text="a"))
         follower = log.follow()
         await anext(follower)
@@ -62,7 +62,7 @@ def test_forgets_departed_follower() -> None:
 
 
 def test_events_hold_no_user_secrets() -> None:
-    log = EventLog(clock=ticking(), secrets=Secrets(own=("correct-horse",)))
+    log = EventLog(clock=ticking_clock(), secrets=Secrets(own=("correct-horse",)))
     call = ToolCall(id="1", name="run_command", arguments='{"command": "echo correct-horse"}')
     for event in (
         Failed(error="401: correct-horse"),
@@ -76,8 +76,8 @@ def test_events_hold_no_user_secrets() -> None:
 
 def test_masks_live_command_output() -> None:
     async def scenario() -> list[str]:
-        log = EventLog(clock=ticking())
-        following = asyncio.ensure_future(collect(log))
+        log = EventLog(clock=ticking_clock())
+        following = asyncio.ensure_future(collect_records(log))
         await asyncio.sleep(0)
         show = log.progress("c1")
         for line in (

@@ -27,14 +27,14 @@ def patch(diff: str, text: str = "VALUE is 2 now.") -> Step:
     return Step(text=text, calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
 
 
-def finish(made: Kit, strategy: Strategy | None = None) -> SessionFinished:
+def run_session(made: Kit, strategy: Strategy | None = None) -> SessionFinished:
     return asyncio.run(Session(made, strategy or follow(DIRECT), id="s1", version="0").run())
 
 
 def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
     repository = FakeRepository(root=tmp_path)
     made = kit(tmp_path, [patch(FIX)], repository=repository)
-    finished = finish(made)
+    finished = run_session(made)
     assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.PROVEN, 0, 1)
     assert repository.delivered == [
         "VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"
@@ -46,7 +46,7 @@ def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
 
 def test_red_verification_spends_attempt_and_informs_model(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(WORSE), patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED, PROVEN]))
-    finished = finish(made)
+    finished = run_session(made)
     assert (finished.kind, finished.attempts, finished.spent.requests) == (VerdictKind.PROVEN, 2, 2)
     last = made.model.requests[-1].messages[-1]  # type: ignore[attr-defined]  # the scripted model keeps what it was asked
     assert "The target is still red. In a.py:1." in last.text
@@ -71,7 +71,7 @@ def test_spent_attempts_end_with_report_without_delivery(tmp_path: Path) -> None
         repository=repository,
         budget=Budget(attempts=1),
     )
-    finished = finish(made)
+    finished = run_session(made)
     assert (finished.kind, finished.exit_code) == (VerdictKind.GAVE_UP, 4)
     assert repository.delivered == []
     assert "1. A guess. (a.py): The target is still red." in finished.report
@@ -88,13 +88,13 @@ def test_change_without_test_is_at_most_passing(tmp_path: Path) -> None:
             ),
         )
     )
-    finished = finish(kit(tmp_path, [patch(FIX), no_test], verifier=FakeVerifier(verdicts=[UNTESTED])))
+    finished = run_session(kit(tmp_path, [patch(FIX), no_test], verifier=FakeVerifier(verdicts=[UNTESTED])))
     assert (finished.kind, finished.exit_code) == (VerdictKind.PASSING, 3)
 
 
 def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
     repository = FakeRepository(root=tmp_path)
-    finished = finish(kit(tmp_path, [patch(FIX)], repository=repository, dry_run=True))
+    finished = run_session(kit(tmp_path, [patch(FIX)], repository=repository, dry_run=True))
     assert finished.delivery is not None
     assert (finished.delivery.branch, "VALUE = 2" in finished.delivery.diff, repository.delivered) == (
         "",
@@ -104,7 +104,7 @@ def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
 
 
 def test_a_fix_that_needs_uncommitted_work_is_a_diff(tmp_path: Path) -> None:
-    finished = finish(
+    finished = run_session(
         kit(tmp_path, [patch(FIX)], repository=FakeRepository(root=tmp_path, dirty=True, fits_on_head=False))
     )
     assert finished.delivery is not None
@@ -113,13 +113,13 @@ def test_a_fix_that_needs_uncommitted_work_is_a_diff(tmp_path: Path) -> None:
 
 
 def test_merges_what_is_proven_when_asked(tmp_path: Path) -> None:
-    finished = finish(kit(tmp_path, [patch(FIX)], merge=True))
+    finished = run_session(kit(tmp_path, [patch(FIX)], merge=True))
     assert finished.delivery is not None
     assert finished.delivery.merged
 
 
 def test_token_limit_ends_session_before_call(tmp_path: Path) -> None:
-    finished = finish(kit(tmp_path, [patch(FIX)], budget=Budget(tokens=100)))
+    finished = run_session(kit(tmp_path, [patch(FIX)], budget=Budget(tokens=100)))
     assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.LIMIT, 5, 0)
 
 
@@ -131,14 +131,14 @@ def test_money_limit_ends_session(tmp_path: Path) -> None:
         verifier=FakeVerifier(verdicts=[STILL_RED]),
         budget=Budget(usd=Decimal(1)),
     )
-    assert finish(made).kind is VerdictKind.LIMIT
+    assert run_session(made).kind is VerdictKind.LIMIT
 
 
 def test_first_request_failure_is_usage_error_later_gives_up(tmp_path: Path) -> None:
-    first = finish(kit(tmp_path, [ModelError("The key is wrong.")]))
+    first = run_session(kit(tmp_path, [ModelError("The key is wrong.")]))
     assert (first.kind, first.exit_code, first.summary) == (None, 2, "The key is wrong.")
     look = Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),))
-    later = finish(kit(tmp_path, [look, ModelError("The server is down.")]))
+    later = run_session(kit(tmp_path, [look, ModelError("The server is down.")]))
     assert (later.kind, "The server is down." in later.summary) == (VerdictKind.GAVE_UP, True)
 
 
@@ -146,7 +146,7 @@ def test_untestable_base_costs_no_request(tmp_path: Path) -> None:
     report = TestReport(
         command="pytest", problem=Problem(kind="no_runner", text="pytest is missing: pip install pytest")
     )
-    finished = finish(kit(tmp_path, [patch(FIX)], verifier=FakeVerifier(report=report)))
+    finished = run_session(kit(tmp_path, [patch(FIX)], verifier=FakeVerifier(report=report)))
     assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.INCONCLUSIVE, 7, 0)
     assert "pip install pytest" in finished.summary
 
@@ -156,7 +156,7 @@ def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
         raise ZeroDivisionError("ours")
 
     made = kit(tmp_path)
-    finished = finish(made, broken)
+    finished = run_session(made, broken)
     assert (finished.kind, finished.exit_code) == (None, 1)
     failed = next(record.event for record in made.log.records if isinstance(record.event, Failed))
     assert "in broken" in failed.error
@@ -166,7 +166,7 @@ def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
     async def broken(kit: Kit, candidate: Candidate) -> Candidate:
         raise GitError("git is gone")
 
-    assert finish(kit(tmp_path), broken).summary == "coder failed: git is gone"
+    assert run_session(kit(tmp_path), broken).summary == "coder failed: git is gone"
 
 
 def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
     assert made.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
 
 
-class Slow(FakeRepository):
-    """Takes its time to deliver."""
+class SlowRepository(FakeRepository):
+    """Repository that takes its time to deliver."""
 
     def deliver(
         self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
@@ -219,7 +219,7 @@ class Slow(FakeRepository):
 
 
 def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(FIX)], repository=Slow(root=tmp_path))
+    made = kit(tmp_path, [patch(FIX)], repository=SlowRepository(root=tmp_path))
 
     async def scenario() -> SessionFinished:
         session = Session(made, follow(DIRECT), id="s1", version="0")
@@ -234,14 +234,14 @@ def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
     assert finished.delivery is not None
 
 
-class Unmergeable(FakeRepository):
+class UnmergeableRepository(FakeRepository):
     def merge(self, delivery: Delivery) -> str:
         raise UserError("a.py is dirty.")
 
 
 def test_refused_merge_leaves_branch(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(FIX)], repository=Unmergeable(root=tmp_path), merge=True)
-    finished = finish(made)
+    made = kit(tmp_path, [patch(FIX)], repository=UnmergeableRepository(root=tmp_path), merge=True)
+    finished = run_session(made)
     assert (finished.kind, finished.exit_code) == (VerdictKind.PROVEN, 0)
     assert finished.delivery is not None
     assert (finished.delivery.merged, finished.delivery.branch) == (False, "coder/value-is-2-now-1")
@@ -251,5 +251,5 @@ def test_refused_merge_leaves_branch(tmp_path: Path) -> None:
 def test_error_message_masks_quoted_key(tmp_path: Path) -> None:
     made = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings-99")])
     secrets = Secrets(own=("wisteria-sings-99",))
-    finished = finish(replace(made, secrets=secrets))
+    finished = run_session(replace(made, secrets=secrets))
     assert finished.summary == "Incorrect key provided: [masked: a secret of yours]"

@@ -1,4 +1,6 @@
-"""Rules that hold for any session, over scripted models and verifiers that say anything: attempts, and what is delivered."""
+"""Rules that hold for any session, with scripted models and verifiers of any behaviour: attempts, and
+deliveries.
+"""
 
 import asyncio
 import random
@@ -23,8 +25,10 @@ RED_BASE = TestReport(command="pytest", results=(*BASELINE.results, RED))
 UNKNOWN = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The network is gone.")
 
 
-class OneTree(FakeRepository):
-    """Candidates share a directory, so a tree's branches meet each other's changes; the rules hold all the same."""
+class SharedTreeRepository(FakeRepository):
+    """Repository whose candidates share a directory, so that branches meet each other's changes; the rules
+    hold nevertheless.
+    """
 
     def candidate(self, name: str) -> Candidate:
         if "base" in self._trees:
@@ -32,7 +36,7 @@ class OneTree(FakeRepository):
         return super().candidate(name)
 
 
-def any_model(chance: random.Random, root: Path) -> Any:
+def random_scene(chance: random.Random, root: Path) -> Any:
     """Return a scene that changes a.py, writes a test, hands something over, or gives up."""
 
     def reply(request: Request) -> Reply:
@@ -72,10 +76,10 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
     chance = random.Random(seed)
     attempts = chance.randint(1, 4)
     verdicts = [chance.choice([STILL_RED, STILL_RED, BROKEN, UNTESTED, UNKNOWN, PROVEN]) for _ in range(20)]
-    repository = OneTree(root=tmp_path)
+    repository = SharedTreeRepository(root=tmp_path)
     made = kit(
         tmp_path,
-        [any_model(chance, tmp_path)] * 200,
+        [random_scene(chance, tmp_path)] * 200,
         verifier=FakeVerifier(
             verdicts=verdicts, report=chance.choice([BASELINE, RED_BASE]), reproduced=[Reproduced()]
         ),

@@ -24,47 +24,47 @@ def call(name: str, arguments: object) -> ToolCall:
     )
 
 
-def answered(made: Kit, wish: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFinished, Note | None]:
+def run_call(made: Kit, tool_call: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFinished, Note | None]:
     candidate = Candidate(id="c1", worktree=made.repository.root, base="base")
-    note = asyncio.run(answer(made, candidate, phase, wish))
+    note = asyncio.run(answer(made, candidate, phase, tool_call))
     finished = made.log.records[-1].event
     assert isinstance(finished, ToolFinished)
     return finished, note
 
 
 def test_unknown_tool_error_lists_tools(tmp_path: Path) -> None:
-    finished, _ = answered(kit(tmp_path), call("open_file", {}))
+    finished, _ = run_call(kit(tmp_path), call("open_file", {}))
     assert not finished.message.ok
     assert "no tool 'open_file'" in finished.message.text
     assert "apply_patch" in finished.message.text
 
 
 def test_malformed_arguments_do_not_end_session(tmp_path: Path) -> None:
-    finished, _ = answered(kit(tmp_path), call("search", '{"pattern": "VAL'))
+    finished, _ = run_call(kit(tmp_path), call("search", '{"pattern": "VAL'))
     assert not finished.message.ok
     assert "not valid JSON" in finished.message.text
     assert "search(pattern: string" in finished.message.text
 
 
 def test_unknown_arguments_are_refused(tmp_path: Path) -> None:
-    finished, _ = answered(kit(tmp_path), call("search", {"pattern": "VALUE", "colour": "red"}))
+    finished, _ = run_call(kit(tmp_path), call("search", {"pattern": "VALUE", "colour": "red"}))
     assert "colour" in finished.message.text
 
 
 def test_a_note_of_another_phase_changes_nothing(tmp_path: Path) -> None:
-    finished, note = answered(kit(tmp_path), call("hand_over", {"kind": "done", "summary": "all good"}))
+    finished, note = run_call(kit(tmp_path), call("hand_over", {"kind": "done", "summary": "all good"}))
     assert note is None
     assert "locate phase" in finished.message.text
 
 
 def test_can_give_up_in_every_phase(tmp_path: Path) -> None:
-    _, note = answered(kit(tmp_path), call("hand_over", {"kind": "give_up", "summary": "no bug"}), EDIT)
+    _, note = run_call(kit(tmp_path), call("hand_over", {"kind": "give_up", "summary": "no bug"}), EDIT)
     assert note == GiveUp(summary="no bug")
 
 
 def test_refuses_change_in_read_only_phase(tmp_path: Path) -> None:
     made = kit(tmp_path)
-    finished, _ = answered(made, call("apply_patch", {"diff": "x"}), EXPLAIN)
+    finished, _ = run_call(made, call("apply_patch", {"diff": "x"}), EXPLAIN)
     assert "Nothing is changed in the explain phase" in finished.message.text
 
 
@@ -74,14 +74,14 @@ def run(command: str, **more: object) -> ToolCall:
 
 def test_read_only_command_needs_no_question(tmp_path: Path) -> None:
     made = kit(tmp_path)
-    finished, _ = answered(made, run("ls"))
+    finished, _ = run_call(made, run("ls"))
     assert finished.message.ok
     assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
 
 
 def test_refuses_command_when_unattended(tmp_path: Path) -> None:
     made = kit(tmp_path)
-    finished, _ = answered(made, run("make docs"))
+    finished, _ = run_call(made, run("make docs"))
     assert "was not allowed (it runs without walls around it), and nothing was done" in finished.message.text
     assert [record.event for record in made.log.records if isinstance(record.event, QuestionAnswered)] == [
         QuestionAnswered(question="q1", option="refuse", by="default")
@@ -90,29 +90,29 @@ def test_refuses_command_when_unattended(tmp_path: Path) -> None:
 
 def test_denied_command_is_not_asked_about(tmp_path: Path) -> None:
     made = kit(tmp_path, attended=True)
-    finished, _ = answered(made, run("git push"))
+    finished, _ = run_call(made, run("git push"))
     assert "would publish" in finished.message.text
     assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
 
 
 def test_sandbox_replaces_question(tmp_path: Path) -> None:
     made = replace(kit(tmp_path), rights=Rights(contained=True))
-    assert answered(made, run("make docs"))[0].message.ok
-    assert not answered(made, run("make docs", network=True))[0].message.ok
+    assert run_call(made, run("make docs"))[0].message.ok
+    assert not run_call(made, run("make docs", network=True))[0].message.ok
 
 
 def test_command_has_network_only_after_approval(tmp_path: Path) -> None:
     made = replace(kit(tmp_path, attended=True), rights=Rights(contained=True))
     assert isinstance(made.sandbox, FakeSandbox)
-    reply(made, [run("pip install x")], "allow")
-    reply(made, [run("make docs")], None)
+    run_reply(made, [run("pip install x")], "allow")
+    run_reply(made, [run("make docs")], None)
     assert made.sandbox.policies == [Policy(network=True), Policy()]
 
 
 def test_a_reply_asks_one_question(tmp_path: Path) -> None:
     made = kit(tmp_path, attended=True)
     calls = [call("search", {"pattern": "VALUE"}), run("make docs"), run("git push"), run("pip install x")]
-    asked = reply(
+    asked = run_reply(
         made, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow"
     )
     assert [question.text for question in asked] == [
@@ -131,33 +131,33 @@ def test_always_allowed_command_is_not_asked_again(tmp_path: Path) -> None:
     kept: list[Rule] = []
     made = kit(tmp_path, attended=True)
     made = replace(made, approval=Approval(made.log, attended=True, remember=kept.extend))
-    (question,) = reply(made, [run("make docs")], "always")
+    (question,) = run_reply(made, [run("make docs")], "always")
     assert question.options == ("allow", "always", "refuse")
-    assert reply(made, [run("make docs")], None) == []
+    assert run_reply(made, [run("make docs")], None) == []
     assert [(rule.action, rule.program, rule.arguments) for rule in kept] == [("allow", "make", ("docs",))]
-    assert len(reply(made, [run("make all")], "refuse")) == 1
+    assert len(run_reply(made, [run("make all")], "refuse")) == 1
 
 
 def test_unparsable_command_cannot_be_allowed_always(tmp_path: Path) -> None:
     made = kit(tmp_path, attended=True)
     made = replace(made, approval=Approval(made.log, attended=True, remember=lambda _: None))
-    (question,) = reply(made, [run("make $(cat targets)")], "refuse")
+    (question,) = run_reply(made, [run("make $(cat targets)")], "refuse")
     assert question.options == ("allow", "refuse")
 
 
 def test_asks_about_changes_in_manual_mode(tmp_path: Path) -> None:
     made = replace(kit(tmp_path, attended=True), rights=Rights(mode="ask"))
     patch = call("apply_patch", {"diff": "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"})
-    (question,) = reply(made, [patch], "refuse")
+    (question,) = run_reply(made, [patch], "refuse")
     assert question.text == "Allow this? apply_patch: a.py   (changes files)"
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
 def test_changes_nothing_in_read_only_mode(tmp_path: Path) -> None:
     made = replace(kit(tmp_path, attended=True), rights=Rights(mode="read-only", contained=True))
-    finished, _ = answered(made, call("apply_patch", {"diff": "x"}), EDIT)
+    finished, _ = run_call(made, call("apply_patch", {"diff": "x"}), EDIT)
     assert "nothing is changed in the mode read-only" in finished.message.text
-    reply(made, [run("make docs")], None)
+    run_reply(made, [run("make docs")], None)
     assert isinstance(made.sandbox, FakeSandbox)
     assert made.sandbox.policies == [Policy(writes=False)]
 
@@ -166,35 +166,35 @@ def test_masks_secrets_of_tool_output_in_log_and_blob(tmp_path: Path) -> None:
     made = kit(tmp_path)
     token = "ghp_" + "aB3d" * 9
     (tmp_path / "a.py").write_text(f"TOKEN = '{token}'\n")
-    finished, _ = answered(made, call("search", {"pattern": "TOKEN"}))
+    finished, _ = run_call(made, call("search", {"pattern": "TOKEN"}))
     assert "[masked: GitHub token]" in finished.message.text
     assert token not in finished.message.text
 
 
-def reply(made: Kit, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:
-    """Carry out a whole reply; its questions, each answered with the option."""
+def run_reply(made: Kit, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:
+    """Execute all calls of a reply, and return its questions, each answered with the option."""
     candidate = Candidate(id="c1", worktree=made.repository.root, base="base")
     made.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=tuple(calls))))
     before = len(made.log.records)
 
     async def scenario() -> None:
-        work = asyncio.ensure_future(_all(made, candidate, calls))
+        work = asyncio.ensure_future(_run_all(made, candidate, calls))
         while option is not None and not work.done():
             await asyncio.sleep(0)
-            for question in _asked(made, before):
+            for question in _questions(made, before):
                 made.approval.answer(Answer(question=question.question, option=option))
         await work
 
     asyncio.run(scenario())
-    return _asked(made, before)
+    return _questions(made, before)
 
 
-async def _all(made: Kit, candidate: Candidate, calls: list[ToolCall]) -> None:
+async def _run_all(made: Kit, candidate: Candidate, calls: list[ToolCall]) -> None:
     for wish in calls:
         await answer(made, candidate, EDIT, wish)
 
 
-def _asked(made: Kit, since: int) -> list[QuestionAsked]:
+def _questions(made: Kit, since: int) -> list[QuestionAsked]:
     return [record.event for record in made.log.records[since:] if isinstance(record.event, QuestionAsked)]
 
 

@@ -14,7 +14,7 @@ from coder.session.turn import say, turn
 from tests.session.fakes import kit
 
 
-def asked(made: Kit) -> str:
+def request_text(made: Kit) -> str:
     candidate = made.repository.candidate("c1")
     say(made, candidate, "Fix it.")
     return asyncio.run(turn(made, candidate)).message.text
@@ -28,7 +28,7 @@ def test_fallback_model_replaces_failed_model_for_good(
         Scripted([Step(text="Yes."), Step(text="Again.")], name="second"),
     )
     made = replace(kit(tmp_path), models={"executor": (first, second)})
-    assert [asked(made), asked(made)] == ["Yes.", "Again."]
+    assert [request_text(made), request_text(made)] == ["Yes.", "Again."]
     assert len(first.requests) == 1
     assert Warned(text="The server is down. second goes on.") in [record.event for record in made.log.records]
 
@@ -41,30 +41,30 @@ def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
     )
     made = kit(tmp_path)
     for model in (first, second, second, first):
-        asked(replace(made, model=model))
+        request_text(replace(made, model=model))
 
-    def seen(model: Scripted) -> list[tuple[str, str]]:
+    def opaque_parts(model: Scripted) -> list[tuple[str, str]]:
         return [
             (message.model, message.opaque)
             for message in model.requests[-1].messages
             if isinstance(message, AssistantMessage)
         ]
 
-    assert seen(second) == [("first", ""), ("second", "signed")]
-    assert seen(first) == [("first", "signed"), ("second", ""), ("second", "")]
+    assert opaque_parts(second) == [("first", ""), ("second", "signed")]
+    assert opaque_parts(first) == [("first", "signed"), ("second", ""), ("second", "")]
 
 
 def test_sends_seed_with_each_request(tmp_path: Path) -> None:
     model = Scripted([Step(text="Yes."), Step(text="Yes.")])
     for seed in (None, 7):
-        asked(replace(kit(tmp_path), model=model, seed=seed))
+        request_text(replace(kit(tmp_path), model=model, seed=seed))
     assert [request.seed for request in model.requests] == [None, 7]
 
 
 def test_role_has_own_model_and_usage(tmp_path: Path) -> None:
     reviewer = Scripted([Step(text="I read it.")], name="reviewer")
     made = replace(kit(tmp_path), models={"reviewer": (reviewer,)}, role="reviewer")
-    assert asked(made) == "I read it."
+    assert request_text(made) == "I read it."
     assert [record.event.role for record in made.log.records if isinstance(record.event, BudgetSpent)] == [
         "reviewer"
     ]
@@ -81,12 +81,12 @@ def test_failed_request_costs_reported_usage(tmp_path: Path) -> None:
     )
     for _ in range(2):
         with pytest.raises(ModelError):
-            asked(made)
+            request_text(made)
     assert (made.purse.spent.requests, made.purse.spent.input_tokens, made.purse.held) == (1, 70, [])
 
 
 def test_failed_request_of_unknown_cost_stays_reserved(tmp_path: Path) -> None:
     made = kit(tmp_path, [ModelError("It broke off.", usage=Usage(input_tokens=70))])
     with pytest.raises(ModelError):
-        asked(made)
+        request_text(made)
     assert (made.purse.spent.requests, len(made.purse.held)) == (0, 1)

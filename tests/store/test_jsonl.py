@@ -16,7 +16,7 @@ def record(number: int) -> Record:
     )
 
 
-def stored(directory: Path, count: int) -> Path:
+def store_records(directory: Path, count: int) -> Path:
     store = SessionStore(directory)
     for number in range(1, count + 1):
         store.append(record(number))
@@ -25,7 +25,7 @@ def stored(directory: Path, count: int) -> Path:
 
 
 def test_written_records_can_be_read(tmp_path: Path) -> None:
-    stored(tmp_path, 3)
+    store_records(tmp_path, 3)
     assert read(tmp_path) == [record(1), record(2), record(3)]
 
 
@@ -37,13 +37,13 @@ def test_records_are_readable_immediately(tmp_path: Path) -> None:
 
 
 def test_drops_torn_last_line(tmp_path: Path) -> None:
-    path = stored(tmp_path, 2)
+    path = store_records(tmp_path, 2)
     path.write_bytes(path.read_bytes()[:-9])
     assert read(tmp_path) == [record(1)]
 
 
 def test_reports_broken_line_before_last(tmp_path: Path) -> None:
-    path = stored(tmp_path, 2)
+    path = store_records(tmp_path, 2)
     path.write_text(path.read_text().replace("warned", "warmed", 1))
     with pytest.raises(UserError, match="Line 2"):
         read(tmp_path)
@@ -64,7 +64,7 @@ def test_blobs_are_addressed_by_content(tmp_path: Path) -> None:
 
 def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
     for name in ("20260101-a1", "20260102-b2"):
-        stored(tmp_path / name, 1)
+        store_records(tmp_path / name, 1)
     assert [directory.name for directory in listing(tmp_path)] == ["20260101-a1", "20260102-b2"]
     assert find(tmp_path, "a1").name == "20260101-a1"
     assert find(tmp_path, "last").name == "20260102-b2"

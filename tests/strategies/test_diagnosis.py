@@ -12,7 +12,7 @@ def red(test: str, cause: Cause, *, function: str = "work", path: str = "a.py") 
     return TestResult(id=test, outcome="failed", failure=failure, cause=cause)
 
 
-def changed(path: str, text: str, *others: str) -> FilesChanged:
+def files_changed(path: str, text: str, *others: str) -> FilesChanged:
     diff = "".join(
         f"diff --git a/{other} b/{other}\n--- a/{other}\n+++ b/{other}\n@@ -1 +1 @@\n-x\n+{text if other == path else 'as it was'}\n"
         for other in (path, *others)
@@ -20,12 +20,12 @@ def changed(path: str, text: str, *others: str) -> FilesChanged:
     return FilesChanged(candidate="c1", paths=(path, *others), diff=diff)
 
 
-def verified(*results: TestResult) -> Verified:
+def verified_event(*results: TestResult) -> Verified:
     verdict = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=results)
     return Verified(candidate="c1", attempt=1, verdict=verdict)
 
 
-def recorded(*events: Event) -> Sequence[Record]:
+def records_of(*events: Event) -> Sequence[Record]:
     return [
         Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
         for number, event in enumerate(events, 1)
@@ -36,7 +36,7 @@ LOGIC, FAULTY = red("test_a.py::test_a", "logic"), red("test_a.py::test_a", "tes
 
 
 def test_starts_from_triage_of_failure() -> None:
-    (found,) = diagnoses(recorded(changed("a.py", "1"), verified(FAULTY)), "c1")
+    (found,) = diagnoses(records_of(files_changed("a.py", "1"), verified_event(FAULTY)), "c1")
     assert (found.signature, found.cause, found.attempts, found.was) == (
         "ValueError in a.py, work",
         "test error",
@@ -46,29 +46,37 @@ def test_starts_from_triage_of_failure() -> None:
 
 
 def test_repeated_test_error_becomes_logic() -> None:
-    records = recorded(
-        changed("test_a.py", "1"), verified(FAULTY), changed("test_a.py", "2"), verified(FAULTY)
+    records = records_of(
+        files_changed("test_a.py", "1"),
+        verified_event(FAULTY),
+        files_changed("test_a.py", "2"),
+        verified_event(FAULTY),
     )
     (found,) = diagnoses(records, "c1")
     assert (found.was, found.cause, found.attempts) == ("test error", "logic", 2)
 
 
 def test_repeated_logic_failure_blames_own_test() -> None:
-    records = recorded(
-        changed("a.py", "1", "test_a.py"), verified(LOGIC), changed("a.py", "2", "test_a.py"), verified(LOGIC)
+    records = records_of(
+        files_changed("a.py", "1", "test_a.py"),
+        verified_event(LOGIC),
+        files_changed("a.py", "2", "test_a.py"),
+        verified_event(LOGIC),
     )
     (found,) = diagnoses(records, "c1")
     assert (found.was, found.cause) == ("logic", "test error")
 
 
 def test_does_not_blame_untouched_test() -> None:
-    records = recorded(*[event for text in "123" for event in (changed("a.py", text), verified(LOGIC))])
+    records = records_of(
+        *[event for text in "123" for event in (files_changed("a.py", text), verified_event(LOGIC))]
+    )
     (found,) = diagnoses(records, "c1")
     assert (found.was, found.cause, found.attempts) == (None, "logic", 3)
 
 
 def test_caller_sets_limit_per_side() -> None:
-    records = recorded(changed("test_a.py", "1"), verified(FAULTY))
+    records = records_of(files_changed("test_a.py", "1"), verified_event(FAULTY))
     (found,) = diagnoses(records, "c1", per_side=1)
     assert (found.was, found.cause) == ("test error", "logic")
 
@@ -76,24 +84,29 @@ def test_caller_sets_limit_per_side() -> None:
 def test_switches_back_when_other_side_is_no_better() -> None:
     own = ("a.py", "test_a.py")
     first: list[Event] = [
-        changed(own[0], "1", own[1]),
-        verified(LOGIC),
-        changed(own[0], "2", own[1]),
-        verified(LOGIC),
+        files_changed(own[0], "1", own[1]),
+        verified_event(LOGIC),
+        files_changed(own[0], "2", own[1]),
+        verified_event(LOGIC),
     ]
     then: list[Event] = [
-        changed(own[1], "3", own[0]),
-        verified(LOGIC),
-        changed(own[1], "4", own[0]),
-        verified(LOGIC),
+        files_changed(own[1], "3", own[0]),
+        verified_event(LOGIC),
+        files_changed(own[1], "4", own[0]),
+        verified_event(LOGIC),
     ]
-    (found,) = diagnoses(recorded(*first, *then), "c1")
+    (found,) = diagnoses(records_of(*first, *then), "c1")
     assert (found.was, found.cause) == ("test error", "logic")
 
 
 def test_counts_signatures_separately_newest_first() -> None:
     other = red("test_b.py::test_b", "logic", function="other")
-    records = recorded(changed("a.py", "1"), verified(LOGIC), changed("a.py", "2"), verified(LOGIC, other))
+    records = records_of(
+        files_changed("a.py", "1"),
+        verified_event(LOGIC),
+        files_changed("a.py", "2"),
+        verified_event(LOGIC, other),
+    )
     assert [(found.signature, found.attempts) for found in diagnoses(records, "c1")] == [
         ("ValueError in a.py, other", 1),
         ("ValueError in a.py, work", 2),
@@ -104,9 +117,15 @@ def test_counts_suggestion_until_it_is_followed() -> None:
     told = NoteMade(
         candidate="c1", phase="diagnose", note=Diagnosis(summary="b is wrong", places=("b.py:3",))
     )
-    events: list[Event] = [changed("a.py", "1"), verified(LOGIC), told, changed("a.py", "2"), verified(LOGIC)]
-    assert left_out(recorded(*events)) == (("b.py:3",), 1)
-    events += [changed("a.py", "3"), verified(LOGIC)]
-    assert left_out(recorded(*events)) == (("b.py:3",), 2)
-    events += [changed("b.py", "4", "a.py"), verified(LOGIC)]
-    assert left_out(recorded(*events))[0] == ()
+    events: list[Event] = [
+        files_changed("a.py", "1"),
+        verified_event(LOGIC),
+        told,
+        files_changed("a.py", "2"),
+        verified_event(LOGIC),
+    ]
+    assert left_out(records_of(*events)) == (("b.py:3",), 1)
+    events += [files_changed("a.py", "3"), verified_event(LOGIC)]
+    assert left_out(records_of(*events)) == (("b.py:3",), 2)
+    events += [files_changed("b.py", "4", "a.py"), verified_event(LOGIC)]
+    assert left_out(records_of(*events))[0] == ()

@@ -1,4 +1,4 @@
-"""A change that is there already is judged and not delivered."""
+"""Existing changes: verified, and not delivered."""
 
 import asyncio
 from dataclasses import replace
@@ -14,7 +14,7 @@ from tests.session.fakes import PROVEN, FakeRepository, FakeVerifier, kit
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
 
 
-def ended(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeRepository]:
+def verify_diff(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeRepository]:
     made = kit(root, verifier=FakeVerifier(verdicts=[PROVEN]), issue="nobody said")
     made = replace(made, task=made.task.model_copy(update={"given": True}))
     finished = asyncio.run(Session(made, judge_given(Patch(diff=diff)), id="s", version="1").run())
@@ -28,7 +28,7 @@ def ended(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeReposi
 
 
 def test_ends_with_verdict_and_delivers_nothing(tmp_path: Path) -> None:
-    finished, told, repository = ended(tmp_path, DIFF)
+    finished, told, repository = verify_diff(tmp_path, DIFF)
     assert (finished.kind, finished.exit_code, finished.delivery) == (VerdictKind.PROVEN, 0, None)
     assert finished.report == "# Evidence"
     assert told == ["files_changed", "phase_entered", "verified"]
@@ -36,6 +36,6 @@ def test_ends_with_verdict_and_delivers_nothing(tmp_path: Path) -> None:
 
 
 def test_unfitting_diff_is_usage_error(tmp_path: Path) -> None:
-    finished, told, _ = ended(tmp_path, DIFF.replace("-VALUE = 1", "-VALUE = 7"))
+    finished, told, _ = verify_diff(tmp_path, DIFF.replace("-VALUE = 1", "-VALUE = 7"))
     assert (finished.kind, finished.exit_code, told) == (None, 2, [])
     assert finished.summary.startswith("The diff does not fit base: a.py")

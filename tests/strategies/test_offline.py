@@ -30,8 +30,8 @@ def proposal(value: int) -> Proposal:
 
 
 @dataclass
-class Proposing:
-    """Answers each question in turn, the last answer again and again."""
+class ScriptedProposer:
+    """Proposer that gives each answer in turn, and the last one repeatedly."""
 
     answers: list[Proposals]
     asked: list[tuple[str, ...]] = field(default_factory=list)
@@ -56,20 +56,26 @@ class Proposing:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-def found(*values: int) -> Proposals:
+def proposals(*values: int) -> Proposals:
     return Proposals(
         proposals=tuple(map(proposal, values)), suspects=SUSPECTS, tried=40, note="tried 40 candidates"
     )
 
 
-def equipped(
-    root: Path, proposer: Proposing, verifier: FakeVerifier, issue: str = "a.py says 1", **given: object
+def offline_context(
+    root: Path,
+    proposer: ScriptedProposer,
+    verifier: FakeVerifier,
+    issue: str = "a.py says 1",
+    **options: object,
 ) -> Kit:
-    return replace(kit(root, verifier=verifier, issue=issue, **given), proposer=proposer)  # type: ignore[arg-type]  # what kit takes, by name
+    return replace(kit(root, verifier=verifier, issue=issue, **options), proposer=proposer)  # type: ignore[arg-type]  # what kit takes, by name
 
 
-def walked(made: Kit) -> list[object]:
-    """What the log says after the strategy: phases, notes, changed paths, kinds of verdicts."""
+def run_offline(made: Kit) -> list[object]:
+    """Return the log's entries after the strategy has ended: phases, notes, changed paths, kinds of
+    verdicts.
+    """
 
     async def walk() -> Candidate:
         return await search_repair()(made, made.repository.candidate("c1"))
@@ -97,7 +103,7 @@ def notes(told: list[object]) -> list[Note]:
 
 def test_keeps_first_proven_proposal(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED, PROVEN], report=REDS)
-    told = walked(equipped(tmp_path, Proposing([found(5, 2, 3)]), verifier))
+    told = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 2, 3)]), verifier))
     assert told == [
         "locate",
         Sites(summary="tried 40 candidates", places=("a.py::value", "b.py::other"), tests=(RED.id,)),
@@ -125,14 +131,18 @@ def test_keeps_proposal_lacking_only_issue_tie(tmp_path: Path) -> None:
     untied = Verdict(
         kind=VerdictKind.PASSING, reason="Nothing ties it to this issue.", targets=(RED.id,), untied=(RED.id,)
     )
-    told = walked(equipped(tmp_path, Proposing([found(2, 3)]), FakeVerifier(verdicts=[untied], report=REDS)))
+    told = run_offline(
+        offline_context(
+            tmp_path, ScriptedProposer([proposals(2, 3)]), FakeVerifier(verdicts=[untied], report=REDS)
+        )
+    )
     assert (told[-1], told.count("verify")) == (VerdictKind.PASSING, 1)
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
 
 
 def test_rolls_back_unproven_proposals_after_three_tries(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
-    told = walked(equipped(tmp_path, Proposing([found(5, 6, 7, 8)]), verifier))
+    told = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 6, 7, 8)]), verifier))
     assert told.count("verify") == 3
     (last,) = notes(told)[-1:]
     assert last == GiveUp(
@@ -144,15 +154,19 @@ def test_rolls_back_unproven_proposals_after_three_tries(tmp_path: Path) -> None
 
 def test_respects_attempt_budget(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
-    told = walked(equipped(tmp_path, Proposing([found(5, 6, 7)]), verifier, budget=Budget(attempts=1)))
+    told = run_offline(
+        offline_context(tmp_path, ScriptedProposer([proposals(5, 6, 7)]), verifier, budget=Budget(attempts=1))
+    )
     assert told.count("verify") == 1
 
 
 def test_tests_broken_by_proposal_guard_next_search(tmp_path: Path) -> None:
     other = RED.model_copy(update={"id": "tests/test_b.py::test_other"})
     broke = Verdict(kind=VerdictKind.BROKEN, reason="A test broke.", broken=(other,))
-    proposing = Proposing([found(5), found(5, 2)])
-    told = walked(equipped(tmp_path, proposing, FakeVerifier(verdicts=[broke, PROVEN], report=REDS)))
+    proposing = ScriptedProposer([proposals(5), proposals(5, 2)])
+    told = run_offline(
+        offline_context(tmp_path, proposing, FakeVerifier(verdicts=[broke, PROVEN], report=REDS))
+    )
     assert proposing.guards == [(), (other.id,)]
     assert [item for item in told if isinstance(item, Done | VerdictKind)] == [
         Done(summary="value: use 5 instead of 1"),
@@ -164,44 +178,52 @@ def test_tests_broken_by_proposal_guard_next_search(tmp_path: Path) -> None:
 
 def test_stops_when_result_is_inconclusive(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[DOUBTFUL], report=REDS)
-    told = walked(equipped(tmp_path, Proposing([found(5, 6, 7)]), verifier))
+    told = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 6, 7)]), verifier))
     assert told[-2:] == [VerdictKind.INCONCLUSIVE, ()]
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
 def test_without_failing_test_names_suspect_places(tmp_path: Path) -> None:
-    proposer = Proposing([Proposals(suspects=SUSPECTS)])
-    told = walked(equipped(tmp_path, proposer, FakeVerifier()))
+    proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
+    told = run_offline(offline_context(tmp_path, proposer, FakeVerifier()))
     assert told == ["locate", GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))]
     assert proposer.asked == [()]
 
 
 def test_ignores_tests_failing_for_other_reason(tmp_path: Path) -> None:
-    told = walked(
-        equipped(tmp_path, Proposing([found()]), FakeVerifier(reproduced=[Reproduced()], report=REDS))
+    told = run_offline(
+        offline_context(
+            tmp_path, ScriptedProposer([proposals()]), FakeVerifier(reproduced=[Reproduced()], report=REDS)
+        )
     )
     assert notes(told)[0] == GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))
 
 
 def test_uses_test_named_in_issue(tmp_path: Path) -> None:
     verifier = FakeVerifier(report=REDS)
-    walked(equipped(tmp_path, Proposing([found(2)]), verifier, issue="tests/test_a.py::test_a fails"))
+    run_offline(
+        offline_context(
+            tmp_path, ScriptedProposer([proposals(2)]), verifier, issue="tests/test_a.py::test_a fails"
+        )
+    )
     assert verifier.asked[0] == ("reproduces", (RED.id,))
 
 
 def test_falls_back_to_tests_named_in_issue(tmp_path: Path) -> None:
     both = ("tests/test_a.py::test_prices", "tests/test_a.py::test_colours")
     verifier = FakeVerifier(reproduced=[Reproduced(tests=both)], report=REDS)
-    proposer = Proposing([found(), found(2)])
-    told = walked(equipped(tmp_path, proposer, verifier, issue="Colours look odd"))
+    proposer = ScriptedProposer([proposals(), proposals(2)])
+    told = run_offline(offline_context(tmp_path, proposer, verifier, issue="Colours look odd"))
     assert proposer.asked == [both, both[1:]]
     assert told[-1] == VerdictKind.PROVEN
 
 
 def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
-    proposer = Proposing([found()])
-    walked(
-        equipped(tmp_path, proposer, FakeVerifier(report=REDS), budget=Budget(seconds=50.0), only=("lib",))
+    proposer = ScriptedProposer([proposals()])
+    run_offline(
+        offline_context(
+            tmp_path, proposer, FakeVerifier(report=REDS), budget=Budget(seconds=50.0), only=("lib",)
+        )
     )
     assert proposer.may_write is not None
     assert (proposer.may_write("lib/a.py"), proposer.may_write("a.py"), proposer.seconds) == (
@@ -217,7 +239,7 @@ def test_shows_ambiguous_edits_with_differing_inputs(tmp_path: Path) -> None:
         suspects=SUSPECTS,
         note="tried 40 candidates; they disagree",
     )
-    told = walked(equipped(tmp_path, Proposing([undecided]), FakeVerifier(report=REDS)))
+    told = run_offline(offline_context(tmp_path, ScriptedProposer([undecided]), FakeVerifier(report=REDS)))
     (gave_up,) = [note for note in told if isinstance(note, GiveUp)]
     assert (
         "none can be told to be right (tried 40 candidates; they disagree). The fault is most likely in value, other."
@@ -240,7 +262,7 @@ def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
             searched.set()
             return super().verify(patch, named, progress)
 
-    made = equipped(tmp_path, Proposing([found(2)]), Slow(), issue=f"{RED.id} fails")
+    made = offline_context(tmp_path, ScriptedProposer([proposals(2)]), Slow(), issue=f"{RED.id} fails")
 
     async def walk() -> Candidate:
         return await search_repair()(made, made.repository.candidate("c1"))

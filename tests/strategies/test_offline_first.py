@@ -15,30 +15,30 @@ from coder.core.values.verdict import Guarded, Verdict
 from coder.session.context import Kit
 from coder.strategies.offline_first import FIRST_SECONDS, offline_first
 from tests.session.fakes import BASELINE, PROVEN, STILL_RED, UNTESTED, FakeVerifier
-from tests.strategies.test_offline import REDS, Proposing, equipped, found, proposal
+from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposals, proposal
 
 ISSUE = "tests/test_a.py::test_a fails: a.py says 1"
 
 
-def asked(made: Kit) -> list[Kit]:
-    """The kits with which the strategy behind it was asked."""
+def fallback_calls(made: Kit) -> list[Kit]:
+    """Return the contexts with which the strategy behind the search was called."""
     kits: list[Kit] = []
 
-    async def behind(kit: Kit, candidate: Candidate) -> Candidate:
+    async def fallback(kit: Kit, candidate: Candidate) -> Candidate:
         kits.append(kit)
         return candidate
 
     async def walk() -> None:
-        await offline_first(behind)(made, made.repository.candidate("c1"))
+        await offline_first(fallback)(made, made.repository.candidate("c1"))
 
     asyncio.run(walk())
     return kits
 
 
 def test_proven_edit_needs_no_model(tmp_path: Path) -> None:
-    proposer = Proposing([found(2)])
-    made = equipped(tmp_path, proposer, FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE)
-    assert asked(made) == []
+    proposer = ScriptedProposer([proposals(2)])
+    made = offline_context(tmp_path, proposer, FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE)
+    assert fallback_calls(made) == []
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
     assert proposer.seconds <= FIRST_SECONDS
     events = [record.event for record in made.log.records]
@@ -49,17 +49,20 @@ def test_proven_edit_needs_no_model(tmp_path: Path) -> None:
 
 
 def test_undoes_unproven_edit_and_gives_hint(tmp_path: Path) -> None:
-    made = equipped(
-        tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[STILL_RED], report=REDS), issue=ISSUE
+    made = offline_context(
+        tmp_path,
+        ScriptedProposer([proposals(2)]),
+        FakeVerifier(verdicts=[STILL_RED], report=REDS),
+        issue=ISSUE,
     )
-    (kit,) = asked(made)
-    assert kit.hints == found(2)
+    (kit,) = fallback_calls(made)
+    assert kit.hints == proposals(2)
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
     assert not [record for record in made.log.records if isinstance(record.event, Verified)]
 
 
-class Guarding(FakeVerifier):
-    """Looks at a good change once more, and thinks less of it."""
+class DowngradingVerifier(FakeVerifier):
+    """Verifier that examines a passing change again and lowers its verdict."""
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         self.asked.append(("guard", ()))
@@ -67,34 +70,46 @@ class Guarding(FakeVerifier):
 
 
 def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
-    made = equipped(
-        tmp_path / "held", Proposing([found(2)]), Guarding(verdicts=[PROVEN], report=REDS), issue=ISSUE
+    made = offline_context(
+        tmp_path / "held",
+        ScriptedProposer([proposals(2)]),
+        DowngradingVerifier(verdicts=[PROVEN], report=REDS),
+        issue=ISSUE,
     )
-    assert asked(made) == []
+    assert fallback_calls(made) == []
     assert [
         record.event.verdict.guarded for record in made.log.records if isinstance(record.event, Verified)
     ] == [Guarded(tried=4)]
-    doubting = Guarding(verdicts=[PROVEN, UNTESTED], report=REDS)
-    assert len(asked(equipped(tmp_path / "doubted", Proposing([found(2)]), doubting, issue=ISSUE))) == 1
+    doubting = DowngradingVerifier(verdicts=[PROVEN, UNTESTED], report=REDS)
+    assert (
+        len(
+            fallback_calls(
+                offline_context(tmp_path / "doubted", ScriptedProposer([proposals(2)]), doubting, issue=ISSUE)
+            )
+        )
+        == 1
+    )
     assert [question for question, _ in doubting.asked] == ["reproduces", "verify", "guard"]
 
 
 def test_ambiguous_edit_is_only_hint(tmp_path: Path) -> None:
-    rivals = found(2).model_copy(update={"alternatives": (proposal(3),)})
+    rivals = proposals(2).model_copy(update={"alternatives": (proposal(3),)})
     verifier = FakeVerifier(report=REDS)
-    (kit,) = asked(equipped(tmp_path, Proposing([rivals]), verifier, issue=ISSUE))
+    (kit,) = fallback_calls(offline_context(tmp_path, ScriptedProposer([rivals]), verifier, issue=ISSUE))
     assert kit.hints == rivals
     assert [question for question, _ in verifier.asked] == ["reproduces"]
 
 
 def test_searches_nothing_without_failing_test(tmp_path: Path) -> None:
-    proposer = Proposing([found(2)])
-    (kit,) = asked(equipped(tmp_path / "green", proposer, FakeVerifier(report=BASELINE), issue=ISSUE))
+    proposer = ScriptedProposer([proposals(2)])
+    (kit,) = fallback_calls(
+        offline_context(tmp_path / "green", proposer, FakeVerifier(report=BASELINE), issue=ISSUE)
+    )
     assert kit.hints is None
     assert (
         len(
-            asked(
-                equipped(
+            fallback_calls(
+                offline_context(
                     tmp_path / "alien", proposer, FakeVerifier(report=REDS), issue="Parsing of dates is slow"
                 )
             )
@@ -108,16 +123,16 @@ def test_searches_nothing_without_failing_test(tmp_path: Path) -> None:
     "wish", [{"plan_only": True}, {"plan": Plan(summary="Two.", steps=(Step(intent="It is two."),))}]
 )
 def test_plan_strategy_skips_search(tmp_path: Path, wish: dict[str, object]) -> None:
-    made = equipped(
-        tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE
+    made = offline_context(
+        tmp_path, ScriptedProposer([proposals(2)]), FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE
     )
-    (kit,) = asked(replace(made, task=made.task.model_copy(update=wish)))
+    (kit,) = fallback_calls(replace(made, task=made.task.model_copy(update=wish)))
     assert (kit.hints, (tmp_path / "a.py").read_text()) == (None, "VALUE = 1\n")
 
 
 def test_hints_are_shown_as_unproven(tmp_path: Path) -> None:
-    made = equipped(tmp_path, Proposing([]), FakeVerifier(), issue=ISSUE)
-    hints = Proposals(proposals=(proposal(2),), suspects=found(2).suspects)
+    made = offline_context(tmp_path, ScriptedProposer([]), FakeVerifier(), issue=ISSUE)
+    hints = Proposals(proposals=(proposal(2),), suspects=proposals(2).suspects)
     told = made.prompts.render(
         "task", task=made.task, report=None, reds=(), look="", instructions="", hints=hints
     )

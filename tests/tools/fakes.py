@@ -20,7 +20,7 @@ from tests.builders import write
 
 @dataclass
 class FakeSandbox:
-    """Answers every command with the same end and remembers what was asked."""
+    """Sandbox that answers every command with the same end and records its calls."""
 
     end: Execution
     asked: list[tuple[tuple[str, ...], Path, float]] = field(default_factory=list)
@@ -45,7 +45,9 @@ class FakeSandbox:
 
 @dataclass
 class FakeHistory:
-    """Says which question it was asked; knows these files and commits, whose lines are all by the newest commit that changed them."""
+    """History that records its queries; it has these files and commits, whose lines are all by the newest
+    commit that changed them.
+    """
 
     files: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
@@ -81,7 +83,7 @@ class FakeHistory:
 
 @dataclass
 class FakeTests:
-    """A run and a baseline, and what was asked to run."""
+    """A run and a baseline, with a record of the requested runs."""
 
     report: TestReport
     before: TestReport
@@ -104,7 +106,7 @@ def workspace(
     history: FakeHistory | None = None,
     only: tuple[str, ...] = (),
 ) -> Workspace:
-    """A workspace over `root`, with these files written into it."""
+    """Return a workspace over `root`, with these files written into it."""
     write(root, files or {})
     (root / ".git").mkdir(parents=True, exist_ok=True)
     silent = TestReport(command="pytest")
@@ -120,13 +122,13 @@ def workspace(
     )
 
 
-def called(tool: Tool, space: Workspace, **arguments: object) -> str:
+def call_tool(tool: Tool, space: Workspace, **arguments: object) -> str:
     """Call a tool as a model does: arguments as JSON."""
     return tool.call(space, json.dumps(arguments))
 
 
-def refused(tool: Tool, space: Workspace, **arguments: object) -> str:
-    """The text of the ToolError that the call must end in."""
+def call_refused_tool(tool: Tool, space: Workspace, **arguments: object) -> str:
+    """Return the text of the ToolError that the call must raise."""
     with pytest.raises(ToolError) as error:
-        called(tool, space, **arguments)
+        call_tool(tool, space, **arguments)
     return str(error.value)

@@ -1,4 +1,6 @@
-"""What `apply_patch` writes, refuses and says; how a diff fits is tests/patching/test_patching.py."""
+"""Changes, refusals and messages of `apply_patch`; how a diff is matched is tested in
+tests/patching/test_patching.py.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +10,7 @@ import pytest
 from coder.core.errors import ToolError
 from coder.permissions.secrets import Secrets
 from coder.tools.apply_patch import apply_patch
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 BOX = "import math\n\n\ndef area(r):\n    total = r\n    return total\n\n\ndef rim(r):\n    return 2 * r\n"
 PATCH = "--- a/box.py\n+++ b/box.py\n@@ @@\n def area(r):\n-    total = r\n+    total = math.pi * r\n+    total *= r\n     return total\n"
@@ -17,7 +19,7 @@ PATCH = "--- a/box.py\n+++ b/box.py\n@@ @@\n def area(r):\n-    total = r\n+    
 def test_reports_new_lines_and_their_place(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     second = "@@ @@\n def rim(r):\n-    return 2 * r\n+    return 2 * math.pi * r\n"
-    assert called(apply_patch, space, diff=PATCH + second) == (
+    assert call_tool(apply_patch, space, diff=PATCH + second) == (
         "box.py: changed, now lines 5-6, 11\nIt parses, and no new undefined name."
     )
     assert (tmp_path / "box.py").read_text(encoding="utf-8").splitlines()[4:6] == [
@@ -34,14 +36,14 @@ def test_reports_created_deleted_and_renamed_files(tmp_path: Path) -> None:
         "--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n"
         "diff --git a/old.txt b/d/young.txt\nrename from old.txt\nrename to d/young.txt\n"
     )
-    assert called(apply_patch, space, diff=diff) == (
+    assert call_tool(apply_patch, space, diff=diff) == (
         "new.txt: created, 2 lines\ngone.txt: deleted\nold.txt -> d/young.txt: renamed"
     )
 
 
 def test_reports_only_new_undefined_names(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX.replace("return 2", "return old_ghost")})
-    answer = called(apply_patch, space, diff=PATCH.replace("math.pi", "ghost"))
+    answer = call_tool(apply_patch, space, diff=PATCH.replace("math.pi", "ghost"))
     assert answer.splitlines()[-2:] == [
         "New undefined names, to be mended:",
         "box.py:5: undefined name 'ghost'",
@@ -50,12 +52,12 @@ def test_reports_only_new_undefined_names(tmp_path: Path) -> None:
 
 def test_refuses_python_that_no_longer_parses(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    assert refused(apply_patch, space, diff=PATCH.replace("math.pi * r", "(math.pi * r")) == (
+    assert call_refused_tool(apply_patch, space, diff=PATCH.replace("math.pi * r", "(math.pi * r")) == (
         "With this patch the file would no longer parse. box.py:5: '(' was never closed\n"
         "    5|     total = (math.pi * r\n"
         "Nothing was written. Send the whole patch again, corrected."
     )
-    assert "outside function" in refused(
+    assert "outside function" in call_refused_tool(
         apply_patch, space, diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+return 1\n"
     )
     assert (tmp_path / "box.py").read_text(encoding="utf-8") == BOX
@@ -64,8 +66,8 @@ def test_refuses_python_that_no_longer_parses(tmp_path: Path) -> None:
 
 def test_allows_existing_syntax_errors_and_others_on_request(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX + "{{ template }\n"})
-    called(apply_patch, space, diff=PATCH)
-    called(
+    call_tool(apply_patch, space, diff=PATCH)
+    call_tool(
         apply_patch,
         space,
         diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+{{ x }\n",
@@ -76,17 +78,19 @@ def test_allows_existing_syntax_errors_and_others_on_request(tmp_path: Path) -> 
 
 def test_writes_only_allowed_paths(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX}, only=("src", "*.txt"))
-    assert refused(apply_patch, space, diff=PATCH) == (
+    assert call_refused_tool(apply_patch, space, diff=PATCH) == (
         "box.py may not be changed: the person allows changes in src, *.txt only. Nothing was written."
     )
     rename = "diff --git a/box.py b/src/box.py\nrename from box.py\nrename to src/box.py\n"
-    assert refused(apply_patch, space, diff=rename).startswith("box.py may not be changed")
-    called(apply_patch, space, diff="--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n")
+    assert call_refused_tool(apply_patch, space, diff=rename).startswith("box.py may not be changed")
+    call_tool(apply_patch, space, diff="--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n")
 
 
 def test_explains_unfitting_diff(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    assert refused(apply_patch, space, diff=PATCH.replace("-    total = r", "-    total = radius")) == (
+    assert call_refused_tool(
+        apply_patch, space, diff=PATCH.replace("-    total = r", "-    total = radius")
+    ) == (
         "box.py, hunk 1 of 1: its line '-    total = radius' is not there. The file has, nearest to it:\n"
         "     1| import math\n     2| \n     3| \n     4| def area(r):\n     5|     total = r\n     6|     return total\n"
         "     7| \n     8| \n"
@@ -98,22 +102,22 @@ def test_explains_unfitting_diff(tmp_path: Path) -> None:
 def test_repeated_hunk_shows_more_of_file(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"t.txt": "".join(f"line {number}\n" for number in range(100))})
     diff = "--- a/t.txt\n+++ b/t.txt\n@@\n line 49\n-line fifty\n+new\n line 51\n"
-    first, second, third = (refused(apply_patch, space, diff=diff) for _ in range(3))
+    first, second, third = (call_refused_tool(apply_patch, space, diff=diff) for _ in range(3))
     assert first.count("\n") < second.count("\n") < third.count("\n") < 60
     assert "It was sent before and has not changed." in second
     assert all(text.count("Nothing was written.") == 1 for text in (first, second, third))
-    other = refused(apply_patch, space, diff=diff.replace("fifty", "50!"))
+    other = call_refused_tool(apply_patch, space, diff=diff.replace("fifty", "50!"))
     assert other.count("\n") == first.count("\n")
 
 
 def test_accepts_other_dialects(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    called(
+    call_tool(
         apply_patch,
         space,
         diff="*** Begin Patch\n*** Update File: box.py\n@@\n-    total = r\n+    total = 2 * r\n*** End Patch",
     )
-    called(
+    call_tool(
         apply_patch,
         space,
         diff="box.py\n<<<<<<< SEARCH\n    total = 2 * r\n=======\n    total = 3 * r\n>>>>>>> REPLACE\n",
@@ -125,7 +129,7 @@ def test_writes_nothing_outside_worktree(tmp_path: Path) -> None:
     space = workspace(tmp_path / "tree", {"box.py": BOX})
     (tmp_path / "tree" / "out").symlink_to(tmp_path)
     for target in ("../x", "/etc/x", ".git/hooks/x", "out/x", ".GIT/x", "sub/.git/x", "~/x", "x" * 3000):
-        assert "Nothing was written." in refused(
+        assert "Nothing was written." in call_refused_tool(
             apply_patch, space, diff=f"--- /dev/null\n+++ {target}\n@@ -0,0 +1 @@\n+x\n"
         )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tree"]
@@ -136,13 +140,13 @@ def test_refuses_test_inside_another_test(tmp_path: Path) -> None:
     new = "+\n+    def test_area(self):\n+        assert area(0) == 0\n+\n"
     space = workspace(tmp_path, {"test_box.py": old})
     inside = f"--- a/test_box.py\n+++ b/test_box.py\n@@ @@\n         assert rim(1) == 2\n{new}"
-    assert refused(apply_patch, space, diff=inside) == (
+    assert call_refused_tool(apply_patch, space, diff=inside) == (
         "A new test goes behind all lines of the one before it. "
         "test_box.py:6: TestBox.test_area takes away the end of TestBox.test_rim\n"
         "Nothing was written. Send the whole patch again, corrected."
     )
     assert (tmp_path / "test_box.py").read_text(encoding="utf-8") == old
-    called(apply_patch, space, diff=inside.replace("rim(1) == 2", "rim(2) == 4"))
+    call_tool(apply_patch, space, diff=inside.replace("rim(1) == 2", "rim(2) == 4"))
     assert (tmp_path / "test_box.py").read_text(encoding="utf-8").count("rim(2)") == 1
 
 

@@ -1,25 +1,25 @@
-"""Which question `git_history` asks."""
+"""Queries that `git_history` makes."""
 
 from pathlib import Path
 
 from coder.core.values.history import Change
 from coder.tools.git_history import git_history
-from tests.tools.fakes import FakeHistory, called, refused, workspace
+from tests.tools.fakes import FakeHistory, call_tool, call_refused_tool, workspace
 
 
 def test_queries_commits_by_path_or_word(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"src/box.py": ""})
-    assert called(git_history, space) == "log None None None 10"
-    assert called(git_history, space, path="./src/box.py", word="size") == "log src/box.py None size 10"
+    assert call_tool(git_history, space) == "log None None None 10"
+    assert call_tool(git_history, space, path="./src/box.py", word="size") == "log src/box.py None size 10"
 
 
 def test_blames_at_most_sixty_lines(tmp_path: Path) -> None:
     text = "x\n" * 100
     space = workspace(tmp_path, {"src/box.py": text}, history=FakeHistory(files={"src/box.py": text}))
-    assert called(git_history, space, path="src/box.py", line=3) == (
+    assert call_tool(git_history, space, path="src/box.py", line=3) == (
         "Lines 3-3 of src/box.py were made by\nblame src/box.py 3 3\nNewest other commits that changed them:\nlog src/box.py (3, 3) None 10"
     )
-    assert called(git_history, space, path="src/box.py", line=3, last_line=999).startswith(
+    assert call_tool(git_history, space, path="src/box.py", line=3, last_line=999).startswith(
         "Lines 3-62 of src/box.py"
     )
 
@@ -29,10 +29,10 @@ def test_queries_symbol_at_its_lines_in_base(tmp_path: Path) -> None:
     space = workspace(
         tmp_path, {"box.py": f"import sys\n\n\n{base}"}, history=FakeHistory(files={"box.py": base})
     )
-    assert called(git_history, space, path="box.py", symbol="Box.size").startswith(
+    assert call_tool(git_history, space, path="box.py", symbol="Box.size").startswith(
         "Lines 2-3 of box.py were made by\nblame box.py 2 3\n"
     )
-    assert refused(git_history, space, path="box.py", symbol="weight") == (
+    assert call_refused_tool(git_history, space, path="box.py", symbol="weight") == (
         "box.py did not define 'weight' when the session began. It defined: Box, Box.size."
     )
 
@@ -42,7 +42,7 @@ def test_maps_moved_lines_to_base(tmp_path: Path) -> None:
     now = base.replace("10\n", "ten\nand a half\n")
     space = workspace(tmp_path, {"a.txt": now}, history=FakeHistory(files={"a.txt": base}))
     for asked, told in {(2, 3): "2-3", (12, 13): "11-12", (10, 11): "10-10", (9, 12): "9-11"}.items():
-        answer = called(git_history, space, path="a.txt", line=asked[0], last_line=asked[1])
+        answer = call_tool(git_history, space, path="a.txt", line=asked[0], last_line=asked[1])
         assert answer.startswith(f"Lines {told} of a.txt")
 
 
@@ -57,7 +57,7 @@ def test_lists_frequently_changed_files_and_functions(tmp_path: Path) -> None:
         "src/bag.py": "def put():\n    return 2\n",
     }
     space = workspace(tmp_path, files, history=FakeHistory(files=files, changes=changes))
-    assert called(git_history, space, hot=True) == (
+    assert call_tool(git_history, space, hot=True) == (
         "Changed by most of the newest 3 commits (since 2020-01-01):\n"
         "     2 src/box.py: Box.size 1\n"
         "     1 src/bag.py\n"
@@ -66,29 +66,31 @@ def test_lists_frequently_changed_files_and_functions(tmp_path: Path) -> None:
         "     1 README.md\n"
         "     1 tests/test_box.py"
     )
-    assert called(git_history, space, hot=True, path="tests") == "No commit fits."
+    assert call_tool(git_history, space, hot=True, path="tests") == "No commit fits."
 
 
 def test_shows_a_commit_and_names_what_it_names(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"src/box.py": ""})
-    assert called(git_history, space, commit="abc123") == "show abc123 None: changed src/box.py:3"
+    assert call_tool(git_history, space, commit="abc123") == "show abc123 None: changed src/box.py:3"
     assert space.named == {"src/box.py": {3}}
 
 
 def test_refuses_invalid_git_queries(tmp_path: Path) -> None:
     space = workspace(tmp_path)
-    assert refused(git_history, space, commit="--output=/tmp/x").startswith("'--output=/tmp/x' is no commit.")
-    assert "outside the repository" in refused(git_history, space, path="../x")
+    assert call_refused_tool(git_history, space, commit="--output=/tmp/x").startswith(
+        "'--output=/tmp/x' is no commit."
+    )
+    assert "outside the repository" in call_refused_tool(git_history, space, path="../x")
     assert (
-        refused(git_history, space, line=3)
+        call_refused_tool(git_history, space, line=3)
         == "A line or symbol needs the path of its file, which search and find_symbol tell."
     )
-    assert refused(git_history, space, path="new.py", line=3) == (
+    assert call_refused_tool(git_history, space, path="new.py", line=3) == (
         "new.py is no text file that git had when the session began, so it has no history."
     )
-    assert refused(git_history, space, word="a\0b").startswith(
+    assert call_refused_tool(git_history, space, word="a\0b").startswith(
         "A word has at most 200 characters and no NUL."
     )
-    assert refused(git_history, space, commit="gone") == (
+    assert call_refused_tool(git_history, space, commit="gone") == (
         "git cannot answer that: There is no commit 'gone' in this repository. Check the path, line and commit."
     )

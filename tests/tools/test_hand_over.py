@@ -1,4 +1,4 @@
-"""Which notes `hand_over` makes."""
+"""Notes that `hand_over` makes."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from coder.core.errors import ToolError
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
 from coder.tools.hand_over import hand_over, note_of
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 
 @pytest.mark.parametrize(
@@ -23,18 +23,18 @@ from tests.tools.fakes import called, refused, workspace
 def test_each_kind_makes_its_note(kind: str, note: Note, tmp_path: Path) -> None:
     arguments = {"kind": kind, "summary": " s\n", "places": ["a.py:3"], "tests": ["t.py::test_a"]}
     assert note_of(arguments) == note
-    assert called(hand_over, workspace(tmp_path), **arguments) == f"Handed over: {kind}."
+    assert call_tool(hand_over, workspace(tmp_path), **arguments) == f"Handed over: {kind}."
 
 
 def test_says_what_is_missing(tmp_path: Path) -> None:
     space = workspace(tmp_path)
-    assert refused(hand_over, space, kind="done", summary="  ").startswith(
+    assert call_refused_tool(hand_over, space, kind="done", summary="  ").startswith(
         "A note of kind 'done' needs a summary"
     )
-    assert refused(hand_over, space, kind="sites", summary="s").startswith(
+    assert call_refused_tool(hand_over, space, kind="sites", summary="s").startswith(
         "A note of kind 'sites' needs places"
     )
-    assert "kind: Input should be 'sites'" in refused(hand_over, space, kind="victory", summary="s")
+    assert "kind: Input should be 'sites'" in call_refused_tool(hand_over, space, kind="victory", summary="s")
 
 
 def test_reproduction_without_tests_states_that_none_can() -> None:

@@ -1,4 +1,4 @@
-"""Every tool that looks has an answer to names and content that mean harm: it runs nothing and waits for nothing."""
+"""Hostile names and content in every tool that reads: it runs nothing and waits for nothing."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from coder.tools.search import search
 from coder.tools.tool import Tool
 from coder.workspace.workspace import Workspace
 from tests.builders import git, repo
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 CODE = "def needle():\n    return 1\n"
 NAMES = (
@@ -43,7 +43,7 @@ EVIL = "#!/bin/sh\ntouch ran\ncat\n"
 
 @pytest.fixture
 def space(tmp_path: Path) -> Workspace:
-    """A repository full of traps; `outside` lies beside it."""
+    """Return a repository full of traps; `outside` lies beside it."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.py").write_text("SECRET = needle\n", encoding="utf-8")
     root = repo(tmp_path / "tree", {"plain.py": CODE, **dict.fromkeys(NAMES, CODE)})
@@ -65,10 +65,10 @@ def space(tmp_path: Path) -> Workspace:
     return made
 
 
-def anyhow(tool: Tool, space: Workspace, **arguments: object) -> str:
-    """The answer, or the text of the refusal; both can be shown and hold no control character."""
+def answer_or_refusal(tool: Tool, space: Workspace, **arguments: object) -> str:
+    """Return the answer, or the text of the refusal; both can be shown and hold no control character."""
     try:
-        text = called(tool, space, **arguments)
+        text = call_tool(tool, space, **arguments)
     except ToolError as error:
         text = str(error)
     assert text.encode("utf-8")
@@ -76,22 +76,22 @@ def anyhow(tool: Tool, space: Workspace, **arguments: object) -> str:
     return text
 
 
-def everywhere(space: Workspace, path: str) -> dict[str, str]:
-    """What each tool says of one path."""
+def ask_all_tools(space: Workspace, path: str) -> dict[str, str]:
+    """Return each tool's answer about one path."""
     space.name(path)
     return {
-        "search": anyhow(search, space, pattern="needle", path=path),
-        "find_symbol": anyhow(find_symbol, space, name="needle", path=path),
-        "outline": anyhow(outline, space, path=path),
-        "read": anyhow(read, space, path=path),
-        "list_files": anyhow(list_files, space, path=path),
-        "git_history": anyhow(git_history, space, path=path),
+        "search": answer_or_refusal(search, space, pattern="needle", path=path),
+        "find_symbol": answer_or_refusal(find_symbol, space, name="needle", path=path),
+        "outline": answer_or_refusal(outline, space, path=path),
+        "read": answer_or_refusal(read, space, path=path),
+        "list_files": answer_or_refusal(list_files, space, path=path),
+        "git_history": answer_or_refusal(git_history, space, path=path),
     }
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_file_names_are_never_interpreted(space: Workspace, name: str) -> None:
-    answers = everywhere(space, name)
+    answers = ask_all_tools(space, name)
     assert "def needle():" in answers["search"]
     assert "def needle()" in answers["find_symbol"]
     assert "def needle()" in answers["outline"]
@@ -104,10 +104,10 @@ def test_file_names_are_never_interpreted(space: Workspace, name: str) -> None:
 @pytest.mark.parametrize("tool", [search, find_symbol, list_files], ids=lambda tool: tool.name)
 def test_names_are_one_line_and_open_as_shown(space: Workspace, tool: Tool) -> None:
     arguments = {search: {"pattern": "def needle"}, find_symbol: {"name": "needle"}, list_files: {}}[tool]
-    answer = anyhow(tool, space, **arguments)
+    answer = answer_or_refusal(tool, space, **arguments)
     for shown in ("--pre=evil.py", "two\\nlines.py", "$(touch ran).py", "\\x1b[31mred.py", "caf\\udce9.py"):
         assert shown in answer
-        assert "def needle():" in called(read, space, path=shown)
+        assert "def needle():" in call_tool(read, space, path=shown)
     assert "secret" not in answer
 
 
@@ -121,22 +121,22 @@ def test_option_like_names_are_never_options(space: Workspace, pattern: str) -> 
         {"pattern": "needle", "glob": pattern},
         {"pattern": "needle", "path": pattern},
     ):
-        anyhow(search, space, **arguments)
-    anyhow(find_symbol, space, name=pattern)
-    anyhow(list_files, space, glob=pattern)
+        answer_or_refusal(search, space, **arguments)
+    answer_or_refusal(find_symbol, space, name=pattern)
+    answer_or_refusal(list_files, space, glob=pattern)
     for arguments in (
         {"word": pattern},
         {"path": pattern},
         {"commit": pattern},
         {"path": "plain.py", "symbol": pattern},
     ):
-        anyhow(git_history, space, **arguments)
+        answer_or_refusal(git_history, space, **arguments)
     assert not list(space.root.parent.rglob("ran"))
 
 
 def test_reports_special_files_without_blocking(space: Workspace) -> None:
     for name in ("pipe.py", "socket.py"):
-        answers = everywhere(space, name)
+        answers = ask_all_tools(space, name)
         assert (
             answers["search"]
             == answers["find_symbol"]
@@ -151,25 +151,25 @@ def test_reports_special_files_without_blocking(space: Workspace) -> None:
 
 def test_does_not_follow_link_outside_tree(space: Workspace) -> None:
     for name in ("out.py", "outdir", "outdir/secret.py"):
-        assert set(everywhere(space, name).values()) == {
+        assert set(ask_all_tools(space, name).values()) == {
             f"{name!r} is a symbolic link that leads out of the repository; nothing was opened."
         }
-    assert "SECRET" not in anyhow(search, space, pattern="SECRET|needle")
-    assert "SECRET" not in anyhow(find_symbol, space, name="needle")
+    assert "SECRET" not in answer_or_refusal(search, space, pattern="SECRET|needle")
+    assert "SECRET" not in answer_or_refusal(find_symbol, space, name="needle")
 
 
 def test_link_cycles_terminate(space: Workspace) -> None:
-    assert set(everywhere(space, "loop").values()) <= {
+    assert set(ask_all_tools(space, "loop").values()) <= {
         "loop is a symbolic link that leads nowhere.",
-        everywhere(space, "loop")["git_history"],
+        ask_all_tools(space, "loop")["git_history"],
     }
-    assert "def needle():" in everywhere(space, "circle/circle/plain.py")["read"]
-    assert "def needle():" in everywhere(space, "inner.py")["read"]
-    assert everywhere(space, "circle")["list_files"].startswith(f"{len(NAMES) + 6} files below circle\n")
+    assert "def needle():" in ask_all_tools(space, "circle/circle/plain.py")["read"]
+    assert "def needle():" in ask_all_tools(space, "inner.py")["read"]
+    assert ask_all_tools(space, "circle")["list_files"].startswith(f"{len(NAMES) + 6} files below circle\n")
 
 
 def test_shows_non_utf8_content_or_reports_binary(space: Workspace) -> None:
-    wide, nul, latin = (everywhere(space, name) for name in ("wide.py", "nul.py", "latin.py"))
+    wide, nul, latin = (ask_all_tools(space, name) for name in ("wide.py", "nul.py", "latin.py"))
     assert "1 match in wide.py" in wide["search"]
     assert "\nNot UTF-8: read as utf-16.\n    1| def needle():" in wide["read"]
     assert nul["read"] == nul["outline"] == "nul.py is a binary file (16 bytes) and cannot be shown as text."
@@ -183,39 +183,39 @@ def test_control_characters_never_reach_terminal(space: Workspace) -> None:
         'def needle(a="\x1b[31m"):\n    """Loud \x07 \x1b[0m."""\n    a\x9b = 1\n', encoding="utf-8"
     )
     git(space.root, "commit", "-qm", "rings\x07 \x1b[31m", "plain.py")
-    for tool, answer in everywhere(space, "plain.py").items():
+    for tool, answer in ask_all_tools(space, "plain.py").items():
         assert answer, tool
-    assert "needle" in anyhow(git_history, space, commit="HEAD")
-    assert "needle" in anyhow(search, space, pattern="Loud", context=2)
+    assert "needle" in answer_or_refusal(git_history, space, commit="HEAD")
+    assert "needle" in answer_or_refusal(search, space, pattern="Loud", context=2)
 
 
 def test_does_not_show_ten_megabyte_line(space: Workspace) -> None:
     (space.root / "long.py").write_text("x = 1\ny = '" + "z" * 10_000_000 + "needle'\n", encoding="utf-8")
-    answers = everywhere(space, "long.py")
+    answers = ask_all_tools(space, "long.py")
     assert answers["search"] == f"1 match in long.py\n     2| {TOO_LONG}"
     for tool in ("read", "outline"):
         assert answers[tool].startswith(
             "long.py has 10,000,019 bytes, too many to open here. Look into it with search(pattern=..."
         )
-    assert "long.py" not in anyhow(search, space, pattern="needle")
+    assert "long.py" not in answer_or_refusal(search, space, pattern="needle")
     (space.root / "shorter.py").write_text(
         "def a():\n    y = '" + "z" * 3_000_000 + "needle'\n", encoding="utf-8"
     )
-    for answer in everywhere(space, "shorter.py").values():
+    for answer in ask_all_tools(space, "shorter.py").values():
         assert len(answer) < 1000
 
 
 def test_reports_files_that_vanish(space: Workspace) -> None:
-    called(search, space, pattern="needle")
+    call_tool(search, space, pattern="needle")
     (space.root / "plain.py").unlink()
     (space.root / "inner.py").unlink()
-    answers = everywhere(space, "plain.py")
+    answers = ask_all_tools(space, "plain.py")
     for tool in ("search", "find_symbol", "outline", "read", "list_files"):
         assert answers[tool].startswith("plain.py does not exist.")
     assert answers["git_history"].endswith("Ada: start")
     shutil.rmtree(space.root)
     for each, arguments in LOOKS.items():
-        assert anyhow(each, space, **arguments)
+        assert answer_or_refusal(each, space, **arguments)
 
 
 LOOKS: dict[Tool, dict[str, object]] = {
@@ -231,7 +231,7 @@ LOOKS: dict[Tool, dict[str, object]] = {
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_refuses_unreadable_files(space: Workspace) -> None:
     (space.root / "plain.py").chmod(0)
-    answers = everywhere(space, "plain.py")
+    answers = ask_all_tools(space, "plain.py")
     assert answers["read"] == answers["outline"] == "plain.py cannot be read: Permission denied."
     assert "No match" in answers["search"]
 
@@ -245,8 +245,8 @@ def test_counts_directory_of_hundred_thousand_files(tmp_path: Path, monkeypatch:
     binary.cache_clear()
     monkeypatch.setenv("CODER_RG", str(tmp_path / "rg"))
     try:
-        answer = called(list_files, workspace(tmp_path / "tree"))
-        missing = refused(read, workspace(tmp_path / "tree"), path="f00001.txt")
+        answer = call_tool(list_files, workspace(tmp_path / "tree"))
+        missing = call_refused_tool(read, workspace(tmp_path / "tree"), path="f00001.txt")
     finally:
         binary.cache_clear()
     assert answer.startswith("100,000 files below the root\nf000000.txt\n")
@@ -257,7 +257,7 @@ def test_counts_directory_of_hundred_thousand_files(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(.*)*x", "a{1,1000}{1,1000}{1,1000}"])
 def test_patterns_terminate(tmp_path: Path, pattern: str) -> None:
     space = workspace(tmp_path, {"a.txt": "a" * 50_000 + "!\n"})
-    answer = anyhow(search, space, pattern=pattern)
+    answer = answer_or_refusal(search, space, pattern=pattern)
     assert answer.startswith(("No match", "1 match", "ripgrep cannot search for this: "))
 
 
@@ -267,12 +267,12 @@ def test_refuses_text_with_invalid_characters(space: Workspace) -> None:
         {"pattern": "a", "glob": "b" * 200_000},
         {"pattern": "a", "glob": "a\0"},
     ):
-        assert refused(search, space, **arguments).startswith("A pattern or glob has at most")
-    assert refused(list_files, space, glob="a" * 200_000).startswith("A glob has at most")
-    assert refused(find_symbol, space, name="a" * 200_000)
-    assert refused(git_history, space, word="a" * 200_000).startswith("A word has at most")
+        assert call_refused_tool(search, space, **arguments).startswith("A pattern or glob has at most")
+    assert call_refused_tool(list_files, space, glob="a" * 200_000).startswith("A glob has at most")
+    assert call_refused_tool(find_symbol, space, name="a" * 200_000)
+    assert call_refused_tool(git_history, space, word="a" * 200_000).startswith("A word has at most")
     for tool in TOOLS:
-        assert "is no path" in anyhow(
+        assert "is no path" in answer_or_refusal(
             tool, space, path="a\0b", **{key: value for key, value in LOOKS[tool].items() if key != "path"}
         )
 
@@ -286,12 +286,12 @@ def test_reports_empty_tree(tmp_path: Path, begin: Callable[[Path], object]) -> 
     begin(tmp_path / "tree")
     space = workspace(tmp_path / "tree")
     space.history = GitHistory(git=find(repo(tmp_path / "other", {})).git, revision="HEAD")
-    assert called(list_files, space) == "No files below the root."
+    assert call_tool(list_files, space) == "No files below the root."
     assert (
-        called(search, space, pattern="needle")
+        call_tool(search, space, pattern="needle")
         == "No match for 'needle'. Try a shorter or more general pattern."
     )
-    assert "needle" in called(find_symbol, space, name="needle")
-    assert refused(outline, space, path=".").startswith("There is no source file below .")
-    assert refused(read, space, path="plain.py").startswith("plain.py does not exist.")
-    assert called(git_history, space).endswith("Ada: start")
+    assert "needle" in call_tool(find_symbol, space, name="needle")
+    assert call_refused_tool(outline, space, path=".").startswith("There is no source file below .")
+    assert call_refused_tool(read, space, path="plain.py").startswith("plain.py does not exist.")
+    assert call_tool(git_history, space).endswith("Ada: start")

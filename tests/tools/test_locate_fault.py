@@ -1,4 +1,4 @@
-"""What the model is told of the places that failing tests point to."""
+"""Report to the model about the places that failing tests point to."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import Suspect, Suspected
 from coder.core.values.verdict import TestReport, TestResult
 from coder.tools.locate_fault import locate_fault
-from tests.tools.fakes import FakeTests, called, refused, workspace
+from tests.tools.fakes import FakeTests, call_tool, call_refused_tool, workspace
 
 TEXT = "class Cart:\n    def total(self):\n        return 1\n\n\nLIMIT = 3\n"
 RED = TestResult(id="tests/test_cart.py::test_total", outcome="failed")
@@ -29,7 +29,7 @@ def test_shows_source_of_top_functions(tmp_path: Path) -> None:
         workspace(tmp_path, {"cart.py": TEXT}, tests=FakeTests(report=report, before=report)),
         suspects=suspects,
     )
-    answer = called(locate_fault, space)
+    answer = call_tool(locate_fault, space)
     assert asked == [(RED.id,)]
     assert "1. cart.py::Cart.total (suspicion 0.70, most at line 3)\ncart.py, lines 2-3 of 6" in answer
     assert "    3|         return 1" in answer
@@ -39,12 +39,12 @@ def test_shows_source_of_top_functions(tmp_path: Path) -> None:
 
 
 def test_without_failing_test_explains_what_to_do(tmp_path: Path) -> None:
-    assert "Name one that fails" in refused(locate_fault, workspace(tmp_path, {"cart.py": TEXT}))
+    assert "Name one that fails" in call_refused_tool(locate_fault, workspace(tmp_path, {"cart.py": TEXT}))
 
 
 def test_reports_untraceable_tests(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"tests/test_cart.py": ""})
     assert (
-        called(locate_fault, space, tests=[RED.id])
+        call_tool(locate_fault, space, tests=[RED.id])
         == "The fault cannot be located by tests: No test can be traced here."
     )

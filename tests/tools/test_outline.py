@@ -1,9 +1,9 @@
-"""What `outline` shows of a file and of a directory."""
+"""Output of `outline` for a file and for a directory."""
 
 from pathlib import Path
 
 from coder.tools.outline import MOST_CHARACTERS, outline
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 BOX = '''"""Boxes."""
 
@@ -28,7 +28,7 @@ class Box(dict):
 
 def test_shows_signatures_and_first_docstring_lines(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    assert called(outline, space, path="box.py") == (
+    assert call_tool(outline, space, path="box.py") == (
         "box.py: 18 lines\n"
         "    3| LIMIT = 3\n"
         "    6| class Box(dict)  # Holds items.\n"
@@ -43,7 +43,7 @@ def test_shows_a_directorys_files_source_before_tests(tmp_path: Path) -> None:
         tmp_path,
         {"a/test_box.py": "def test_a(): ...\n", "a/box.py": BOX, "a/notes.txt": "x\n", "b.py": "x = 1\n"},
     )
-    assert called(outline, space, path="a") == (
+    assert call_tool(outline, space, path="a") == (
         "2 source files below a\n"
         "a/box.py\n"
         "    3| LIMIT = 3\n"
@@ -59,7 +59,7 @@ def test_shows_a_directorys_files_source_before_tests(tmp_path: Path) -> None:
 def test_shows_less_detail_as_content_grows(tmp_path: Path) -> None:
     def answer(count: int, *, body: str) -> str:
         text = "".join(f"def function_number_{number}(argument):\n{body}" for number in range(count))
-        return called(outline, workspace(tmp_path, {"big.py": text}), path="big.py")
+        return call_tool(outline, workspace(tmp_path, {"big.py": text}), path="big.py")
 
     assert answer(10, body="    'What it does.'\n").splitlines()[:2] == [
         "big.py: 20 lines",
@@ -79,7 +79,7 @@ def test_shows_large_directory_by_names(tmp_path: Path) -> None:
         f"a/m{number}.py": f"X = 1\n\ndef first_{number}(): ...\n\nclass Second:\n    def third(self): ...\n"
         for number in range(210)
     }
-    answer = called(outline, workspace(tmp_path, files), path="a")
+    answer = call_tool(outline, workspace(tmp_path, files), path="a")
     assert answer.startswith(
         "210 source files below a (top-level names only)\na/m0.py: first_0:3, Second:5\n"
     )
@@ -87,7 +87,7 @@ def test_shows_large_directory_by_names(tmp_path: Path) -> None:
 
 
 def test_outlines_broken_python_as_far_as_possible(tmp_path: Path) -> None:
-    answer = called(
+    answer = call_tool(
         outline,
         workspace(tmp_path, {"a.py": "def good():\n    pass\n\n\ndef bad(:\n    pass\n"}),
         path="a.py",
@@ -98,8 +98,8 @@ def test_outlines_broken_python_as_far_as_possible(tmp_path: Path) -> None:
 def test_says_when_nothing_can_be_outlined(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x\n", "d/b.txt": "x\n"})
     assert (
-        called(outline, space, path="a.txt")
+        call_tool(outline, space, path="a.txt")
         == "a.txt: 1 line, no definitions found. Open it with read(path='a.txt', line=1)."
     )
-    assert refused(outline, space, path="d").startswith("There is no source file below d.")
-    assert refused(outline, space, path="b.txt") == "b.txt does not exist. Did you mean d/b.txt?"
+    assert call_refused_tool(outline, space, path="d").startswith("There is no source file below d.")
+    assert call_refused_tool(outline, space, path="b.txt") == "b.txt does not exist. Did you mean d/b.txt?"

@@ -1,4 +1,4 @@
-"""Files that may hold secrets: named, never opened, by whatever tool."""
+"""Files that may hold secrets: named, never opened, by any tool."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from coder.tools.list_files import list_files
 from coder.tools.read import read
 from coder.tools.search import search
 from coder.workspace.workspace import Workspace
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 SECRET = "hunter-of-secrets"
 FILES = {
@@ -27,25 +27,25 @@ def space(tmp_path: Path) -> Workspace:
 
 
 def test_lists_private_files_by_name(space: Workspace) -> None:
-    assert ".env" in called(list_files, space)
+    assert ".env" in call_tool(list_files, space)
 
 
 @pytest.mark.parametrize("path", [".env", "deploy/key.pem", "./.env"])
 def test_does_not_read_private_files(space: Workspace, path: str) -> None:
     space.name(path.removeprefix("./"))
-    assert "may hold secrets" in refused(read, space, path=path)
+    assert "may hold secrets" in call_refused_tool(read, space, path=path)
 
 
 def test_does_not_read_link_to_private_file(space: Workspace) -> None:
     (space.root / "notes.txt").symlink_to(".env")
     space.name("notes.txt")
-    assert "may hold secrets" in refused(read, space, path="notes.txt")
+    assert "may hold secrets" in call_refused_tool(read, space, path="notes.txt")
 
 
 def test_search_skips_private_files(space: Workspace) -> None:
-    assert SECRET not in called(search, space, pattern="hunter|PASSWORD")
-    assert "app.py" in called(search, space, pattern="PASSWORD")
-    assert "may hold secrets" in refused(search, space, pattern="PASSWORD", path=".env")
+    assert SECRET not in call_tool(search, space, pattern="hunter|PASSWORD")
+    assert "app.py" in call_tool(search, space, pattern="PASSWORD")
+    assert "may hold secrets" in call_refused_tool(search, space, pattern="PASSWORD", path=".env")
 
 
 def test_orientation_shows_no_private_file(space: Workspace) -> None:
@@ -56,7 +56,7 @@ def test_orientation_shows_no_private_file(space: Workspace) -> None:
 
 @pytest.mark.parametrize("name", ["a/.env", '"a/\\056env"'])
 def test_patch_error_reveals_nothing_of_private_file(space: Workspace, name: str) -> None:
-    told = refused(
+    told = call_refused_tool(
         apply_patch,
         space,
         diff=f"--- {name}\n+++ {name.replace('a/', 'b/')}\n@@ -1 +1 @@\n-PASSWORD=x\n+PASSWORD=y\n",
@@ -67,16 +67,16 @@ def test_patch_error_reveals_nothing_of_private_file(space: Workspace, name: str
 
 def test_never_writes_secret_placeholder(space: Workspace) -> None:
     diff = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-import os\n+KEY = '[masked: GitHub token]'\n"
-    assert "does not hold the value that [masked: GitHub token] stands for" in refused(
+    assert "does not hold the value that [masked: GitHub token] stands for" in call_refused_tool(
         apply_patch, space, diff=diff
     )
     assert (space.root / "app.py").read_text() == FILES["app.py"]
 
 
 def test_refuses_git_history_of_private_file(space: Workspace) -> None:
-    assert "may hold secrets" in refused(git_history, space, path=".env")
+    assert "may hold secrets" in call_refused_tool(git_history, space, path=".env")
 
 
 def test_user_can_add_and_remove_private_patterns(space: Workspace) -> None:
     space.deny_read = (*space.deny_read, "app.py", "!.env")
-    assert called(search, space, pattern="PASSWORD").startswith("1 match in .env")
+    assert call_tool(search, space, pattern="PASSWORD").startswith("1 match in .env")

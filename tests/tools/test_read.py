@@ -1,29 +1,29 @@
-"""What `read` opens, and that a place is searched before it is read."""
+"""Files that `read` opens, and the rule that a place is searched before it is read."""
 
 import os
 from pathlib import Path
 
 from coder.tools.read import MOST_CHARACTERS, read
 from coder.tools.search import search
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b = 2\n        return a + b\n"
 
 
 def test_refuses_unseen_file_and_suggests_query(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    assert refused(read, space, path="box.py", line=1) == (
+    assert call_refused_tool(read, space, path="box.py", line=1) == (
         "box.py has not been named by any search yet. First find the place in it: search(pattern=..., path='box.py') "
         "for the words you expect there, or outline(path='box.py')."
     )
-    called(search, space, pattern="size")
-    assert called(read, space, path="box.py", line=1).startswith("box.py, lines 1-7 of 7")
+    call_tool(search, space, pattern="size")
+    assert call_tool(read, space, path="box.py", line=1).startswith("box.py, lines 1-7 of 7")
 
 
 def test_shows_window_below_enclosing_headers(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     space.name("box.py")
-    assert called(read, space, path="box.py", line=6, before=0, after=0) == (
+    assert call_tool(read, space, path="box.py", line=6, before=0, after=0) == (
         "box.py, lines 6-6 of 7 (5 lines above; 1 line below: Box.size to 7)\n"
         "    1| class Box:\n"
         "    4|     def size(self):\n"
@@ -36,7 +36,7 @@ def test_shows_a_definition_whole(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     space.name("box.py")
     for symbol in ("Box.size", "size", "shop.box.Box.size"):
-        assert called(read, space, path="box.py", symbol=symbol) == (
+        assert call_tool(read, space, path="box.py", symbol=symbol) == (
             "box.py, lines 4-7 of 7 (3 lines above; ends at the bottom)\n"
             "    1| class Box:\n"
             "      ...\n"
@@ -51,7 +51,7 @@ def test_names_definitions_above_and_below(tmp_path: Path) -> None:
     code = "".join(f"def f{number}():\n    a = 1\n    return a\n\n\n" for number in range(9))
     space = workspace(tmp_path, {"a.py": code})
     space.name("a.py")
-    assert called(read, space, path="a.py", line=12, before=0, after=0).splitlines()[0] == (
+    assert call_tool(read, space, path="a.py", line=12, before=0, after=0).splitlines()[0] == (
         "a.py, lines 12-12 of 45 (11 lines above: f1 at 6; 33 lines below: f2 to 13, f3 at 16)"
     )
 
@@ -60,7 +60,7 @@ def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
     code = "class Box:\n" + "".join(f"    def f{number}(self):\n        return 1\n\n" for number in range(90))
     space = workspace(tmp_path, {"a.py": code})
     space.name("a.py")
-    last = called(read, space, path="a.py", symbol="Box").splitlines()[-1]
+    last = call_tool(read, space, path="a.py", symbol="Box").splitlines()[-1]
     assert last.startswith(
         "Clipped; line 270 was asked for: go on with line=201, before=0. Left out: Box.f67 203, Box.f68 206, "
     )
@@ -70,13 +70,13 @@ def test_reads_small_file_whole_but_not_large(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"small.py": "x = 1\n" * 200, "large.py": "x = 1\n" * 201})
     space.name("small.py")
     space.name("large.py")
-    assert called(read, space, path="small.py").startswith("small.py, lines 1-200 of 200")
-    assert refused(read, space, path="large.py").startswith(
+    assert call_tool(read, space, path="small.py").startswith("small.py, lines 1-200 of 200")
+    assert call_refused_tool(read, space, path="large.py").startswith(
         "large.py has 201 lines, too many to open whole. Give line= or symbol=, found with "
     )
     space = workspace(tmp_path, {"code.py": BOX + "\n" * 200})
     space.name("code.py")
-    assert refused(read, space, path="code.py").endswith(
+    assert call_refused_tool(read, space, path="code.py").endswith(
         "Give line= or symbol=, such as one of Box 1, Box.size 4."
     )
 
@@ -85,16 +85,16 @@ def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "x = 1\n" * 1000, "wide.txt": ("y" * 390 + "\n") * 150})
     space.name("a.py")
     space.name("wide.txt")
-    clipped = called(read, space, path="a.py", line=500, before=400, after=400)
+    clipped = call_tool(read, space, path="a.py", line=500, before=400, after=400)
     assert clipped.startswith("a.py, lines 100-299 of 1000")
     assert clipped.endswith("  299| x = 1\nClipped; line 900 was asked for: go on with line=300, before=0.")
-    assert len(called(read, space, path="wide.txt", line=1, after=150)) < MOST_CHARACTERS + 500
+    assert len(call_tool(read, space, path="wide.txt", line=1, after=150)) < MOST_CHARACTERS + 500
 
 
 def test_a_long_line_is_cut(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x" * 10_000 + "\n"})
     space.name("a.txt")
-    assert called(read, space, path="a.txt", line=1).endswith("x… (+9600 characters)")
+    assert call_tool(read, space, path="a.txt", line=1).endswith("x… (+9600 characters)")
 
 
 def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
@@ -104,22 +104,30 @@ def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("empty.py", "binary.bin", "latin.txt", "pipe", "d/box.py"):
         space.name(name)
-    assert called(read, space, path="empty.py") == "empty.py is empty."
-    assert called(read, space, path="latin.txt", line=1).endswith("\nNot UTF-8: read as latin-1.\n    1| é")
+    assert call_tool(read, space, path="empty.py") == "empty.py is empty."
+    assert call_tool(read, space, path="latin.txt", line=1).endswith(
+        "\nNot UTF-8: read as latin-1.\n    1| é"
+    )
     assert (
-        refused(read, space, path="binary.bin")
+        call_refused_tool(read, space, path="binary.bin")
         == "binary.bin is a binary file (3 bytes) and cannot be shown as text."
     )
-    assert refused(read, space, path="pipe") == "pipe is no regular file; only text files can be opened."
-    assert refused(read, space, path="d").startswith(
+    assert (
+        call_refused_tool(read, space, path="pipe")
+        == "pipe is no regular file; only text files can be opened."
+    )
+    assert call_refused_tool(read, space, path="d").startswith(
         "d is a directory. See what is in it with list_files(path='d')"
     )
-    assert refused(read, space, path="box.py") == "box.py does not exist. Did you mean d/box.py?"
-    assert refused(read, space, path="d/box.py", line=99) == "d/box.py has lines 1 to 7; there is no line 99."
-    assert refused(read, space, path="d/box.py", symbol="weight") == (
+    assert call_refused_tool(read, space, path="box.py") == "box.py does not exist. Did you mean d/box.py?"
+    assert (
+        call_refused_tool(read, space, path="d/box.py", line=99)
+        == "d/box.py has lines 1 to 7; there is no line 99."
+    )
+    assert call_refused_tool(read, space, path="d/box.py", symbol="weight") == (
         "d/box.py does not define 'weight'. It defines: Box 1, Box.size 4. Where it is defined, find_symbol(name='weight') says."
     )
-    assert "Near: Box.size. " in refused(read, space, path="d/box.py", symbol="Bag.sizes")
+    assert "Near: Box.size. " in call_refused_tool(read, space, path="d/box.py", symbol="Bag.sizes")
 
 
 def test_ambiguous_symbol_lists_definitions(tmp_path: Path) -> None:
@@ -127,7 +135,7 @@ def test_ambiguous_symbol_lists_definitions(tmp_path: Path) -> None:
         tmp_path, {"a.py": "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n"}
     )
     space.name("a.py")
-    assert refused(read, space, path="a.py", symbol="go") == (
+    assert call_refused_tool(read, space, path="a.py", symbol="go") == (
         "a.py defines 'go' 2 times: A.go (line 2), B.go (line 6). Give the dotted name, or line=."
     )
 
@@ -140,15 +148,15 @@ def test_opens_nothing_outside_worktree(tmp_path: Path) -> None:
     (tmp_path / "tree" / "inner").symlink_to("a.txt")
     for name in ("link", "inner", "circle"):
         space.name(name)
-    assert "outside the repository" in refused(read, space, path="../secret.txt")
-    assert "outside the repository" in refused(read, space, path="/etc/passwd")
-    assert "leads out of the repository" in refused(read, space, path="link")
-    assert "belongs to git" in refused(read, space, path=".GIT/config")
-    assert refused(read, space, path="circle")
-    assert called(read, space, path="inner", line=1).endswith("    1| x")
+    assert "outside the repository" in call_refused_tool(read, space, path="../secret.txt")
+    assert "outside the repository" in call_refused_tool(read, space, path="/etc/passwd")
+    assert "leads out of the repository" in call_refused_tool(read, space, path="link")
+    assert "belongs to git" in call_refused_tool(read, space, path=".GIT/config")
+    assert call_refused_tool(read, space, path="circle")
+    assert call_tool(read, space, path="inner", line=1).endswith("    1| x")
 
 
 def test_control_characters_of_file_do_not_reach_terminal(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "\x1b[31mred\x1b[0m\n"})
     space.name("a.txt")
-    assert "\x1b" not in called(read, space, path="a.txt", line=1)
+    assert "\x1b" not in call_tool(read, space, path="a.txt", line=1)

@@ -1,4 +1,4 @@
-"""The tools as models see them: a change of a prompt is a change of tests/tools/specs.json."""
+"""Tool specifications as models see them: a changed prompt is a change of tests/tools/specs.json."""
 
 import json
 import subprocess
@@ -6,13 +6,15 @@ import sys
 from pathlib import Path
 
 from coder.tools.registry import TOOLS
-from tests.tools.fakes import refused, workspace
+from tests.tools.fakes import call_refused_tool, workspace
 
 SNAPSHOT = Path(__file__).parent / "specs.json"
 
 
 def test_specs_match_snapshot() -> None:
-    """To accept a change, write `json.dumps(specs, indent=2)` and a newline into the file, and read the difference."""
+    """To accept a change, write `json.dumps(specs, indent=2)` and a newline into the file, and read the
+    difference.
+    """
     specs = [tool.spec.model_dump(mode="json") for tool in TOOLS]
     assert specs == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
 
@@ -35,7 +37,7 @@ def test_only_patches_write_and_only_commands_ask() -> None:
 def test_lone_surrogates_never_reach_tool(tmp_path: Path) -> None:
     for tool in TOOLS:
         required = {name: "\udcff" for name in tool.spec.parameters.get("required", ())} or {"path": "\udcff"}
-        assert "half of a surrogate pair" in refused(tool, workspace(tmp_path), **required)
+        assert "half of a surrogate pair" in call_refused_tool(tool, workspace(tmp_path), **required)
 
 
 def test_loading_the_registry_loads_no_heavy_library() -> None:

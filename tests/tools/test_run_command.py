@@ -1,23 +1,23 @@
-"""What `run_command` runs and returns."""
+"""Commands that `run_command` runs, and their results."""
 
 from pathlib import Path
 
 from coder.core.ports.sandbox import Execution
 from coder.tools.run_command import run_command
-from tests.tools.fakes import FakeSandbox, called, refused, workspace
+from tests.tools.fakes import FakeSandbox, call_tool, call_refused_tool, workspace
 
 
 def test_runs_shell_in_root_and_returns_output(tmp_path: Path) -> None:
     sandbox = FakeSandbox(end=Execution(exit_code=3, output="src/box.py:7: oops\n", seconds=0.25))
     space = workspace(tmp_path, {"src/box.py": ""}, sandbox=sandbox)
-    assert called(run_command, space, command="make 'x y'") == "src/box.py:7: oops\n[exit code 3, 0.2 s]"
+    assert call_tool(run_command, space, command="make 'x y'") == "src/box.py:7: oops\n[exit code 3, 0.2 s]"
     assert sandbox.asked == [(("sh", "-c", "make 'x y'"), tmp_path, 60.0)]
     assert space.named == {"src/box.py": {7}}
 
 
 def test_timeout_returns_partial_output(tmp_path: Path) -> None:
     sandbox = FakeSandbox(end=Execution(exit_code=None, output="half", seconds=600.0, timed_out=True))
-    answer = called(
+    answer = call_tool(
         run_command, workspace(tmp_path, sandbox=sandbox), command="sleep 9999", timeout_seconds=9999
     )
     assert answer == "half\n[stopped at its time limit of 600 s; this is what it had printed, 600.0 s]"
@@ -26,16 +26,16 @@ def test_timeout_returns_partial_output(tmp_path: Path) -> None:
 
 def test_long_output_keeps_head_and_tail(tmp_path: Path) -> None:
     sandbox = FakeSandbox(end=Execution(exit_code=0, output="a" * 50_000 + "z", seconds=1.0, truncated=True))
-    answer = called(run_command, workspace(tmp_path, sandbox=sandbox), command="cat x")
+    answer = call_tool(run_command, workspace(tmp_path, sandbox=sandbox), command="cat x")
     assert len(answer) < 12_500
     assert "38,001 characters left out" in answer
     assert answer.endswith("z\n[exit code 0, 1.0 s, the middle of the output was dropped]")
 
 
 def test_says_when_nothing_was_printed(tmp_path: Path) -> None:
-    assert called(run_command, workspace(tmp_path), command="true") == "(no output)\n[exit code 0, 0.5 s]"
+    assert call_tool(run_command, workspace(tmp_path), command="true") == "(no output)\n[exit code 0, 0.5 s]"
 
 
 def test_asks_first_and_refuses_an_empty_command(tmp_path: Path) -> None:
     assert run_command.asks
-    assert refused(run_command, workspace(tmp_path), command=" ").startswith("The command is empty")
+    assert call_refused_tool(run_command, workspace(tmp_path), command=" ").startswith("The command is empty")

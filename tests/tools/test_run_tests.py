@@ -1,10 +1,10 @@
-"""What `run_tests` says about a run against the baseline."""
+"""Report of `run_tests` about a run compared with the baseline."""
 
 from pathlib import Path
 
 from coder.core.values.verdict import Failure, Frame, Problem, TestReport, TestResult
 from coder.tools.run_tests import run_tests
-from tests.tools.fakes import FakeTests, called, refused, workspace
+from tests.tools.fakes import FakeTests, call_tool, call_refused_tool, workspace
 
 SIZE, KIND, NEW = (
     "tests/test_box.py::test_size",
@@ -29,17 +29,17 @@ def green(test: str) -> TestResult:
     return TestResult(id=test, outcome="passed")
 
 
-def report(*results: TestResult, **more: object) -> TestReport:
+def fake_tests(*results: TestResult, **more: object) -> TestReport:
     return TestReport.model_validate({"command": "pytest", "results": results, "seconds": 1.25, **more})
 
 
 def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
     tests = FakeTests(
-        report=report(red(NEW), green(KIND), red("t.py::old")),
-        before=report(red(KIND), red("t.py::old"), green(SIZE)),
+        report=fake_tests(red(NEW), green(KIND), red("t.py::old")),
+        before=fake_tests(red(KIND), red("t.py::old"), green(SIZE)),
     )
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
-    assert called(run_tests, space, tests=["tests/test_box.py"]) == (
+    assert call_tool(run_tests, space, tests=["tests/test_box.py"]) == (
         "1 passed, 2 failed, 0 skipped in 1.2 s\n"
         "New failures: 1 (1 of tests that the untouched code does not have)\n"
         f"- {NEW}: AssertionError: assert 1 == 2\n"
@@ -56,53 +56,59 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
 
 
 def test_explains_old_failures_when_there_are_no_new_ones(tmp_path: Path) -> None:
-    tests = FakeTests(report=report(red(SIZE)), before=report(red(SIZE)))
-    assert "E   assert 1 == 2" in called(run_tests, workspace(tmp_path, tests=tests))
+    tests = FakeTests(report=fake_tests(red(SIZE)), before=fake_tests(red(SIZE)))
+    assert "E   assert 1 == 2" in call_tool(run_tests, workspace(tmp_path, tests=tests))
 
 
 def test_many_failures_stay_readable(tmp_path: Path) -> None:
     results = [red(f"t.py::test_{number}", "x" * 5000) for number in range(300)]
-    answer = called(run_tests, workspace(tmp_path, tests=FakeTests(report=report(*results), before=report())))
+    answer = call_tool(
+        run_tests, workspace(tmp_path, tests=FakeTests(report=fake_tests(*results), before=fake_tests()))
+    )
     assert len(answer) < 12_000
     assert "and 274 more" in answer
 
 
 def test_failure_without_message_shows_type(tmp_path: Path) -> None:
     result = TestResult(id=SIZE, outcome="error", when="setup", failure=Failure(type="KeyError", message=""))
-    answer = called(run_tests, workspace(tmp_path, tests=FakeTests(report=report(result), before=report())))
+    answer = call_tool(
+        run_tests, workspace(tmp_path, tests=FakeTests(report=fake_tests(result), before=fake_tests()))
+    )
     assert f"- {SIZE}: KeyError (at setup)" in answer
 
 
 def test_explains_inconclusive_run(tmp_path: Path) -> None:
     problem = Problem(kind="timeout", text="The tests took more than 60 s and were stopped.")
-    tests = FakeTests(report=report(problem=problem, output="collected 9 items\n"), before=report())
-    assert called(run_tests, workspace(tmp_path, tests=tests)) == (
+    tests = FakeTests(report=fake_tests(problem=problem, output="collected 9 items\n"), before=fake_tests())
+    assert call_tool(run_tests, workspace(tmp_path, tests=tests)) == (
         "The run says nothing about the code: The tests took more than 60 s and were stopped.\n[pytest]\ncollected 9 items"
     )
 
 
 def test_says_when_baseline_is_missing(tmp_path: Path) -> None:
     problem = Problem(kind="crash", text="pytest crashed.")
-    tests = FakeTests(report=report(red(SIZE)), before=report(problem=problem))
-    assert "There is nothing to compare with: pytest crashed." in called(
+    tests = FakeTests(report=fake_tests(red(SIZE)), before=fake_tests(problem=problem))
+    assert "There is nothing to compare with: pytest crashed." in call_tool(
         run_tests, workspace(tmp_path, tests=tests)
     )
 
 
 def test_reports_other_command_by_exit_code(tmp_path: Path) -> None:
-    made = report(red("make check"), command="make check", by_exit_code=True, exit_code=2, output="no rule\n")
-    assert called(run_tests, workspace(tmp_path, tests=FakeTests(report=made, before=report()))) == (
+    made = fake_tests(
+        red("make check"), command="make check", by_exit_code=True, exit_code=2, output="no rule\n"
+    )
+    assert call_tool(run_tests, workspace(tmp_path, tests=FakeTests(report=made, before=fake_tests()))) == (
         "Failed (the command's exit code is 2).\n[make check]\nno rule"
     )
 
 
 def test_refuses_invalid_test_id(tmp_path: Path) -> None:
-    tests = FakeTests(report=report(), before=report())
+    tests = FakeTests(report=fake_tests(), before=fake_tests())
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
-    assert refused(run_tests, space, tests=["--pdb"]).startswith("'--pdb' is no test.")
-    assert "outside the repository" in refused(run_tests, space, tests=["../t.py::test_a"])
+    assert call_refused_tool(run_tests, space, tests=["--pdb"]).startswith("'--pdb' is no test.")
+    assert "outside the repository" in call_refused_tool(run_tests, space, tests=["../t.py::test_a"])
     assert (
-        refused(run_tests, space, tests=["test_box.py::test_a"])
+        call_refused_tool(run_tests, space, tests=["test_box.py::test_a"])
         == "test_box.py does not exist. Did you mean tests/test_box.py?"
     )
     assert tests.asked == []

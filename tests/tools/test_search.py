@@ -1,4 +1,4 @@
-"""What `search` shows, how it narrows, and what it cannot be talked into."""
+"""Output of `search`, how it narrows, and the requests it refuses."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from coder.files.ripgrep import SafeRipgrep, binary
 from coder.tools.registry import TOOLS
 from coder.tools.search import search
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 FILES = {
     "src/box.py": "class Box:\n    def size(self):\n        return len(self.items)\n",
@@ -21,7 +21,7 @@ FILES = {
 
 def test_shows_hits_by_file_with_line_numbers(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert called(search, space, pattern=r"def \w+size") == (
+    assert call_tool(search, space, pattern=r"def \w+size") == (
         "1 match in tests/test_box.py\n  in test_size (lines 4-5)\n     4| def test_size():"
     )
     assert space.named == {"tests/test_box.py": {4}}
@@ -30,32 +30,32 @@ def test_shows_hits_by_file_with_line_numbers(tmp_path: Path) -> None:
 def test_names_pipe_that_would_block(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "Box\n"})
     os.mkfifo(tmp_path / ".gitignore")
-    assert ".gitignore is not a regular file" in refused(search, space, pattern="Box")
+    assert ".gitignore is not a regular file" in call_refused_tool(search, space, pattern="Box")
 
 
 def test_skips_ignored_files_but_not_dotted_directories(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    called(search, space, pattern="Box")
+    call_tool(search, space, pattern="Box")
     assert sorted(space.named) == [".github/check.yml", "src/box.py", "tests/test_box.py"]
 
 
 def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert called(search, space, pattern="BOX", ignore_case=True, path="src").startswith(
+    assert call_tool(search, space, pattern="BOX", ignore_case=True, path="src").startswith(
         "1 match in src/box.py\n"
     )
-    assert called(search, space, pattern="Box", glob="test_*.py").startswith(
+    assert call_tool(search, space, pattern="Box", glob="test_*.py").startswith(
         "2 matches in tests/test_box.py\n"
     )
     assert (
-        called(search, space, pattern="siz", word=True)
+        call_tool(search, space, pattern="siz", word=True)
         == "No match for 'siz'. 3 matches with ignore_case=true and word=false, such as src/box.py:2, tests/test_box.py:4."
     )
-    assert called(search, space, pattern="Box().", literal=True).startswith("1 match")
+    assert call_tool(search, space, pattern="Box().", literal=True).startswith("1 match")
 
 
 def test_shows_lines_around_a_hit(tmp_path: Path) -> None:
-    assert called(search, workspace(tmp_path, FILES), pattern="def size", context=1) == (
+    assert call_tool(search, workspace(tmp_path, FILES), pattern="def size", context=1) == (
         "1 match in src/box.py\n  in Box.size (lines 2-3)\n     1| class Box:\n     2|     def size(self):\n"
         "     3|         return len(self.items)"
     )
@@ -64,7 +64,7 @@ def test_shows_lines_around_a_hit(tmp_path: Path) -> None:
 def test_names_enclosing_definition_once(tmp_path: Path) -> None:
     code = "import a\n\n\nclass Box:\n    a = 1\n\n    def size(self):\n        x = a\n        return a\n\n\nb = a\n"
     space = workspace(tmp_path, {"src/box.py": code, "notes.txt": "a\n", "CHANGES": "class of its own\n"})
-    assert called(search, space, pattern="a", word=True) == (
+    assert call_tool(search, space, pattern="a", word=True) == (
         "6 matches in 2 files\n"
         "src/box.py\n"
         "     1| import a\n"
@@ -82,7 +82,7 @@ def test_names_enclosing_definition_once(tmp_path: Path) -> None:
 
 def test_context_lines_stay_with_hit(tmp_path: Path) -> None:
     code = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
-    assert called(search, workspace(tmp_path, {"a.py": code}), pattern="return|two", context=1) == (
+    assert call_tool(search, workspace(tmp_path, {"a.py": code}), pattern="return|two", context=1) == (
         "3 matches in a.py\n"
         "  in one (lines 1-2)\n"
         "     1| def one():\n"
@@ -107,7 +107,7 @@ def test_shows_hits_found_before_time_limit(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("CODER_RG", str(slow))
     monkeypatch.setattr("coder.files.ripgrep.SECONDS", 0.5)
     try:
-        answer = called(search, workspace(tmp_path / "tree", {"a.py": "x = 1\n"}), pattern="x")
+        answer = call_tool(search, workspace(tmp_path / "tree", {"a.py": "x = 1\n"}), pattern="x")
     finally:
         binary.cache_clear()
     assert (
@@ -120,7 +120,7 @@ def test_counts_hits_per_file_and_suggests_narrowing(tmp_path: Path) -> None:
     files = {f"src/m{number}.py": "value = 1\n" * 30 for number in range(5)} | {
         "tests/test_m.py": "value = 1\n" * 99
     }
-    answer = called(search, workspace(tmp_path, files), pattern="value")
+    answer = call_tool(search, workspace(tmp_path, files), pattern="value")
     lines = answer.splitlines()
     assert (
         lines[0]
@@ -136,7 +136,7 @@ def test_counts_many_hits_exactly(tmp_path: Path) -> None:
         tmp_path,
         {"src/a.py": "value = 1\n" * 1500, "src/two\nlines.py": "value = 1\n" * 1501, "b.txt": "value\n"},
     )
-    lines = called(search, space, pattern="value", context=3).splitlines()
+    lines = call_tool(search, space, pattern="value", context=3).splitlines()
     assert lines[:4] == [
         "3,002 matches in 3 files, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.",
         "  1501 src/two\\nlines.py",
@@ -153,7 +153,7 @@ def test_counts_many_hits_exactly(tmp_path: Path) -> None:
         "     1| value",
     ]
     (tmp_path / "src/a.py").write_text("value = 1\n" * 2600, encoding="utf-8")
-    assert called(search, space, pattern="value", path="src/a.py").startswith(
+    assert call_tool(search, space, pattern="value", path="src/a.py").startswith(
         "2,600 matches in src/a.py; the first 80 follow."
     )
 
@@ -161,17 +161,17 @@ def test_counts_many_hits_exactly(tmp_path: Path) -> None:
 def test_reduces_context_before_hits(tmp_path: Path) -> None:
     lines = [f"{'value' if number % 30 == 0 else 'other'} = {number}" for number in range(1, 601)]
     space = workspace(tmp_path, {"src/m.py": "\n".join(lines) + "\n"})
-    answer = called(search, space, pattern="value", path="src/m.py", context=8)
+    answer = call_tool(search, space, pattern="value", path="src/m.py", context=8)
     assert answer.startswith(
         "20 matches in src/m.py; context=3, for 150 lines are the most\n    27| other = 27\n"
     )
     assert answer.count("value") == 20
     assert answer.splitlines()[8:10] == ["      ...", "    57| other = 57"]
-    assert called(search, space, pattern="value", context=2).startswith("20 matches in src/m.py\n")
+    assert call_tool(search, space, pattern="value", context=2).startswith("20 matches in src/m.py\n")
 
 
 def test_shows_first_hits_of_crowded_file_with_reason(tmp_path: Path) -> None:
-    answer = called(
+    answer = call_tool(
         search,
         workspace(tmp_path, {"src/m.py": "value = 1\n" * 99}),
         pattern="value",
@@ -184,7 +184,7 @@ def test_shows_first_hits_of_crowded_file_with_reason(tmp_path: Path) -> None:
 
 
 def test_cuts_a_long_line_around_its_hit(tmp_path: Path) -> None:
-    answer = called(
+    answer = call_tool(
         search, workspace(tmp_path, {"a.txt": "x" * 5000 + "needle" + "y" * 5000 + "\n"}), pattern="needle"
     )
     assert "needle" in answer
@@ -193,23 +193,23 @@ def test_cuts_a_long_line_around_its_hit(tmp_path: Path) -> None:
 
 def test_no_match_suggests_existing_spellings(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "def parse_retry_after(): ...\n"})
-    assert called(search, space, pattern="parse_retry_afer") == (
+    assert call_tool(search, space, pattern="parse_retry_afer") == (
         "No match for 'parse_retry_afer'. Near spellings that do occur: parse_retry_after."
     )
 
 
 def test_no_match_reports_differing_case(tmp_path: Path) -> None:
     assert (
-        called(search, workspace(tmp_path, FILES), pattern="BOX_SIZE")
+        call_tool(search, workspace(tmp_path, FILES), pattern="BOX_SIZE")
         == "No match for 'BOX_SIZE'. Try a shorter or more general pattern."
     )
-    assert called(search, workspace(tmp_path, FILES), pattern="Test_Size") == (
+    assert call_tool(search, workspace(tmp_path, FILES), pattern="Test_Size") == (
         "No match for 'Test_Size'. 1 match with ignore_case=true and word=false, such as tests/test_box.py:4."
     )
 
 
 def test_no_match_reports_hits_elsewhere(tmp_path: Path) -> None:
-    assert called(search, workspace(tmp_path, FILES), pattern="len", path="tests") == (
+    assert call_tool(search, workspace(tmp_path, FILES), pattern="len", path="tests") == (
         "No match for 'len' in tests. 1 match elsewhere in the repository, such as src/box.py:3."
     )
 
@@ -217,35 +217,39 @@ def test_no_match_reports_hits_elsewhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pattern", ["--pre=/bin/sh", "--files", "-e", "--", "-f/etc/passwd"])
 def test_pattern_is_never_option(tmp_path: Path, pattern: str) -> None:
     space = workspace(tmp_path, {"a.txt": f"x {pattern} y\n"})
-    assert called(search, space, pattern=pattern, literal=True) == f"1 match in a.txt\n     1| x {pattern} y"
+    assert (
+        call_tool(search, space, pattern=pattern, literal=True) == f"1 match in a.txt\n     1| x {pattern} y"
+    )
 
 
 def test_glob_is_never_option_and_never_opens_git(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x\n", ".git/config": "x\n"})
-    assert called(search, space, pattern="x", glob="--pre=/bin/sh").startswith("No match")
-    assert called(search, space, pattern="x", glob=".git/**").startswith("No match")
-    assert "belongs to git" in refused(search, space, pattern="x", path=".git")
+    assert call_tool(search, space, pattern="x", glob="--pre=/bin/sh").startswith("No match")
+    assert call_tool(search, space, pattern="x", glob=".git/**").startswith("No match")
+    assert "belongs to git" in call_refused_tool(search, space, pattern="x", path=".git")
 
 
 @pytest.mark.parametrize("pattern", ["", "a\nb", "a\0b"])
 def test_refuses_multiline_pattern(tmp_path: Path, pattern: str) -> None:
-    assert refused(search, workspace(tmp_path, FILES), pattern=pattern).startswith(
+    assert call_refused_tool(search, workspace(tmp_path, FILES), pattern=pattern).startswith(
         "A pattern is one line of text"
     )
 
 
 def test_explains_invalid_pattern(tmp_path: Path) -> None:
-    assert refused(search, workspace(tmp_path, FILES), pattern="(") == (
+    assert call_refused_tool(search, workspace(tmp_path, FILES), pattern="(") == (
         "ripgrep cannot search for this: unclosed group. For plain text instead of a pattern set literal=true."
     )
 
 
 def test_refuses_missing_path_and_suggests_existing_one(tmp_path: Path) -> None:
     assert (
-        refused(search, workspace(tmp_path, FILES), pattern="x", path="box.py")
+        call_refused_tool(search, workspace(tmp_path, FILES), pattern="x", path="box.py")
         == "box.py does not exist. Did you mean src/box.py?"
     )
-    assert "outside the repository" in refused(search, workspace(tmp_path), pattern="x", path="../x")
+    assert "outside the repository" in call_refused_tool(
+        search, workspace(tmp_path), pattern="x", path="../x"
+    )
 
 
 def test_survives_pipes_link_cycles_and_undecodable_names(tmp_path: Path) -> None:
@@ -256,7 +260,7 @@ def test_survives_pipes_link_cycles_and_undecodable_names(tmp_path: Path) -> Non
     (tmp_path / os.fsdecode(b"\xff.txt")).write_text("x\n", encoding="utf-8")
     (tmp_path / "two\nlines.txt").write_text("x\n", encoding="utf-8")
     (tmp_path / "bytes.txt").write_bytes(b"x \xff\n")
-    answer = called(search, space, pattern="x")
+    answer = call_tool(search, space, pattern="x")
     assert sorted(line for line in answer.splitlines() if not line.startswith(" ")) == [
         "4 matches in 4 files",
         "\\udcff.txt",
@@ -265,19 +269,19 @@ def test_survives_pipes_link_cycles_and_undecodable_names(tmp_path: Path) -> Non
         "two\\nlines.txt",
     ]
     assert answer.encode("utf-8")
-    assert "neither a file nor a directory" in refused(search, space, pattern="x", path="pipe")
+    assert "neither a file nor a directory" in call_refused_tool(search, space, pattern="x", path="pipe")
 
 
 def test_a_huge_line_does_not_flood_the_answer(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"big.txt": "ab" * 1_500_000 + "\n"})
-    assert len(called(search, space, pattern="ab")) < 500
+    assert len(call_tool(search, space, pattern="ab")) < 500
 
 
 def test_ignores_user_ripgrep_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     space = workspace(tmp_path / "tree", FILES)
     (tmp_path / "rc").write_text("--glob=!*.py\n", encoding="utf-8")
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "rc"))
-    assert called(search, space, pattern="class Box").startswith("1 match")
+    assert call_tool(search, space, pattern="class Box").startswith("1 match")
 
 
 def test_prefers_rg_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:

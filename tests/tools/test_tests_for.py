@@ -1,9 +1,9 @@
-"""Which tests `tests_for` finds for a symbol."""
+"""Tests that `tests_for` finds for a symbol."""
 
 from pathlib import Path
 
 from coder.tools import tests_for as module
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 FILES = {
     "shop/box.py": "def weigh(box):\n    return 1\n\n\ndef price(box):\n    return weigh(box) * 2\n\n\ndef sign(): ...\n",
@@ -17,7 +17,7 @@ FILES = {
 
 def test_lists_direct_tests_before_tests_of_users(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert called(module.tests_for, space, name="weigh") == (
+    assert call_tool(module.tests_for, space, name="weigh") == (
         "6 tests may reach weigh\n"
         "tests/test_box.py::TestWeigh  names weigh, line 6\n"
         "tests/test_box.py::TestWeigh::test_light  names weigh, line 9\n"
@@ -34,7 +34,7 @@ def test_names_only_runnable_test_ids(tmp_path: Path) -> None:
         "from shop.box import weigh\n\n\nclass Scales:\n    def weigh(self):\n        return weigh(1)\n\n\n"
         "def test_tin():\n    class Tin:\n        def test(self):\n            return weigh(2)\n\n    assert Tin().test() == 1\n"
     )
-    answer = called(
+    answer = call_tool(
         module.tests_for,
         workspace(tmp_path, {"shop/box.py": FILES["shop/box.py"], "tests/test_own.py": own}),
         name="weigh",
@@ -46,12 +46,12 @@ def test_names_only_runnable_test_ids(tmp_path: Path) -> None:
 
 
 def test_says_when_no_test_covers_symbol(tmp_path: Path) -> None:
-    answer = called(module.tests_for, workspace(tmp_path, FILES), name="sign")
+    answer = call_tool(module.tests_for, workspace(tmp_path, FILES), name="sign")
     assert answer == "No test names sign or what uses it; it may be reached from further away."
 
 
 def test_refuses_unknown_symbol(tmp_path: Path) -> None:
     assert (
-        refused(module.tests_for, workspace(tmp_path, FILES), name="weihg")
+        call_refused_tool(module.tests_for, workspace(tmp_path, FILES), name="weihg")
         == "'weihg' is not defined here. Near: weigh. Try find_symbol."
     )

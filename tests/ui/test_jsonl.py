@@ -21,8 +21,8 @@ def objects(log: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-def documented() -> dict[str, set[str]]:
-    """The fields of each event, from the module's own documentation."""
+def documented_fields() -> dict[str, set[str]]:
+    """Return the fields of each event from the module's own documentation."""
     table = (
         (jsonl.__doc__ or "")
         .partition("fields:\n\n")[2]
@@ -38,7 +38,7 @@ def documented() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda path: path.name)
 def test_each_object_has_the_documented_fields_and_no_others(log: Path) -> None:
-    fields = documented()
+    fields = documented_fields()
     for public in objects(log):
         assert set(public) == fields[str(public["event"])]
 

@@ -27,7 +27,7 @@ LOGS = Path(__file__).parent.parent / "logs"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def shown(records: list[Record], *, verbose: bool = False, terminal: bool = False) -> str:
+def render_lines(records: list[Record], *, verbose: bool = False, terminal: bool = False) -> str:
     out = io.StringIO()
     log = EventLog(records=records)
     log.close()
@@ -36,7 +36,7 @@ def shown(records: list[Record], *, verbose: bool = False, terminal: bool = Fals
     return out.getvalue()
 
 
-def records(*events: Event) -> list[Record]:
+def make_records(*events: Event) -> list[Record]:
     return [
         Record(number=number, at=START + timedelta(seconds=number), event=event)
         for number, event in enumerate(events, start=1)
@@ -44,7 +44,7 @@ def records(*events: Event) -> list[Record]:
 
 
 def test_recorded_session_reads_in_order() -> None:
-    lines = shown(read(LOGS / "format-1-wrong-then-repaired")).splitlines()
+    lines = render_lines(read(LOGS / "format-1-wrong-then-repaired")).splitlines()
     assert lines[2].startswith("tests on the untouched code: 1 passed, 1 failed in ")
     reason = "The issue is not fixed, 1 test not green on the change: test_clock.py::test_half_past_nine; the whole suite was not run."
     assert lines[3:] == [
@@ -66,15 +66,15 @@ def test_recorded_session_reads_in_order() -> None:
 
 def test_pipe_gets_plain_text_and_terminal_gets_colours() -> None:
     session = read(LOGS / "format-1-wrong-then-repaired")
-    assert "\x1b" not in shown(session)
-    assert "\x1b[" in shown(session, terminal=True)
+    assert "\x1b" not in render_lines(session)
+    assert "\x1b[" in render_lines(session, terminal=True)
 
 
 def test_tool_and_model_text_cannot_control_terminal() -> None:
     call = ToolCall(id="1", name="read", arguments='{"path": "a.py"}')
     evil = ToolMessage(call_id="1", name="read", text="\x1b]0;title\x07\x1b[2Jhello\r", ok=True)
-    text = shown(
-        records(
+    text = render_lines(
+        make_records(
             ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=evil, seconds=0)
         ),
         verbose=True,
@@ -88,8 +88,8 @@ def test_refused_call_gives_reason_in_one_line() -> None:
     refused = ToolMessage(
         call_id="1", name="read", text="'a.py' has not been named.\nSearch first.", ok=False
     )
-    text = shown(
-        records(
+    text = render_lines(
+        make_records(
             ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=refused, seconds=0)
         )
     )
@@ -109,7 +109,7 @@ def test_a_call_is_brief(arguments: str, line: str) -> None:
     assert brief(arguments) == line
 
 
-def ended(finished: SessionFinished) -> str:
+def render_end(finished: SessionFinished) -> str:
     out = io.StringIO()
     summary.show(Console(file=out, width=100, highlight=False), finished, session="s1")
     return out.getvalue()
@@ -118,7 +118,7 @@ def ended(finished: SessionFinished) -> str:
 def test_fix_ends_with_diff_and_five_lines() -> None:
     finished = ends(LOGS / "format-1-wrong-then-repaired")[1]
     assert finished is not None
-    text = ended(finished)
+    text = render_end(finished)
     assert text.startswith("\ndiff --git a/clock.py b/clock.py\n")
     assert [line.split()[0] for line in text.splitlines()[-5:]] == [
         "PROVEN",
@@ -134,7 +134,7 @@ def test_fix_ends_with_diff_and_five_lines() -> None:
 def test_end_without_fix_prints_report() -> None:
     finished = ends(LOGS / "format-1-gives-up")[1]
     assert finished is not None
-    text = ended(finished)
+    text = render_end(finished)
     assert "## What was tried\n1. The rest is dropped. (clock.py):" in text
     assert "GAVE UP" in text
 
@@ -145,9 +145,9 @@ def test_interruption_says_where_work_is() -> None:
     )
     record = "next     nothing was left in the repository; the record: coder log show s1"
     lines = ["stopped  Interrupted; your files are as they were.", "cost     1 attempt, 3 s", record]
-    assert ended(stopped).splitlines()[1:] == lines
+    assert render_end(stopped).splitlines()[1:] == lines
     asked = stopped.model_copy(update={"spent": Spent(requests=1)})
-    assert ended(asked).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
+    assert render_end(asked).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
 
 
 def test_unknown_cost_is_not_shown_as_zero() -> None:
@@ -162,7 +162,7 @@ def test_unknown_cost_is_not_shown_as_zero() -> None:
         seconds=61,
         exit_code=0,
     )
-    assert "cost     1 attempt, 2 requests, 12.3k tokens (3.0k cached), price unknown, 61 s" in ended(
+    assert "cost     1 attempt, 2 requests, 12.3k tokens (3.0k cached), price unknown, 61 s" in render_end(
         finished
     )
 
@@ -171,7 +171,9 @@ def test_prints_verdict_notes() -> None:
     verdict = Verdict(
         kind=VerdictKind.PASSING, reason="No test shows it.", notes=("a.py::test_x: passes already",)
     )
-    text = shown(records(Verified(candidate="c1", attempt=1, verdict=verdict), Warned(text="careful")))
+    text = render_lines(
+        make_records(Verified(candidate="c1", attempt=1, verdict=verdict), Warned(text="careful"))
+    )
     assert text == "  PASSING  No test shows it.\n    noted: a.py::test_x: passes already\n  careful\n"
 
 
@@ -184,11 +186,11 @@ def test_end_of_verification_states_verdict_once(
     finished = SessionFinished(
         kind=verdict.kind, summary=verdict.reason, verdict=verdict, report=report, exit_code=3
     )
-    assert ended(finished).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")
+    assert render_end(finished).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")
 
 
 def test_names_branches_and_gives_reason_of_choice() -> None:
-    text = shown(read(LOGS / "format-1-auto"))
+    text = render_lines(read(LOGS / "format-1-auto"))
     assert "strategy: tree, the first attempt failed and" in text
     assert "c2 grows out of c1: go to where the wrong value is made" in text
     assert "goes no further: c2 has it first." in text
@@ -196,11 +198,11 @@ def test_names_branches_and_gives_reason_of_choice() -> None:
 
 def test_reports_progress_to_pipe_and_terminal() -> None:
     streamed = [ToolStreamed(candidate="c1", text=f"suite: {number} of 90") for number in range(1, 31)]
-    said = records(Warned(text="It begins."), *streamed)
-    assert shown(said).splitlines() == [
+    said = make_records(Warned(text="It begins."), *streamed)
+    assert render_lines(said).splitlines() == [
         "  It begins.",
         "  ... suite: 10 of 90",
         "  ... suite: 20 of 90",
         "  ... suite: 30 of 90",
     ]
-    assert "... suite" not in shown(said, terminal=True)
+    assert "... suite" not in render_lines(said, terminal=True)

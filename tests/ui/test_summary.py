@@ -7,7 +7,7 @@ FINISHED = SessionFinished(
 )
 
 
-def lines(finished: SessionFinished) -> str:
+def summary_lines(finished: SessionFinished) -> str:
     return "\n".join(line.plain for line in ending(finished, session="s1"))
 
 
@@ -16,10 +16,10 @@ def test_splits_cost_by_role() -> None:
         "executor": Spent(requests=1, input_tokens=3_000),
         "reviewer": Spent(requests=2, input_tokens=6_000),
     }
-    assert "of which executor 1 with 3.0k; reviewer 2 with 6.0k" in lines(
+    assert "of which executor 1 with 3.0k; reviewer 2 with 6.0k" in summary_lines(
         FINISHED.model_copy(update={"roles": roles})
     )
 
 
 def test_does_not_name_single_role() -> None:
-    assert "of which" not in lines(FINISHED)
+    assert "of which" not in summary_lines(FINISHED)

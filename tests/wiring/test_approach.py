@@ -1,4 +1,4 @@
-"""Who does the work: models by role."""
+"""Assignment of models to roles."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from coder.wiring.approach import Approach, approach
 
 
 @pytest.fixture
-def how(monkeypatch: pytest.MonkeyPatch) -> Approach:
+def role_approach(monkeypatch: pytest.MonkeyPatch) -> Approach:
     monkeypatch.delenv("CODER_MODEL", raising=False)
     config = Config(
         tool_calling=False,
@@ -20,8 +20,11 @@ def how(monkeypatch: pytest.MonkeyPatch) -> Approach:
     return approach(config, named="a")
 
 
-def test_roles_and_branches_have_own_models_with_shared_fallback(how: Approach) -> None:
-    names = {role: [model.name.rpartition(":")[2] for model in chain] for role, chain in how.models.items()}
+def test_roles_and_branches_have_own_models_with_shared_fallback(role_approach: Approach) -> None:
+    names = {
+        role: [model.name.rpartition(":")[2] for model in chain]
+        for role, chain in role_approach.models.items()
+    }
     assert names == {
         "executor": ["a", "f"],
         "reviewer": ["r", "a", "f"],

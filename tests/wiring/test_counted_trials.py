@@ -1,4 +1,4 @@
-"""A budget of candidates."""
+"""Limit on the number of candidates tried."""
 
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -7,8 +7,8 @@ from coder.core.ports.repair import Change, Compared, Edit, Tried
 from coder.wiring.counted_trials import CountedTrials
 
 
-class Tireless:
-    """Tries all it is given, and knows when it is closed."""
+class RecordingTrials:
+    """Trials that try every edit and record when they are closed."""
 
     def __init__(self) -> None:
         self.tried: list[str] = []
@@ -34,33 +34,37 @@ class Tireless:
         return Compared(calls=tuple(tests))
 
 
-def edits(*names: str) -> list[Edit]:
+def make_edits(*names: str) -> list[Edit]:
     return [
         Edit(path="a.py", line=1, family="names", changes=(Change(start=0, end=0, text=name),), summary=name)
         for name in names
     ]
 
 
-def run(counted: CountedTrials, *names: str) -> list[str]:
-    return [tried.edit.summary for tried in counted.try_out(Path(), ["t"], edits(*names), seconds=1)]
+def run_trials(counted: CountedTrials, *names: str) -> list[str]:
+    return [tried.edit.summary for tried in counted.try_out(Path(), ["t"], make_edits(*names), seconds=1)]
 
 
 def test_searches_share_one_trial_limit() -> None:
-    tireless = Tireless()
+    tireless = RecordingTrials()
     counted = CountedTrials(tireless, most=3)
-    assert [run(counted, "a", "b"), run(counted, "c", "d"), run(counted, "e")] == [["a", "b"], ["c"], []]
+    assert [run_trials(counted, "a", "b"), run_trials(counted, "c", "d"), run_trials(counted, "e")] == [
+        ["a", "b"],
+        ["c"],
+        [],
+    ]
     assert tireless.tried == ["a", "b", "c"]
 
 
 def test_tries_everything_without_limit() -> None:
-    assert run(CountedTrials(Tireless(), most=None), *"abcd") == [*"abcd"]
+    assert run_trials(CountedTrials(RecordingTrials(), most=None), *"abcd") == [*"abcd"]
 
 
 def test_counts_only_trials_and_closing_ends_work() -> None:
-    tireless = Tireless()
+    tireless = RecordingTrials()
     counted = CountedTrials(tireless, most=3)
-    results = counted.try_out(Path(), ["t"], edits("a", "b", "c"), seconds=1)
+    results = counted.try_out(Path(), ["t"], make_edits("a", "b", "c"), seconds=1)
     next(results)
     results.close()
     assert tireless.closed == 1
-    assert run(counted, "d", "e", "f") == ["d", "e"]
+    assert run_trials(counted, "d", "e", "f") == ["d", "e"]

@@ -1,4 +1,4 @@
-"""Deliveries that are killed or fail between any two steps, and sessions that deliver at the same time."""
+"""Deliveries that are killed or fail between any two steps, and concurrent deliveries."""
 
 import json
 import os
@@ -66,8 +66,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return repo(tmp_path / "r", {"a.py": "a\n"})
 
 
-def begin(root: Path, session: str) -> Path:
-    """Write the log of a session that came to a verdict."""
+def write_session_log(root: Path, session: str) -> Path:
+    """Write the log of a session that reached a verdict."""
     directory = sessions_directory() / session
     store = SessionStore(directory)
     task = Task(issue="a is wrong", directory=root, budget=Budget())
@@ -94,7 +94,7 @@ def begin(root: Path, session: str) -> Path:
     return directory
 
 
-def deliver(root: Path, directory: Path, last: str) -> "subprocess.Popen[str]":
+def start_delivery(root: Path, directory: Path, last: str) -> "subprocess.Popen[str]":
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
         "GIT_AUTHOR_DATE": "@1 +0000",
@@ -109,7 +109,7 @@ def deliver(root: Path, directory: Path, last: str) -> "subprocess.Popen[str]":
     )
 
 
-def go(process: "subprocess.Popen[str]") -> int:
+def resume(process: "subprocess.Popen[str]") -> int:
     with process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -124,8 +124,8 @@ def names(root: Path) -> str:
 @pytest.mark.parametrize("last", STEPS)
 @pytest.mark.parametrize("torn", [False, True])
 def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn: bool) -> None:
-    directory = begin(root, "20260101-000000-abcd")
-    assert go(deliver(root, directory, last)) == -signal.SIGKILL
+    directory = write_session_log(root, "20260101-000000-abcd")
+    assert resume(start_delivery(root, directory, last)) == -signal.SIGKILL
     if torn:
         with (directory / "events.jsonl").open("a") as file:
             file.write('{"number": 4, "at"')
@@ -152,8 +152,8 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
 
 @pytest.mark.parametrize("last", STEPS[2:])
 def test_undoes_delivery_missing_from_log(root: Path, last: str) -> None:
-    directory = begin(root, "20260101-000000-abcd")
-    go(deliver(root, directory, last))
+    directory = write_session_log(root, "20260101-000000-abcd")
+    resume(start_delivery(root, directory, last))
     finish(directory, SessionFinished(kind=None, summary="coder failed", exit_code=1), at=AT)
     recover_sessions()
     assert names(root) == "refs/heads/main"
@@ -161,8 +161,8 @@ def test_undoes_delivery_missing_from_log(root: Path, last: str) -> None:
 
 
 def test_keeps_settled_delivery(root: Path) -> None:
-    directory = begin(root, "20260101-000000-abcd")
-    go(deliver(root, directory, "nothing"))
+    directory = write_session_log(root, "20260101-000000-abcd")
+    resume(start_delivery(root, directory, "nothing"))
     delivery = delivered(root, "last")
     undo(root, branch=delivery.branch, commit=delivery.commit, applied=None)
     assert recover_sessions() == ()
@@ -170,15 +170,15 @@ def test_keeps_settled_delivery(root: Path) -> None:
 
 
 def test_ignores_foreign_record(root: Path) -> None:
-    directory = begin(root, "20260101-000000-abcd")
+    directory = write_session_log(root, "20260101-000000-abcd")
     for text in ("", "[]", "{}", json.dumps({"common": str(root)})):
         (directory / INTENT).write_text(text)
         assert recover_sessions() == ()
 
 
 def test_concurrent_sessions_have_own_branch_and_note(root: Path) -> None:
-    directories = [begin(root, f"20260101-000000-abc{number}") for number in range(4)]
-    processes = [deliver(root, directory, "never") for directory in directories]
+    directories = [write_session_log(root, f"20260101-000000-abc{number}") for number in range(4)]
+    processes = [start_delivery(root, directory, "never") for directory in directories]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

@@ -1,4 +1,4 @@
-"""Scripts that serve every strategy."""
+"""Scripts for every strategy."""
 
 from importlib.resources import files
 from pathlib import Path

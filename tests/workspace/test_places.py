@@ -1,4 +1,4 @@
-"""Which places a free text names."""
+"""Places named in free text."""
 
 from pathlib import Path
 

@@ -9,7 +9,7 @@ from coder.models.wire.errors import translated
 CHOICE = Choice(provider="openai", model="gpt-6-luna", reason="named by a test")
 
 
-def http(
+def http_error(
     category: type[wrong.ModelRateLimitError | wrong.ModelQuotaExceededError] | None,
     status: int,
     said: object,
@@ -21,7 +21,7 @@ def http(
     ("error", "line", "retryable"),
     [
         (
-            http(wrong.ModelQuotaExceededError, 429, {"message": "You exceeded your current quota."}),
+            http_error(wrong.ModelQuotaExceededError, 429, {"message": "You exceeded your current quota."}),
             "The account behind openai:gpt-6-luna is out of credit or quota: HTTP 429, You exceeded your current quota. "
             "Top it up, or take another with --model.",
             False,
@@ -42,12 +42,12 @@ def http(
             True,
         ),
         (
-            http(None, 408, {"error": {"message": "Request Timeout"}}),
+            http_error(None, 408, {"error": {"message": "Request Timeout"}}),
             "openai:gpt-6-luna rejected the request: HTTP 408, Request Timeout.",
             True,
         ),
         (
-            http(None, 413, {"error": {"message": "Request\n  too large"}}),
+            http_error(None, 413, {"error": {"message": "Request\n  too large"}}),
             "openai:gpt-6-luna rejected the request: HTTP 413, Request too large.",
             False,
         ),
@@ -77,13 +77,13 @@ def test_failure_is_one_line_with_remedy(error: Exception, line: str, retryable:
     ],
 )
 def test_recognizes_context_errors_of_local_servers(said: str) -> None:
-    found = translated(http(None, 400, {"message": said}), choice=CHOICE, key=None)
+    found = translated(http_error(None, 400, {"message": said}), choice=CHOICE, key=None)
     assert (found.context_overflow, found.retryable) == (True, False)
 
 
 def test_cuts_long_body_and_masks_key() -> None:
     found = translated(
-        http(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}),
+        http_error(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}),
         choice=CHOICE,
         key=SecretStr("sk-secret"),
     )
@@ -93,6 +93,6 @@ def test_cuts_long_body_and_masks_key() -> None:
 
 def test_placeholder_key_masks_nothing() -> None:
     said = "request (2990 tokens) exceeds the available context size (2048 tokens)"
-    found = translated(http(None, 400, {"message": said}), choice=CHOICE, key=SecretStr("x"))
+    found = translated(http_error(None, 400, {"message": said}), choice=CHOICE, key=SecretStr("x"))
     assert found.context_overflow
     assert said in str(found)

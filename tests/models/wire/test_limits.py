@@ -1,4 +1,4 @@
-"""What a hostile or broken server sends ends in one ModelError of one line, and in bounded memory."""
+"""Limits on a hostile or broken server's reply: one ModelError of one line, and bounded memory."""
 
 import resource
 import time
@@ -17,16 +17,16 @@ from coder.models.wire import clients
 from coder.models.wire.limits import ReplyLimits, nesting_depth
 from coder.models.wire.provider import ProviderModel
 from tests.models import wires as spoken
-from tests.models.contract import KEY, RIGS, WIRES, Bench, patience
+from tests.models.contract import KEY, RIGS, WIRES, Bench, record_pauses
 from tests.models.fakes import Turn, Wire, serve
 
 pytestmark = pytest.mark.loopback
 SMALL = ReplyLimits(body_bytes=20_000, line_bytes=5_000)
 WIRED: dict[str, tuple[Wire, Callable[..., Model], str]] = {
-    "chat": (spoken.chat, partial(clients.chat, profile=clients.CUT_IS_AN_ERROR), "/v1"),
-    "responses": (spoken.responses, clients.openai, "/v1"),
-    "anthropic": (spoken.anthropic, clients.anthropic, ""),
-    "google": (spoken.google, clients.google, ""),
+    "chat": (spoken.chat_stream, partial(clients.chat, profile=clients.CUT_IS_AN_ERROR), "/v1"),
+    "responses": (spoken.responses_stream, clients.openai, "/v1"),
+    "anthropic": (spoken.anthropic_stream, clients.anthropic, ""),
+    "google": (spoken.google_stream, clients.google, ""),
 }
 
 
@@ -39,7 +39,7 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
         model = ProviderModel(
             choice,
             partial(adapter, model="m", secret=KEY, url=fake.url + path),
-            patience=patience(pauses, 1),
+            patience=record_pauses(pauses, 1),
             limits=limits,
         )
         yield Bench(model, pauses, fake)

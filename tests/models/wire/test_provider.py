@@ -14,15 +14,17 @@ pytestmark = [pytest.mark.loopback, pytest.mark.parametrize("wire", WIRES)]
 WHOLE = Turn(text="It is line 7.")
 
 
-def told(bench: Bench) -> str:
-    """What the person hears beside the reply, once it was had after all."""
+def retry_notices(bench: Bench) -> str:
+    """Return the notices beside a reply that came after retries."""
     reply, deltas = bench.ask()
     assert (reply.message.text, reply.finish) == ("It is line 7.", "stop")
     return "".join(delta.text for delta in deltas if delta.kind == "reasoning")
 
 
-def asked_again(bench: Bench) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The bodies of a request and of the one that follows it with the reply and the answers to its calls."""
+def follow_up_bodies(bench: Bench) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the bodies of a request and of the one that follows it with the reply and the answers to its
+    calls.
+    """
     reply, _ = bench.ask()
     results = tuple(
         ToolMessage(call_id=call.id, name=call.name, text=f"line of {call.arguments}", ok=False)
@@ -41,15 +43,15 @@ def asked_again(bench: Bench) -> tuple[dict[str, Any], dict[str, Any]]:
     return first, second
 
 
-def unmarked(value: Any) -> Any:
-    """Without the marks of where a cache may end: these move, what they stand on does not."""
+def strip_cache_marks(value: Any) -> Any:
+    """Return the body without its cache marks: these move, the content does not."""
     if isinstance(value, dict):
         return {
-            key: unmarked(inner)
+            key: strip_cache_marks(inner)
             for key, inner in value.items()
             if not key.startswith("cache_control") and key != "prompt_cache_breakpoint"
         }
-    return [unmarked(inner) for inner in value] if isinstance(value, list) else value
+    return [strip_cache_marks(inner) for inner in value] if isinstance(value, list) else value
 
 
 def test_sends_seed_where_supported(wire: str) -> None:
@@ -65,7 +67,7 @@ def test_sends_seed_where_supported(wire: str) -> None:
 
 def test_retries_truncated_stream(wire: str) -> None:
     with WIRES[wire]([Turn(text="It is", cut=True), WHOLE]) as bench:
-        assert "broke off in the middle. Trying again in 1 s." in told(bench)
+        assert "broke off in the middle. Trying again in 1 s." in retry_notices(bench)
     assert bench.pauses == [1.0]
 
 
@@ -76,7 +78,7 @@ def test_repeatedly_truncated_stream_is_error(wire: str) -> None:
 
 def test_retries_broken_connection(wire: str) -> None:
     with WIRES[wire]([Turn(text="It is", dropped=True), WHOLE]) as bench:
-        assert "The connection to " in told(bench)
+        assert "The connection to " in retry_notices(bench)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_retries_broken_connection(wire: str) -> None:
 )
 def test_retries_unreadable_events(wire: str, garbage: bytes) -> None:
     with WIRES[wire]([Turn(text="It is", garbage=garbage), WHOLE]) as bench:
-        assert "Trying again in 1 s." in told(bench)
+        assert "Trying again in 1 s." in retry_notices(bench)
     assert bench.pauses == [1.0]
 
 
@@ -105,7 +107,7 @@ def test_callback_error_is_not_provider_error(wire: str) -> None:
 
 def test_waits_as_long_as_the_server_asks(wire: str) -> None:
     with WIRES[wire]([Turn(status=429, retry_after="7"), WHOLE]) as bench:
-        assert "asks for a pause of 7 s" in told(bench)
+        assert "asks for a pause of 7 s" in retry_notices(bench)
     assert bench.pauses == [7.0]
 
 
@@ -117,7 +119,7 @@ def test_does_not_wait_for_an_hour(wire: str) -> None:
 
 def test_survives_two_server_failures_with_growing_pauses(wire: str) -> None:
     with WIRES[wire]([Turn(status=500), Turn(status=500), WHOLE]) as bench:
-        assert "failed on its side" in told(bench)
+        assert "failed on its side" in retry_notices(bench)
     assert bench.pauses == [1.0, 2.0]
 
 
@@ -172,7 +174,7 @@ def test_resends_earlier_messages_byte_for_byte(wire: str) -> None:
         calls=(("read", '{"path": "a.py"}'), ("read", '{"path": "b.py"}')),
     )
     with WIRES[wire]([turn, WHOLE]) as bench:
-        first, second = (unmarked(body) for body in asked_again(bench))
+        first, second = (strip_cache_marks(body) for body in follow_up_bodies(bench))
     key = next(key for key in ("messages", "contents", "input") if key in first)
     assert second[key][: len(first[key])] == first[key]
     assert {name: value for name, value in second.items() if name != key} == {
@@ -192,7 +194,13 @@ def test_marks_stable_prefix_where_required(wire: str) -> None:
         "google": (),
     }
     assert (
-        tuple(sorted(key for key in body if isinstance(body[key], list) and unmarked(body[key]) != body[key]))
+        tuple(
+            sorted(
+                key
+                for key in body
+                if isinstance(body[key], list) and strip_cache_marks(body[key]) != body[key]
+            )
+        )
         == marked[wire]
     )
 
@@ -200,7 +208,7 @@ def test_marks_stable_prefix_where_required(wire: str) -> None:
 def test_signed_reasoning_and_results_go_back(wire: str) -> None:
     turn = Turn(reasoning="Where would that be?", calls=(("read", '{"path": "a.py"}'),))
     with WIRES[wire]([turn, WHOLE]) as bench:
-        _, second = asked_again(bench)
+        _, second = follow_up_bodies(bench)
     sent = json.dumps(second)
     assert wire == "chat" or "seal" in sent or "c2VhbA" in sent
     assert "line of {" in sent and "Go on." in sent

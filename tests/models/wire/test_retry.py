@@ -5,13 +5,13 @@ import pytest
 from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Reply
 from coder.models.wire.retry import Patience, persist
-from tests.models.contract import patience
+from tests.models.contract import record_pauses
 
 REPLY = Reply(message=AssistantMessage(text="Yes."))
 
 
-def outlived(*failures: ModelError, tries: int = 5) -> tuple[list[float], list[str]]:
-    """The pauses and the notices until there was a reply."""
+def retry_until_reply(*failures: ModelError, tries: int = 5) -> tuple[list[float], list[str]]:
+    """Return the pauses and the notices until there was a reply."""
     left = list(failures)
     pauses: list[float] = []
     notices: list[str] = []
@@ -21,23 +21,23 @@ def outlived(*failures: ModelError, tries: int = 5) -> tuple[list[float], list[s
             raise left.pop(0)
         return REPLY
 
-    assert asyncio.run(persist(ask, patience=patience(pauses, tries), notice=notices.append)) == REPLY
+    assert asyncio.run(persist(ask, patience=record_pauses(pauses, tries), notice=notices.append)) == REPLY
     return pauses, notices
 
 
-def busy(seconds: float | None = None) -> ModelError:
+def busy_error(seconds: float | None = None) -> ModelError:
     return ModelError("Busy.", retryable=True, retry_after_seconds=seconds)
 
 
 def test_pauses_double() -> None:
-    assert outlived(busy(), busy(), busy()) == (
+    assert retry_until_reply(busy_error(), busy_error(), busy_error()) == (
         [1.0, 2.0, 4.0],
         ["Busy. Trying again in 1 s.", "Busy. Trying again in 2 s.", "Busy. Trying again in 4 s."],
     )
 
 
 def test_waits_as_server_requests() -> None:
-    assert outlived(busy(12.5), busy()) == (
+    assert retry_until_reply(busy_error(12.5), busy_error()) == (
         [12.5, 2.0],
         ["Busy. Trying again in 12 s.", "Busy. Trying again in 2 s."],
     )
@@ -45,17 +45,17 @@ def test_waits_as_server_requests() -> None:
 
 def test_does_not_wait_through_long_pause() -> None:
     with pytest.raises(ModelError, match=r"^Busy\.$"):
-        outlived(busy(61.0))
+        retry_until_reply(busy_error(61.0))
 
 
 def test_does_not_retry_permanent_error() -> None:
     with pytest.raises(ModelError, match=r"^Bad key\.$"):
-        outlived(ModelError("Bad key."))
+        retry_until_reply(ModelError("Bad key."))
 
 
 def test_last_try_reports_number_of_tries() -> None:
     with pytest.raises(ModelError, match=r"^Busy\. Tried 2 times\.$"):
-        outlived(busy(), busy(), tries=2)
+        retry_until_reply(busy_error(), busy_error(), tries=2)
 
 
 def test_pauses_are_bounded_and_spread() -> None:

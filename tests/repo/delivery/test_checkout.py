@@ -14,7 +14,7 @@ from coder.repo.delivery.checkout import (
     unverified_copy,
 )
 from tests.builders import git, repo, write
-from tests.repo.opened import fingerprint, opened
+from tests.repo.opened import fingerprint, open_session_repository
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 FIXED = LINES.replace("line 15\n", "line 15, fixed\n")
@@ -25,8 +25,8 @@ def root(tmp_path: Path) -> Path:
     return repo(tmp_path / "r", {"a.py": LINES, "b.py": LINES})
 
 
-def delivered(root: Path) -> Delivery:
-    with opened(root) as repository:
+def delivery(root: Path) -> Delivery:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "test_a.py": "t\n"})
         return repository.deliver(
@@ -44,7 +44,7 @@ def commit(root: Path, files: dict[str, str], message: str = "theirs") -> None:
 
 
 def test_applies_by_fast_forward_and_leaves_other_work_alone(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     write(root, {"b.py": "dirty\n", "untracked": "u\n", "staged": "s\n"})
     git(root, "add", "staged")
     assert apply_commit(root, fix.commit) == f"main is now at {fix.commit[:10]}, which holds the fix."
@@ -55,7 +55,7 @@ def test_applies_by_fast_forward_and_leaves_other_work_alone(root: Path) -> None
 
 
 def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     base = git(root, "rev-parse", "--short=10", "HEAD")
     commit(root, {"a.py": LINES.replace("line 2\n", "line 2, theirs\n"), "b.py": "theirs\n"})
     assert "unverified copy" in check_commit(root, fix.commit)
@@ -72,7 +72,7 @@ def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path) -> None:
 
 
 def test_applies_a_judged_copy_with_its_own_verdict(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     assert unverified_copy(root, fix.commit) is None
     commit(root, {"b.py": "theirs\n"})
     copy, head = unverified_copy(root, fix.commit) or ("", "")
@@ -87,7 +87,7 @@ def test_applies_a_judged_copy_with_its_own_verdict(root: Path) -> None:
 
 
 def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     commit(root, {"b.py": "theirs\n"})
     copy, _ = unverified_copy(root, fix.commit) or ("", "")
     commit(root, {"b.py": "theirs again\n"})
@@ -100,7 +100,7 @@ def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
 def test_refuses_file_under_unsupported_filter(root: Path) -> None:
     commit(root, {".gitattributes": "a.py filter=caps\n"})
     git(root, "config", "filter.caps.clean", "cat")
-    fix = delivered(root)
+    fix = delivery(root)
     before = fingerprint(root)
     with pytest.raises(
         UserError, match=r"a\.py is under the git filter caps, which coder does not run; nothing was changed"
@@ -110,7 +110,7 @@ def test_refuses_file_under_unsupported_filter(root: Path) -> None:
 
 
 def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     before = fingerprint(root)
     assert (
@@ -129,7 +129,7 @@ def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: P
     ],
 )
 def test_refuses_dirty_path(root: Path, files: dict[str, str], told: str) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     write(root, files)
     git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself notes this before it looks at the files
     before = fingerprint(root)
@@ -139,7 +139,7 @@ def test_refuses_dirty_path(root: Path, files: dict[str, str], told: str) -> Non
 
 
 def test_refuses_conflicting_change(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     commit(root, {"a.py": LINES.replace("line 15\n", "line 15, theirs\n")})
     before = fingerprint(root)
     with pytest.raises(UserError, match="no longer fits"):
@@ -148,14 +148,14 @@ def test_refuses_conflicting_change(root: Path) -> None:
 
 
 def test_refuses_already_applied_change(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     apply_commit(root, fix.commit)
     with pytest.raises(UserError, match="already holds"):
         apply_commit(root, fix.commit)
 
 
 def test_refuses_during_unfinished_merge(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     git(root, "checkout", "-qb", "other")
     commit(root, {"b.py": "other\n"})
     git(root, "checkout", "-q", "main")
@@ -165,7 +165,7 @@ def test_refuses_during_unfinished_merge(root: Path) -> None:
 
 
 def test_ignores_user_merge_configuration(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     taste = {
         "merge.ff": "false",
         "merge.autoStash": "true",
@@ -183,7 +183,7 @@ def test_ignores_user_merge_configuration(root: Path) -> None:
 
 
 def test_applies_and_undoes_uncommitted_diff(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
     assert apply_diff(root, fix.diff) == "The change is in the working tree, uncommitted."
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED.replace("line 2\n", "line 2, dirty\n")
@@ -193,7 +193,7 @@ def test_applies_and_undoes_uncommitted_diff(root: Path) -> None:
 
 
 def test_applies_diff_atomically(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     write(root, {"test_a.py": "in the way\n"})
     before = fingerprint(root)
     with pytest.raises(UserError, match="does not fit the files as they are now"):
@@ -218,7 +218,7 @@ def test_non_utf8_diff_round_trips_byte_for_byte(root: Path, encoding: str, name
     (root / name).write_bytes(before)
     git(root, "add", name)
     git(root, "commit", "-qm", "start")
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         (candidate.worktree / name).write_bytes(after)
         diff = repository.patch(candidate).diff
@@ -232,7 +232,7 @@ def test_non_utf8_diff_round_trips_byte_for_byte(root: Path, encoding: str, name
 
 
 def test_check_reports_outcome_and_changes_nothing(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     before = fingerprint(root)
     assert check_commit(root, fix.commit) == (
         f"main would move on to the fix {fix.commit[:10]}, and a.py, test_a.py would change; nothing was written."
@@ -251,7 +251,7 @@ def test_check_reports_outcome_and_changes_nothing(root: Path) -> None:
 
 def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
     before = fingerprint(root)
-    fix = delivered(root)
+    fix = delivery(root)
     assert (
         undo(root, branch=fix.branch, commit=fix.commit, applied=None) == f"Deleted the branch {fix.branch}."
     )
@@ -264,7 +264,7 @@ def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
 
 @pytest.mark.parametrize("newer_head", [False, True])
 def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head: bool) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     if newer_head:
         commit(root, {"b.py": "theirs\n"})
     apply_commit(root, fix.commit)
@@ -283,7 +283,7 @@ def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head
 
 
 def test_undone_change_can_be_applied_again(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     apply_commit(root, fix.commit)
     undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
     assert "reverted already" in undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
@@ -292,7 +292,7 @@ def test_undone_change_can_be_applied_again(root: Path) -> None:
 
 
 def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     git(root, "checkout", "-q", fix.branch)
     with pytest.raises(UserError, match="is checked out in"):
         undo(root, branch=fix.branch, commit=fix.commit, applied=None)
@@ -304,14 +304,14 @@ def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
 
 
 def test_undo_names_the_checkout_that_has_the_branch(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     git(root, "checkout", "-q", fix.branch)
     with pytest.raises(UserError, match=f"is checked out in {root}; switch"):
         undo(root, branch=fix.branch, commit=fix.commit, applied=None)
 
 
 def test_undo_refuses_change_that_later_work_needs(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     apply_commit(root, fix.commit)
     commit(root, {"a.py": FIXED.replace("fixed", "fixed better")})
     before = fingerprint(root)
@@ -327,15 +327,15 @@ def test_undo_refuses_change_that_later_work_needs(root: Path) -> None:
 
 
 def test_undo_refuses_where_another_branch_holds_the_fix(root: Path) -> None:
-    fix = delivered(root)
+    fix = delivery(root)
     apply_commit(root, fix.commit)
     git(root, "checkout", "-q", "-b", "elsewhere", "HEAD^")
     with pytest.raises(UserError, match="is on main, not on the current branch"):
         undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
 
 
-def delivered_in_steps(root: Path) -> Delivery:
-    with opened(root) as repository:
+def delivery_in_steps(root: Path) -> Delivery:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"test_a.py": "t\n"})
         repository.checkpoint(candidate, "test: line 15")
@@ -354,7 +354,7 @@ def delivered_in_steps(root: Path) -> Delivery:
 
 def test_delivers_applies_and_undoes_steps_as_range(root: Path) -> None:
     before = git(root, "rev-parse", "HEAD")
-    fix = delivered_in_steps(root)
+    fix = delivery_in_steps(root)
     assert git(root, "log", "--format=%s", f"HEAD..{fix.branch}").splitlines() == [
         "fix: line 15",
         "line 15, first attempt",
@@ -370,7 +370,7 @@ def test_delivers_applies_and_undoes_steps_as_range(root: Path) -> None:
 
 
 def test_steps_become_one_copy_on_a_newer_head(root: Path) -> None:
-    fix = delivered_in_steps(root)
+    fix = delivery_in_steps(root)
     commit(root, {"b.py": "theirs\n"})
     newer = git(root, "rev-parse", "HEAD")
     assert "UNVERIFIED" in apply_commit(root, fix.commit)
@@ -382,6 +382,6 @@ def test_steps_become_one_copy_on_a_newer_head(root: Path) -> None:
 
 def test_steps_leave_out_uncommitted_work(root: Path) -> None:
     write(root, {"b.py": LINES + "mine\n"})
-    fix = delivered_in_steps(root)
+    fix = delivery_in_steps(root)
     assert "mine" not in git(root, "log", "-p", f"HEAD..{fix.branch}")
     assert len(git(root, "rev-list", f"HEAD..{fix.branch}").split()) == 3

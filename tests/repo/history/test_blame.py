@@ -1,4 +1,4 @@
-"""Reading what `git blame --porcelain` says."""
+"""Parsing of `git blame --porcelain`."""
 
 from coder.repo.history.blame import blamed, in_runs
 

@@ -1,4 +1,4 @@
-"""What `coder verify` judges, and against what."""
+"""Change and base that `coder verify` selects."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.builders import git, repo, write
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """`main` with two commits, and a branch `topic` that left it after the first."""
+    """Return `main` with two commits, and a branch `topic` that left it after the first."""
     root = repo(tmp_path / "r", {"a.py": "A = 1\n"})
     git(root, "checkout", "--quiet", "-b", "topic")
     _commit(root, "a.py", "A = 2\n", "A is two")
@@ -27,18 +27,18 @@ def _commit(root: Path, name: str, text: str, message: str) -> None:
     git(root, "commit", "--quiet", "--message", message)
 
 
-def _at(root: Path, revision: str) -> str:
+def _resolve(root: Path, revision: str) -> str:
     return git(root, "rev-parse", revision)
 
 
-def _is(found: Given, root: Path, base: str, revision: str) -> bool:
-    return (found.base, found.tree) == (_at(root, base), _at(root, f"{revision}^{{tree}}"))
+def _is_change(found: Given, root: Path, base: str, revision: str) -> bool:
+    return (found.base, found.tree) == (_resolve(root, base), _resolve(root, f"{revision}^{{tree}}"))
 
 
 def test_compares_uncommitted_work_with_head(root: Path) -> None:
     write(root, {"b.py": "B = 2\n", "new.py": ""})
     found = given(root, revision=None, against=None)
-    assert found.base == _at(root, "HEAD")
+    assert found.base == _resolve(root, "HEAD")
     assert git(root, "show", f"{found.tree}:b.py") == "B = 2"
     assert git(root, "ls-tree", "--name-only", found.tree).split() == ["a.py", "b.py", "new.py"]
     assert git(root, "status", "--porcelain").split() == ["M", "b.py", "??", "new.py"]
@@ -46,24 +46,26 @@ def test_compares_uncommitted_work_with_head(root: Path) -> None:
 
 def test_compares_branch_with_merge_base(root: Path) -> None:
     found = given(root, revision="topic", against=None)
-    assert _is(found, root, "main~1", "topic")
+    assert _is_change(found, root, "main~1", "topic")
     assert found.message == "A is three\n\nA is two"
 
 
 def test_compares_commit_with_parent(root: Path) -> None:
-    assert _is(given(root, revision=_at(root, "topic")[:12], against=None), root, "topic~1", "topic")
-    assert _is(given(root, revision="main", against=None), root, "main~1", "main")
+    assert _is_change(
+        given(root, revision=_resolve(root, "topic")[:12], against=None), root, "topic~1", "topic"
+    )
+    assert _is_change(given(root, revision="main", against=None), root, "main~1", "main")
 
 
 def test_clean_checkout_selects_its_branch(root: Path) -> None:
     git(root, "checkout", "--quiet", "topic")
-    assert _is(given(root, revision=None, against=None), root, "main~1", "topic")
+    assert _is_change(given(root, revision=None, against=None), root, "main~1", "topic")
 
 
 def test_accepts_explicit_base(root: Path) -> None:
-    assert _is(given(root, revision="topic", against="main"), root, "main", "topic")
-    assert _is(given(root, revision="main..topic", against=None), root, "main", "topic")
-    assert _is(given(root, revision="main...topic", against=None), root, "main~1", "topic")
+    assert _is_change(given(root, revision="topic", against="main"), root, "main", "topic")
+    assert _is_change(given(root, revision="main..topic", against=None), root, "main", "topic")
+    assert _is_change(given(root, revision="main...topic", against=None), root, "main~1", "topic")
 
 
 @pytest.mark.parametrize(

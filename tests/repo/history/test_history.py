@@ -20,26 +20,26 @@ def history(tmp_path: Path) -> GitHistory:
     return GitHistory(git=find(root).git, revision="HEAD")
 
 
-def subjects(told: str) -> list[str]:
+def subjects_of(told: str) -> list[str]:
     return [line.split("Ada: ")[1] for line in told.splitlines()]
 
 
 def test_lists_newest_commits_first(history: GitHistory) -> None:
-    assert subjects(history.log(count=2)) == ["third: about the Overflow (#12)", "second: shouts"]
+    assert subjects_of(history.log(count=2)) == ["third: about the Overflow (#12)", "second: shouts"]
 
 
 def test_lists_commits_touching_path_or_lines(history: GitHistory) -> None:
-    assert subjects(history.log(path="a.py")) == ["second: shouts", "first: begins"]
-    assert subjects(history.log(path="a.py", lines=(3, 3))) == ["first: begins"]
+    assert subjects_of(history.log(path="a.py")) == ["second: shouts", "first: begins"]
+    assert subjects_of(history.log(path="a.py", lines=(3, 3))) == ["first: begins"]
 
 
 def test_finds_a_word_in_messages_and_in_changes(history: GitHistory) -> None:
     told = history.log(word="overflow").splitlines()
     assert told[0] == "In the message (whatever the case): overflow"
-    assert subjects(told[1]) == ["third: about the Overflow (#12)"]
+    assert subjects_of(told[1]) == ["third: about the Overflow (#12)"]
     assert told[2] == "Added or removed by the change: overflow"
-    assert subjects(told[3]) == ["second: shouts"]
-    assert subjects(history.log(word="overflow", path="a.py").splitlines()[1]) == ["second: shouts"]
+    assert subjects_of(told[3]) == ["second: shouts"]
+    assert subjects_of(history.log(word="overflow", path="a.py").splitlines()[1]) == ["second: shouts"]
     assert history.log(word=".*") == ""
 
 
@@ -128,8 +128,8 @@ SECRET = "hunter-of-secrets"
 
 
 @pytest.fixture
-def leaky(tmp_path: Path) -> GitHistory:
-    """Private files added, renamed into a readable one, and changed beside code."""
+def history_with_private_files(tmp_path: Path) -> GitHistory:
+    """Return a history with private files added, renamed into a readable one, and changed beside code."""
     root = repo(
         tmp_path / "leaky",
         {".env": f"a=1\nb=2\nc=3\nd=4\nKEY={SECRET}\n", "deploy/key.pem": SECRET},
@@ -144,34 +144,38 @@ def leaky(tmp_path: Path) -> GitHistory:
     return GitHistory(git=find(root).git, revision="HEAD")
 
 
-def test_searches_no_private_file(leaky: GitHistory) -> None:
-    assert leaky.log(word=SECRET) == ""
-    assert leaky.log(word=SECRET, path="deploy") == ""
-    write(leaky.git.directory, {"app.py": f"x = '{SECRET}'\n"})
-    git(leaky.git.directory, "commit", "-qam", "now in code")
-    assert subjects(leaky.log(word=SECRET).split("\n", 1)[1]) == ["now in code"]
+def test_searches_no_private_file(history_with_private_files: GitHistory) -> None:
+    assert history_with_private_files.log(word=SECRET) == ""
+    assert history_with_private_files.log(word=SECRET, path="deploy") == ""
+    write(history_with_private_files.git.directory, {"app.py": f"x = '{SECRET}'\n"})
+    git(history_with_private_files.git.directory, "commit", "-qam", "now in code")
+    assert subjects_of(history_with_private_files.log(word=SECRET).split("\n", 1)[1]) == ["now in code"]
 
 
-def test_private_commits_do_not_crowd_out_others(leaky: GitHistory) -> None:
-    root = leaky.git.directory
+def test_private_commits_do_not_crowd_out_others(history_with_private_files: GitHistory) -> None:
+    root = history_with_private_files.git.directory
     write(root, {"app.py": "word\n"})
     git(root, "commit", "-qam", "code")
     for number in range(4):
         write(root, {".env": "word\n" * number})
         git(root, "add", "-A")
         git(root, "commit", "-qm", f"private {number}")
-    assert subjects(leaky.log(word="word", count=2).split("\n", 1)[1]) == ["code"]
+    assert subjects_of(history_with_private_files.log(word="word", count=2).split("\n", 1)[1]) == ["code"]
 
 
 @pytest.mark.parametrize("revision", ["HEAD", "HEAD~1", "HEAD~2"])
-def test_shows_no_private_file(leaky: GitHistory, revision: str) -> None:
-    told = leaky.show(revision)
+def test_shows_no_private_file(history_with_private_files: GitHistory, revision: str) -> None:
+    told = history_with_private_files.show(revision)
     assert SECRET not in told
     assert ".env: not shown, it may hold secrets" in told
     assert ("both" in told, "x = 1" in told) == (revision == "HEAD~1", revision == "HEAD~1")
-    assert SECRET not in leaky.show(revision, "deploy")
+    assert SECRET not in history_with_private_files.show(revision, "deploy")
 
 
-def test_names_no_private_file_as_changed(leaky: GitHistory) -> None:
-    assert [change.paths for change in leaky.recent()] == [("plain.txt",), ("app.py",), ()]
-    assert SECRET in replace(leaky, deny_read=()).show("HEAD~2")
+def test_names_no_private_file_as_changed(history_with_private_files: GitHistory) -> None:
+    assert [change.paths for change in history_with_private_files.recent()] == [
+        ("plain.txt",),
+        ("app.py",),
+        (),
+    ]
+    assert SECRET in replace(history_with_private_files, deny_read=()).show("HEAD~2")

@@ -1,4 +1,6 @@
-"""Every way in which a repository's own configuration could run a program or lead elsewhere, against every entry point."""
+"""Every way in which a repository's own configuration could run a program or redirect git, against every
+entry point.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +12,7 @@ from coder.repo.git import find
 from coder.repo.history.existing_change import given
 from coder.repo.history.history import GitHistory
 from tests.builders import git, repo, write
-from tests.repo.opened import opened
+from tests.repo.opened import open_session_repository
 
 EXECUTING = {
     "filter.x.clean": "{run}",
@@ -51,7 +53,7 @@ def _verify(root: Path) -> None:
 
 def _fix(root: Path) -> None:
     write(root, {"b.py": "changed\n"})
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": "fixed\n", "a.dat": "fixed\n"})
         patch = repository.patch(candidate)
@@ -134,7 +136,7 @@ def test_does_not_run_user_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         {"a.py": "a\n", "a.dat": "a\n", "clean.sh": "#!/bin/sh\ncat\n", ".gitattributes": "*.dat filter=x\n"},
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "user"))
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(
             candidate.worktree,
@@ -157,14 +159,14 @@ def test_a_submodule_is_a_checkout(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
     assert find(root / "lib").root == root / "lib"
-    with opened(root / "lib") as repository:
+    with open_session_repository(root / "lib") as repository:
         assert (repository.candidate("c1").worktree / "lib.py").is_file()
 
 
 def test_reads_objects_of_alternate(tmp_path: Path) -> None:
     library = repo(tmp_path / "library", {"lib.py": "lib\n"})
     git(tmp_path, "clone", "-q", "--shared", str(library), "r")
-    with opened(tmp_path / "r") as repository:
+    with open_session_repository(tmp_path / "r") as repository:
         assert (repository.candidate("c1").worktree / "lib.py").is_file()
 
 
@@ -173,7 +175,7 @@ def test_ignores_configured_attributes_and_excludes_files(tmp_path: Path) -> Non
     write(tmp_path, {"attributes": "*.py -diff\n", "excludes": "new.py\n"})
     git(root, "config", "core.attributesFile", str(tmp_path / "attributes"))
     git(root, "config", "core.excludesFile", str(tmp_path / "excludes"))
-    with opened(root) as repository:
+    with open_session_repository(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": "fixed\n", "new.py": "new\n"})
         patch = repository.patch(candidate)

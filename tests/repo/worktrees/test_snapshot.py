@@ -13,8 +13,8 @@ from tests.repo.opened import fingerprint
 FILES = {"a.py": "a\n", "b.py": "b\n", "d/c.py": "c\n", ".gitignore": "*.log\n"}
 
 
-def taken(root: Path, index: Path) -> dict[str, str]:
-    """The content of the snapshot, by path."""
+def snapshot_content(root: Path, index: Path) -> dict[str, str]:
+    """Return the content of the snapshot, by path."""
     place = find(root)
     commit = snapshot.take(place.git, head=place.head, index=index).commit
     return {
@@ -39,7 +39,7 @@ def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
     write(root, {"a.py": "staged, then changed\n"})
     (root / "b.py").unlink()
     before = fingerprint(root)
-    content = taken(root, tmp_path / "i")
+    content = snapshot_content(root, tmp_path / "i")
     assert content == {
         ".gitignore": "*.log",
         "a.py": "staged, then changed",
@@ -60,7 +60,7 @@ def test_detects_change_with_same_timestamp(tmp_path: Path) -> None:
     write(root, {"a.py": "z\n"})
     os.utime(root / "a.py", ns=(moment, moment))
     os.utime(index, ns=(moment, moment))
-    assert taken(root, tmp_path / "i")["a.py"] == "z"
+    assert snapshot_content(root, tmp_path / "i")["a.py"] == "z"
 
 
 def test_snapshot_commit_needs_no_identity(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_handles_file_replacing_skip_worktree_files(tmp_path: Path) -> None:
     (root / "d" / "c.py").unlink()
     (root / "d").rmdir()
     write(root, {"d": "a file now\n"})
-    assert taken(root, tmp_path / "i")["d"] == "a file now"
+    assert snapshot_content(root, tmp_path / "i")["d"] == "a file now"
 
 
 def test_keeps_modes_links_and_type_changes(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_does_not_follow_link_replacing_directory(tmp_path: Path) -> None:
     (root / "d").rmdir()
     (root / "d").symlink_to(tmp_path / "outside")
     write(tmp_path, {"outside/c.py": "secret\n"})
-    content = taken(root, tmp_path / "i")
+    content = snapshot_content(root, tmp_path / "i")
     assert "d/c.py" not in content
     assert content["d"] == str(tmp_path / "outside")
 
@@ -126,7 +126,7 @@ def test_takes_unmerged_files_verbatim(tmp_path: Path) -> None:
     subprocess.run(["git", "merge", "-q", "other"], cwd=root, capture_output=True, check=False)
     (root / "b.py").unlink()
     before = fingerprint(root)
-    content = taken(root, tmp_path / "i")
+    content = snapshot_content(root, tmp_path / "i")
     assert content["a.py"].startswith("<<<<<<<")
     assert "b.py" not in content
     assert fingerprint(root) == before
@@ -167,7 +167,7 @@ def test_skips_unignored_caches_and_environments(tmp_path: Path) -> None:
         },
     )
     write(root, {"lib/venv/new.py": "new\n", "kept.pyc": "changed\n"})
-    assert taken(root, tmp_path / "i") == {
+    assert snapshot_content(root, tmp_path / "i") == {
         "a.py": "a",
         "kept.pyc": "changed",
         "lib/venv/new.py": "new",
@@ -180,7 +180,7 @@ def test_refuses_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     root = repo(tmp_path / "r", FILES)
     write(root, {f"new{number}.py": "n\n" for number in range(3)})
     with pytest.raises(UserError, match="holds 3 untracked files"):
-        taken(root, tmp_path / "i")
+        snapshot_content(root, tmp_path / "i")
 
 
 def test_stages_what_git_add_would(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ LINES = "".join(f"line {number}\n" for number in range(1, 31))
 
 
 def commit(root: Path, files: dict[str, str | None], *, parent: str = "HEAD") -> str:
-    """A commit on top of `parent` with some files changed (None: deleted), on no branch."""
+    """Create a commit on top of `parent` with some files changed (None: deleted), on no branch."""
     git(root, "checkout", "-q", "--detach", parent)
     write(root, {name: text for name, text in files.items() if text is not None})
     for name in (name for name, text in files.items() if text is None):

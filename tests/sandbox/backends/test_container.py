@@ -1,4 +1,4 @@
-"""The command lines of containers, and an honest refusal where no engine answers."""
+"""Command lines of containers, and a clear refusal if no engine answers."""
 
 import os
 from itertools import pairwise
@@ -28,7 +28,7 @@ def engine(tmp_path: Path, script: str, name: str = "docker") -> Container:
     return Container(str(program), "python:3.12")
 
 
-def words(
+def container_argv(
     tree: Path, *, policy: Policy | None = None, limits: Limits | None = None, exposed: tuple[Path, ...] = ()
 ) -> list[str]:
     walls = Container("/usr/bin/docker", "python:3.12")
@@ -40,7 +40,7 @@ def words(
 
 
 def test_container_gets_image_and_worktree_only(tree: Path) -> None:
-    told = words(
+    told = container_argv(
         tree, limits=Limits(processes=7, resident_bytes=1_000_000, open_files=9, file_bytes=11, cpu_seconds=3)
     )
     assert told == [
@@ -94,7 +94,7 @@ def test_mounts_read_only_paths_read_only(tmp_path: Path) -> None:
     git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"))
     write(tmp_path, {"exposed/plugin.py": ""})
     (tmp_path / "tree" / ".env").write_text("sesame\n")
-    told = words(tmp_path / "tree", policy=READ_ONLY, exposed=(tmp_path / "exposed",))
+    told = container_argv(tmp_path / "tree", policy=READ_ONLY, exposed=(tmp_path / "exposed",))
     place = tmp_path.resolve()
     mounts = [word for before, word in pairwise(told) if before == "--mount"]
     assert {
@@ -108,7 +108,7 @@ def test_mounts_read_only_paths_read_only(tmp_path: Path) -> None:
 
 
 def test_network_is_available_where_allowed(tree: Path) -> None:
-    told = words(tree, policy=Policy(network=True))
+    told = container_argv(tree, policy=Policy(network=True))
     assert told[told.index("--network") + 1] == "bridge"
 
 
@@ -120,7 +120,7 @@ def test_podman_keeps_user_id(tree: Path) -> None:
 def test_refuses_path_that_cannot_be_mounted(tmp_path: Path) -> None:
     (tmp_path / "a,b").mkdir()
     with pytest.raises(SandboxError, match="no path with a comma"):
-        words(tmp_path / "a,b")
+        container_argv(tmp_path / "a,b")
 
 
 def test_reports_unreachable_daemon(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The broker for metadata changes: what is allowed behaves as without walls, and no hostile command holds it up."""
+"""Broker for metadata changes: permitted changes behave as without a sandbox, and no hostile command
+blocks it.
+"""
 
 import os
 import sys
@@ -12,7 +14,7 @@ from coder.sandbox.backends.backend import Walls
 from coder.sandbox.kernel.broker import can_broker
 from coder.sandbox.process.process import ProcessSandbox
 from tests.sandbox.conftest import walls_or_skip
-from tests.sandbox.processes import MARK, living
+from tests.sandbox.processes import MARK, marked_processes
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = Path(__file__).parents[1].joinpath("metadata_calls.py").read_text()
@@ -62,7 +64,7 @@ def test_flood_of_calls_does_not_outlive_time_limit(landlock: Walls, tree: Path)
         )
         assert (done.exit_code, done.timed_out) == (None, True)
         assert time.monotonic() - started < 10
-        assert living(str(tree)) == []
+        assert marked_processes(str(tree)) == []
         assert sandbox.run(["sh", "-c", "touch x && chmod 600 x"], cwd=tree).exit_code == 0
 
 

@@ -1,4 +1,6 @@
-"""The system call filter, run by a small interpreter of classic BPF: so the program for each architecture is seen to work."""
+"""System call filter, executed by a small interpreter of classic BPF, so that the program for each
+architecture is tested.
+"""
 
 import struct
 
@@ -22,8 +24,8 @@ EPERM, ENOSYS = REFUSE | 1, REFUSE | 38
 X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
 
 
-def answer(code: bytes, *, audit: int, number: int, arguments: tuple[int, ...] = ()) -> int:
-    """What the kernel would do about one system call."""
+def filter_result(code: bytes, *, audit: int, number: int, arguments: tuple[int, ...] = ()) -> int:
+    """Return the kernel's answer to one system call."""
     data = struct.pack("<IIQ6Q", number, audit, 0, *(*arguments, *[0] * 6)[:6])
     steps = [*struct.iter_unpack("<HBBI", code)]
     at, held = 0, 0
@@ -42,29 +44,31 @@ def answer(code: bytes, *, audit: int, number: int, arguments: tuple[int, ...] =
 def test_filters_system_calls(machine: Machine) -> None:
     code = program(families=OWN_NETWORK, machine=machine)
 
-    def told(number: int, *arguments: int) -> int:
-        return answer(code, audit=machine.audit, number=number, arguments=arguments)
+    def result(number: int, *arguments: int) -> int:
+        return filter_result(code, audit=machine.audit, number=number, arguments=arguments)
 
-    assert {told(number) for number in machine.refused} == {EPERM}
-    assert [told(machine.socket, family) for family in (1, 2, 10, 16, 40, 38, 17)] == [ALLOW] * 4 + [
+    assert {result(number) for number in machine.refused} == {EPERM}
+    assert [result(machine.socket, family) for family in (1, 2, 10, 16, 40, 38, 17)] == [ALLOW] * 4 + [
         EPERM
     ] * 3
-    assert [told(machine.clone, flags) for flags in (0x11, 0x10000011, 0x40000011)] == [ALLOW, EPERM, EPERM]
-    ioctls = [told(machine.ioctl, 0, request) for request in (0x5401, 0x5412, 0x541C, 1 << 32 | 0x5412)]
+    assert [result(machine.clone, flags) for flags in (0x11, 0x10000011, 0x40000011)] == [ALLOW, EPERM, EPERM]
+    ioctls = [result(machine.ioctl, 0, request) for request in (0x5401, 0x5412, 0x541C, 1 << 32 | 0x5412)]
     assert ioctls == [ALLOW, EPERM, EPERM, EPERM]
-    assert (told(435), told(machine.prlimit, 77)) == (ENOSYS, ALLOW)
+    assert (result(435), result(machine.prlimit, 77)) == (ENOSYS, ALLOW)
 
 
 def test_refuses_other_architecture_and_x32_table() -> None:
     code = program(families=(), machine=X86)
-    assert answer(code, audit=0x40000003, number=1) == EPERM
-    assert answer(code, audit=X86.audit, number=0x40000000 | 1) == EPERM
-    assert answer(code, audit=X86.audit, number=X86.socket, arguments=(1,)) == EPERM
+    assert filter_result(code, audit=0x40000003, number=1) == EPERM
+    assert filter_result(code, audit=X86.audit, number=0x40000000 | 1) == EPERM
+    assert filter_result(code, audit=X86.audit, number=X86.socket, arguments=(1,)) == EPERM
 
 
 def test_without_pid_namespace_allows_only_own_limits() -> None:
     code = program(families=(), sees_others=True, machine=X86)
-    assert [answer(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)] == [
+    assert [
+        filter_result(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)
+    ] == [
         ALLOW,
         EPERM,
     ]
@@ -75,7 +79,12 @@ def test_metadata_calls_go_to_listener(machine: Machine) -> None:
     numbers = tuple(machine.metadata.values())
     brokered = program(families=(), sees_others=True, brokered=numbers, machine=machine)
     unbrokered = program(families=(), sees_others=True, machine=machine)
-    assert {answer(brokered, audit=machine.audit, number=number) for number in numbers} == {NOTIFY}
-    assert {answer(unbrokered, audit=machine.audit, number=number) for number in numbers} == {ALLOW}
-    assert {answer(unbrokered, audit=machine.audit, number=number) for number in (463, 466, 469)} == {ENOSYS}
-    assert answer(unbrokered, audit=machine.audit, number=machine.ioctl, arguments=(0, 0x40086602)) == EPERM
+    assert {filter_result(brokered, audit=machine.audit, number=number) for number in numbers} == {NOTIFY}
+    assert {filter_result(unbrokered, audit=machine.audit, number=number) for number in numbers} == {ALLOW}
+    assert {filter_result(unbrokered, audit=machine.audit, number=number) for number in (463, 466, 469)} == {
+        ENOSYS
+    }
+    assert (
+        filter_result(unbrokered, audit=machine.audit, number=machine.ioctl, arguments=(0, 0x40086602))
+        == EPERM
+    )

@@ -1,4 +1,4 @@
-"""The bounded capture of a stream."""
+"""Bounded capture of a stream."""
 
 from coder.sandbox.process.capture import LINE, Capture
 

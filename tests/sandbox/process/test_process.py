@@ -1,4 +1,4 @@
-"""The contract of every sandbox, with walls and without: what a command may use, and that nothing of it is left."""
+"""Contract of every sandbox, with and without isolation: limits, environment, and processes left behind."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import pytest
 from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Limits
 from coder.sandbox.process.process import ProcessSandbox
-from tests.sandbox.processes import MARK, all_gone, appears, children, living
+from tests.sandbox.processes import MARK, all_gone, has_appeared, child_processes, marked_processes
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="daemons are adopted on Linux only")
 DAEMON = """
@@ -95,7 +95,7 @@ def test_time_limit_kills_process_tree(sandbox: ProcessSandbox, tree: Path) -> N
         limits=Limits(wall_seconds=0.5),
     )
     assert (done.exit_code, done.timed_out) == (None, True)
-    assert living(str(tree)) == []
+    assert marked_processes(str(tree)) == []
 
 
 @linux_only
@@ -103,7 +103,7 @@ def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Pa
     done = sandbox.run(python(DAEMON), cwd=tree, environment={MARK: str(tree)})
     assert done.exit_code == 0
     assert (tree / "daemon").exists()
-    assert living(str(tree)) == []
+    assert marked_processes(str(tree)) == []
 
 
 @linux_only
@@ -186,7 +186,7 @@ def test_kills_process_tree_over_limit(
 ) -> None:
     done = sandbox.run(python(code), cwd=tree, limits=limits, environment={MARK: str(tree)})
     assert (done.exit_code, done.exceeded.split()[-1]) == (None, exceeded)
-    assert living(str(tree)) == []
+    assert marked_processes(str(tree)) == []
 
 
 def test_no_core_is_dumped(sandbox: ProcessSandbox, tree: Path) -> None:
@@ -208,7 +208,7 @@ def test_callback_error_leaves_no_process(sandbox: ProcessSandbox, tree: Path) -
         sandbox.run(
             ["sh", "-c", "echo begun; sleep 60"], cwd=tree, on_line=listen, environment={MARK: str(tree)}
         )
-    assert living(str(tree)) == []
+    assert marked_processes(str(tree)) == []
 
 
 def test_explains_command_that_cannot_start(sandbox: ProcessSandbox, tree: Path) -> None:
@@ -244,22 +244,22 @@ from pathlib import Path
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.backends.landlock import Landlock
 from coder.sandbox.process.process import ProcessSandbox
-walls = {built(sandbox)}
+walls = {backend_expression(sandbox)}
 ProcessSandbox(os.environ, walls=walls).run(
     [sys.executable, "-c", {DAEMON + "time.sleep(60)"!r}], cwd=Path({str(tree)!r}), environment={ {MARK: str(tree)} }
 )
 """
     coder = subprocess.Popen(python(code), cwd=Path(__file__).parents[3])
     try:
-        assert appears(str(tree), 2)
+        assert has_appeared(str(tree), 2)
     finally:
         coder.kill()
         coder.wait()
     assert all_gone(str(tree))
 
 
-def built(sandbox: ProcessSandbox) -> str:
-    """The expression that makes its walls."""
+def backend_expression(sandbox: ProcessSandbox) -> str:
+    """Return the expression that constructs the backend of a sandbox."""
     match sandbox.walls:
         case None:
             return "None"
@@ -281,7 +281,7 @@ def test_a_command_that_kills_its_parent_does_not_outlive_it(sandbox: ProcessSan
 @linux_only
 def test_commands_go_on_when_somebody_kills_the_launcher(sandbox: ProcessSandbox, tree: Path) -> None:
     assert sandbox.run(["true"], cwd=tree).exit_code == 0
-    for launcher in children(os.getpid(), "coder.sandbox.process.launcher"):
+    for launcher in child_processes(os.getpid(), "coder.sandbox.process.launcher"):
         os.kill(launcher, signal.SIGKILL)
     time.sleep(0.2)
     assert sandbox.run(["true"], cwd=tree).exit_code == 0

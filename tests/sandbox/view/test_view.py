@@ -1,4 +1,4 @@
-"""What a command sees: the plan, and how it is carried out."""
+"""File system view of a command: the plan, and its execution."""
 
 import os
 import socket
@@ -25,7 +25,7 @@ def shell(sandbox: ProcessSandbox, tree: Path, command: str, policy: Policy | No
 
 @pytest.fixture
 def worktree(tmp_path: Path) -> Path:
-    """A linked worktree; its repository has an address with a password."""
+    """Return a linked worktree whose repository has a URL with a password."""
     root = repo(tmp_path / "project", {"x.py": "1\n", ".gitignore": "ignored\n"})
     git(root, "config", "remote.origin.url", "https://me:hunter2@example.org/x.git")
     git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "worktree"))

@@ -11,7 +11,7 @@ PROGRAMS = {
 }
 
 
-def rights(
+def make_permissions(
     mode: Mode = "auto-edit", *, contained: bool = True, rules: tuple[Rule, ...] = (), test_command: str = ""
 ) -> Rights:
     return Rights(mode=mode, contained=contained, rules=rules, test_command=test_command, which=PROGRAMS.get)
@@ -36,20 +36,22 @@ def actions(command: str, given: Rights, root: Path = Path("/repo"), *, network:
 def test_mode_and_sandbox_decide_questions(
     command: str, within: str, without: str, asking: str, reading: str, full: str
 ) -> None:
-    assert actions(command, rights()) == within
-    assert actions(command, rights(contained=False)) == without
-    assert actions(command, rights("ask")) == asking
-    assert actions(command, rights("read-only", contained=False)) == reading
-    assert actions(command, rights("full", contained=False)) == full
+    assert actions(command, make_permissions()) == within
+    assert actions(command, make_permissions(contained=False)) == without
+    assert actions(command, make_permissions("ask")) == asking
+    assert actions(command, make_permissions("read-only", contained=False)) == reading
+    assert actions(command, make_permissions("full", contained=False)) == full
 
 
 def test_sandboxed_read_only_mode_runs_programs_without_write_access() -> None:
-    assert actions("make docs", rights("read-only")) == "allow"
-    assert actions("ls > out", rights("read-only")) == "deny"
+    assert actions("make docs", make_permissions("read-only")) == "allow"
+    assert actions("ls > out", make_permissions("read-only")) == "deny"
 
 
 def test_allows_asks_about_or_refuses_changes() -> None:
-    assert [of_change(rights(mode)).action for mode in ("read-only", "ask", "auto-edit", "full")] == [
+    assert [
+        of_change(make_permissions(mode)).action for mode in ("read-only", "ask", "auto-edit", "full")
+    ] == [
         "deny",
         "ask",
         "allow",
@@ -58,7 +60,7 @@ def test_allows_asks_about_or_refuses_changes() -> None:
 
 
 def test_asks_about_network_for_allowed_commands() -> None:
-    assert of_command(rights(), "make docs", root=Path("/repo"), network=True) == Decision(
+    assert of_command(make_permissions(), "make docs", root=Path("/repo"), network=True) == Decision(
         action="ask",
         why="wants the network",
         network=True,
@@ -72,32 +74,35 @@ def test_asks_about_network_for_allowed_commands() -> None:
             ),
         ),
     )
-    assert actions("ls", rights(), network=True) == "ask"
+    assert actions("ls", make_permissions(), network=True) == "ask"
 
 
 def test_approval_with_network_includes_network_next_time() -> None:
-    first = of_command(rights(), "pip install x", root=Path("/repo"))
-    again = of_command(rights(rules=first.rules), "pip install x", root=Path("/repo"))
+    first = of_command(make_permissions(), "pip install x", root=Path("/repo"))
+    again = of_command(make_permissions(rules=first.rules), "pip install x", root=Path("/repo"))
     assert (first.action, again) == ("ask", Decision(action="allow", network=True))
-    assert actions("pip install y", rights(rules=first.rules)) == "ask"
+    assert actions("pip install y", make_permissions(rules=first.rules)) == "ask"
 
 
 def test_approval_without_network_grants_none() -> None:
-    given = rights(contained=False, rules=(written("make docs", "allow"),))
+    given = make_permissions(contained=False, rules=(written("make docs", "allow"),))
     assert of_command(given, "make docs", root=Path("/repo")) == Decision(action="allow")
     assert actions("make docs", given, network=True) == "ask"
 
 
 def test_user_rules_precede_built_in_rules() -> None:
-    assert actions("git push", rights(rules=(written("git push", "allow"),))) == "allow"
+    assert actions("git push", make_permissions(rules=(written("git push", "allow"),))) == "allow"
     assert (
-        actions("make deploy", rights(rules=(written("make *", "allow"), written("make deploy", "deny"))))
+        actions(
+            "make deploy",
+            make_permissions(rules=(written("make *", "allow"), written("make deploy", "deny"))),
+        )
         == "deny"
     )
 
 
 def test_project_test_command_needs_no_question() -> None:
-    given = rights("ask", contained=False, test_command="python3 -m pytest")
+    given = make_permissions("ask", contained=False, test_command="python3 -m pytest")
     assert actions("python3 -m pytest -q tests/test_a.py", given) == "allow"
     assert actions("python3 -m pytest --basetemp=x", given) == "ask"
     assert actions("python3 -m pip --version", given) == "ask"
@@ -106,14 +111,14 @@ def test_project_test_command_needs_no_question() -> None:
 def test_identifies_program_by_resolved_file(tmp_path: Path) -> None:
     (tmp_path / "ls").write_text("#!/bin/sh\n")
     (tmp_path / "link").symlink_to("/etc/passwd")
-    assert actions("ls a.py", rights(contained=False), tmp_path) == "allow"
-    assert actions("./ls a.py", rights(contained=False), tmp_path) == "ask"
-    assert actions("unheard_of", rights(contained=False), tmp_path) == "ask"
-    assert actions("cat link", rights(contained=False), tmp_path) == "ask"
-    assert actions("PATH=.; ls a.py", rights(contained=False), tmp_path) == "ask"
+    assert actions("ls a.py", make_permissions(contained=False), tmp_path) == "allow"
+    assert actions("./ls a.py", make_permissions(contained=False), tmp_path) == "ask"
+    assert actions("unheard_of", make_permissions(contained=False), tmp_path) == "ask"
+    assert actions("cat link", make_permissions(contained=False), tmp_path) == "ask"
+    assert actions("PATH=.; ls a.py", make_permissions(contained=False), tmp_path) == "ask"
     (tmp_path / ".env").write_text("")
     (tmp_path / "notes").symlink_to(".env")
-    assert actions("cat notes", rights(contained=False), tmp_path) == "ask"
+    assert actions("cat notes", make_permissions(contained=False), tmp_path) == "ask"
 
 
 def test_never_remembers_unparsable_command() -> None:
@@ -125,7 +130,7 @@ def test_never_remembers_unparsable_command() -> None:
         "make *.mk",
         "ls | xargs make",
     ):
-        assert of_command(rights(contained=False), command, root=Path("/repo")).rules == ()
+        assert of_command(make_permissions(contained=False), command, root=Path("/repo")).rules == ()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +138,7 @@ def test_never_remembers_unparsable_command() -> None:
     ['for f in *.py; do cat "$f"; done', "cat $FILES | make docs", "git diff -- *.py", "ls | xargs cat"],
 )
 def test_sandboxed_harmless_program_may_name_any_file(command: str) -> None:
-    assert actions(command, rights()) == "allow"
+    assert actions(command, make_permissions()) == "allow"
 
 
 @pytest.mark.parametrize(
@@ -149,8 +154,8 @@ def test_sandboxed_harmless_program_may_name_any_file(command: str) -> None:
     ],
 )
 def test_asks_about_unknown_subcommands_of_ruled_program(command: str) -> None:
-    assert actions(command, rights()) == "ask"
+    assert actions(command, make_permissions()) == "ask"
 
 
 def test_asks_before_passing_private_file_to_program() -> None:
-    assert of_command(rights(), "python3 x.py < .env", root=Path("/repo")).why == "reads .env"
+    assert of_command(make_permissions(), "python3 x.py < .env", root=Path("/repo")).why == "reads .env"

@@ -14,11 +14,11 @@ from coder.core.events import (
 from coder.core.notes import Plan, Step
 from coder.session.approval.questions import Approval
 from coder.session.log import EventLog
-from tests.session.fakes import ticking
+from tests.session.fakes import ticking_clock
 
 
 def test_takes_default_when_unattended() -> None:
-    log = EventLog(clock=ticking())
+    log = EventLog(clock=ticking_clock())
     option = asyncio.run(Approval(log, attended=False).ask("Go?", options=("yes", "no"), default="no"))
     assert option == "no"
     assert [record.event for record in log.records] == [
@@ -29,7 +29,7 @@ def test_takes_default_when_unattended() -> None:
 
 def test_waits_for_the_answer_to_its_own_question() -> None:
     async def scenario() -> tuple[str, EventLog]:
-        log = EventLog(clock=ticking())
+        log = EventLog(clock=ticking_clock())
         approval = Approval(log, attended=True)
         asking = asyncio.ensure_future(approval.ask("Go?", options=("yes", "no"), default="no"))
         await asyncio.sleep(0)
@@ -47,14 +47,14 @@ DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n@@ -9 +9 @@\n
 
 
 def test_unattended_review_accepts_every_hunk() -> None:
-    log = EventLog(clock=ticking())
+    log = EventLog(clock=ticking_clock())
     assert asyncio.run(Approval(log, attended=False).review(DIFF)) == (0, 1)
     assert log.records[-1].event == ReviewAnswered(question="q1", accepted=(0, 1), by="default")
 
 
 def test_a_review_waits_for_the_decision() -> None:
     async def scenario() -> tuple[tuple[int, ...], EventLog]:
-        log = EventLog(clock=ticking())
+        log = EventLog(clock=ticking_clock())
         approval = Approval(log, attended=True)
         reviewing = asyncio.ensure_future(approval.review(DIFF))
         await asyncio.sleep(0)
@@ -75,7 +75,7 @@ PLAN = Plan(summary="The sign goes.", steps=(Step(intent="It is gone."),))
 
 
 def test_unattended_plan_runs_unchanged() -> None:
-    log = EventLog(clock=ticking())
+    log = EventLog(clock=ticking_clock())
     assert asyncio.run(Approval(log, attended=False).plan(PLAN)) == PLAN
     assert log.records[-1].event == PlanAnswered(question="q1", plan=PLAN, by="default")
 
@@ -83,7 +83,7 @@ def test_unattended_plan_runs_unchanged() -> None:
 @pytest.mark.parametrize("wanted", [PLAN, PLAN.model_copy(update={"summary": "Mine."}), None])
 def test_plan_waits_for_user_edit(wanted: Plan | None) -> None:
     async def scenario() -> tuple[Plan | None, EventLog]:
-        log = EventLog(clock=ticking())
+        log = EventLog(clock=ticking_clock())
         approval = Approval(log, attended=True)
         asking = asyncio.ensure_future(approval.plan(PLAN))
         await asyncio.sleep(0)

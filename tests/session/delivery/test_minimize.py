@@ -9,7 +9,7 @@ from coder.core.values.verdict import Guarded, Unguarded, Verdict
 from coder.session.context import Kit
 from coder.session.session import Session
 from coder.strategies.follow import DIRECT, follow
-from tests.session.delivery.test_review import TWO, GitLike, decided, reviewed
+from tests.session.delivery.test_review import TWO, GitLikeRepository, run_with_hunks, review_context
 from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 from tests.session.test_session import patch
 
@@ -24,14 +24,14 @@ IDLE = PROVEN.model_copy(
 LOST = PROVEN.model_copy(update={"targets": ()})
 
 
-def minimising(root: Path, *verdicts: Verdict) -> tuple[Kit, FakeVerifier]:
+def run_minimization(root: Path, *verdicts: Verdict) -> tuple[Kit, FakeVerifier]:
     verifier = FakeVerifier(verdicts=[*verdicts])
-    made = kit(root, [patch(TWO)], repository=GitLike(root=root), verifier=verifier)
+    made = kit(root, [patch(TWO)], repository=GitLikeRepository(root=root), verifier=verifier)
     return replace(made, task=made.task.model_copy(update={"minimise": True})), verifier
 
 
 def test_removes_untested_hunks_and_proves_rest(tmp_path: Path) -> None:
-    made, verifier = minimising(tmp_path, IDLE, PROVEN)
+    made, verifier = run_minimization(tmp_path, IDLE, PROVEN)
     finished = asyncio.run(Session(made, follow(DIRECT), id="s1", version="0").run())
     assert finished.delivery is not None and finished.verdict is not None
     assert "VALUE = 2" in finished.delivery.diff
@@ -44,7 +44,9 @@ def test_removes_untested_hunks_and_proves_rest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("again", [STILL_RED, LOST])
 def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdict) -> None:
-    made, _ = minimising(tmp_path, IDLE.model_copy(update={"targets": ("tests/test_a.py::test_a",)}), again)
+    made, _ = run_minimization(
+        tmp_path, IDLE.model_copy(update={"targets": ("tests/test_a.py::test_a",)}), again
+    )
     finished = asyncio.run(Session(made, follow(DIRECT), id="s1", version="0").run())
     assert finished.delivery is not None and finished.verdict is not None
     assert "OTHER" in finished.delivery.diff
@@ -53,7 +55,7 @@ def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdi
 
 
 def test_review_marks_untested_hunks(tmp_path: Path) -> None:
-    made = reviewed(tmp_path, FakeVerifier(verdicts=[IDLE]))
-    decided(made, (0, 1))
+    made = review_context(tmp_path, FakeVerifier(verdicts=[IDLE]))
+    run_with_hunks(made, (0, 1))
     (asked,) = [record.event for record in made.log.records if isinstance(record.event, ReviewAsked)]
     assert asked.droppable == (1,)

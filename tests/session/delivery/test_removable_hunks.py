@@ -16,7 +16,7 @@ def diff_of(path: str, old: list[str], new: list[str]) -> str:
     return "\n".join([f"diff --git a/{path} b/{path}", *lines, ""])
 
 
-def guarded(*places: tuple[str, int], wording: tuple[tuple[str, int], ...] = ()) -> Guarded:
+def guarded_result(*places: tuple[str, int], wording: tuple[tuple[str, int], ...] = ()) -> Guarded:
     unguarded = tuple(
         Unguarded(path=path, line=line, what="is as it was before", whole_hunk=True) for path, line in places
     )
@@ -34,12 +34,12 @@ def test_hunk_records_start_of_its_blocks() -> None:
     ("known", "wording", "numbers"),
     [
         (None, False, ()),
-        (guarded(("a.py", 21)), False, (1,)),
-        (guarded(("a.py", 1)), False, ()),
-        (guarded(("a.py", 1), ("a.py", 5), ("a.py", 31)), False, (0, 2)),
-        (guarded(("a.py", 1), wording=(("a.py", 5), ("a.py", 31))), False, ()),
-        (guarded(("a.py", 1), wording=(("a.py", 5), ("a.py", 31))), True, (0, 2)),
-        (guarded(("b.py", 21)), False, ()),
+        (guarded_result(("a.py", 21)), False, (1,)),
+        (guarded_result(("a.py", 1)), False, ()),
+        (guarded_result(("a.py", 1), ("a.py", 5), ("a.py", 31)), False, (0, 2)),
+        (guarded_result(("a.py", 1), wording=(("a.py", 5), ("a.py", 31))), False, ()),
+        (guarded_result(("a.py", 1), wording=(("a.py", 5), ("a.py", 31))), True, (0, 2)),
+        (guarded_result(("b.py", 21)), False, ()),
     ],
 )
 def test_hunk_is_removable_when_no_test_needs_it(
@@ -50,5 +50,5 @@ def test_hunk_is_removable_when_no_test_needs_it(
 
 def test_removes_documentation_only_on_request_and_tests_never() -> None:
     diff = diff_of("README.md", ["a"], ["b"]) + diff_of("tests/test_a.py", ["a"], ["b"])
-    known = guarded(("README.md", 1), ("tests/test_a.py", 1))
+    known = guarded_result(("README.md", 1), ("tests/test_a.py", 1))
     assert (droppable(diff, known), droppable(diff, known, wording=True)) == ((), (0,))

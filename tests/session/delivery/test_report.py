@@ -17,7 +17,7 @@ RED = TestResult(
 NOT_FIXED = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=(RED,))
 
 
-def told(*events: Event) -> str:
+def report_text(*events: Event) -> str:
     records = [
         Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
         for number, event in enumerate(events, 1)
@@ -26,7 +26,7 @@ def told(*events: Event) -> str:
 
 
 def test_reports_attempts_suspects_and_last_message() -> None:
-    text = told(
+    text = report_text(
         NoteMade(
             candidate="c1", phase="locate", note=Sites(summary="A sign is wrong.", places=("a.py::work",))
         ),
@@ -62,16 +62,16 @@ def test_reports_attempts_suspects_and_last_message() -> None:
 
 def test_says_when_nothing_was_verified() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="It is no bug."))
-    assert told(gave_up) == "## What was tried\nNo change came as far as a verification."
+    assert report_text(gave_up) == "## What was tried\nNo change came as far as a verification."
 
 
 def test_reports_nothing_when_nothing_was_done() -> None:
-    assert told() == ""
+    assert report_text() == ""
 
 
 def test_keeps_and_shows_closest_patch() -> None:
     worse = NOT_FIXED.model_copy(update={"broken": NOT_FIXED.still_red})
-    text = told(
+    text = report_text(
         FilesChanged(candidate="c1", paths=("a.py",), diff="+worse\n"),
         Verified(candidate="c1", attempt=1, verdict=worse),
         FilesChanged(candidate="c2", paths=("a.py",), diff="+nearer\n"),
@@ -83,6 +83,6 @@ def test_keeps_and_shows_closest_patch() -> None:
 
 def test_reports_dropped_candidate_with_reason() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="no"))
-    assert "- c2 went no further: The server is down." in told(
+    assert "- c2 went no further: The server is down." in report_text(
         gave_up, CandidateDropped(candidate="c2", reason="The server is down.")
     )

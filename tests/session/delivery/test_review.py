@@ -14,8 +14,8 @@ from tests.session.test_session import FIX, patch
 TWO = f"{FIX}--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n"
 
 
-class GitLike(FakeRepository):
-    """Diffs as git writes them, so that hunks can be told apart."""
+class GitLikeRepository(FakeRepository):
+    """Repository whose diffs look like git's, so that hunks can be distinguished."""
 
     def patch(self, candidate: Candidate) -> Patch:
         made = super().patch(candidate)
@@ -26,8 +26,8 @@ class GitLike(FakeRepository):
         return made.model_copy(update={"diff": "".join(parts[path] for path in made.paths)})
 
 
-def decided(made: Kit, accepted: tuple[int, ...]) -> SessionFinished:
-    """The session's end, where the person decides so."""
+def run_with_hunks(made: Kit, accepted: tuple[int, ...]) -> SessionFinished:
+    """Return the session's end for the hunks that the user accepts."""
 
     async def scenario() -> SessionFinished:
         session = Session(made, follow(DIRECT), id="s1", version="0")
@@ -40,21 +40,26 @@ def decided(made: Kit, accepted: tuple[int, ...]) -> SessionFinished:
     return asyncio.run(scenario())
 
 
-def reviewed(root: Path, verifier: FakeVerifier) -> Kit:
+def review_context(root: Path, verifier: FakeVerifier) -> Kit:
     return kit(
-        root, [patch(TWO)], repository=GitLike(root=root), verifier=verifier, attended=True, reviews=True
+        root,
+        [patch(TWO)],
+        repository=GitLikeRepository(root=root),
+        verifier=verifier,
+        attended=True,
+        reviews=True,
     )
 
 
 def test_delivers_whole_change_as_verified(tmp_path: Path) -> None:
     verifier = FakeVerifier()
-    finished = decided(reviewed(tmp_path, verifier), (0, 1))
+    finished = run_with_hunks(review_context(tmp_path, verifier), (0, 1))
     assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 1)
 
 
 def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
     verifier = FakeVerifier()
-    finished = decided(reviewed(tmp_path, verifier), (0,))
+    finished = run_with_hunks(review_context(tmp_path, verifier), (0,))
     assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 2)
     assert finished.delivery is not None
     assert "b.py" not in finished.delivery.diff
@@ -62,21 +67,21 @@ def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
 
 
 def test_does_not_deliver_part_that_fails(tmp_path: Path) -> None:
-    finished = decided(reviewed(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED])), (1,))
+    finished = run_with_hunks(review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED])), (1,))
     assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
     assert "not delivered" in finished.summary
 
 
 def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:
-    finished = decided(reviewed(tmp_path, FakeVerifier()), ())
+    finished = run_with_hunks(review_context(tmp_path, FakeVerifier()), ())
     assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
 
 
 LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
 
 
-def answered(made: Kit, option: str) -> SessionFinished:
-    """The session's end, where the person answers every question so."""
+def run_with_answer(made: Kit, option: str) -> SessionFinished:
+    """Return the session's end if the user answers every question with the option."""
 
     async def scenario() -> SessionFinished:
         session = Session(made, follow(DIRECT), id="s1", version="0")
@@ -91,7 +96,7 @@ def answered(made: Kit, option: str) -> SessionFinished:
 
 def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(LOCK)], attended=True)
-    finished = answered(made, "deliver")
+    finished = run_with_answer(made, "deliver")
     (question,) = [record.event for record in made.log.records if isinstance(record.event, QuestionAsked)]
     assert question.text.endswith("The fix changes uv.lock (lock file). Deliver it?")
     assert finished.verdict is not None
@@ -99,19 +104,19 @@ def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
 
 
 def test_does_not_deliver_rejected_risky_files(tmp_path: Path) -> None:
-    finished = answered(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
+    finished = run_with_answer(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
     assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
 
 
 def test_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(FIX)], attended=True)
-    assert answered(made, "drop").kind is VerdictKind.PROVEN
+    assert run_with_answer(made, "drop").kind is VerdictKind.PROVEN
     assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
 
 
 def test_unattended_risky_files_are_reported_and_never_merged(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(LOCK)], merge=True)
-    finished = answered(made, "")
+    finished = run_with_answer(made, "")
     assert finished.verdict is not None and finished.delivery is not None
     assert finished.verdict.notes == ("no person has reviewed uv.lock (lock file)",)
     assert not finished.delivery.merged
@@ -123,7 +128,7 @@ def test_unattended_risky_files_are_reported_and_never_merged(tmp_path: Path) ->
 
 def test_hunk_review_names_risky_files_first(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(LOCK)], attended=True, reviews=True)
-    decided(made, (0, 1))
+    run_with_hunks(made, (0, 1))
     events = [record.event for record in made.log.records]
     asked = next(index for index, event in enumerate(events) if isinstance(event, ReviewAsked))
     assert Warned(text="Look twice at uv.lock (lock file).") in events[:asked]

@@ -13,11 +13,11 @@ from coder.session.limits.budget import Price, Purse
 REQUEST = Request(system="s", messages=(UserMessage(text="x" * 350),))
 
 
-def free(input_tokens: int, output_tokens: int) -> Decimal:
+def free_price(input_tokens: int, output_tokens: int) -> Decimal:
     return Decimal(0)
 
 
-def a_cent_a_thousand(input_tokens: int, output_tokens: int) -> Decimal:
+def cent_per_thousand(input_tokens: int, output_tokens: int) -> Decimal:
     return Decimal(input_tokens + output_tokens) / 100_000
 
 
@@ -26,11 +26,11 @@ def purse(budget: Budget, seconds: float = 0.0) -> Purse:
     return Purse(budget, clock=lambda: next(moments))
 
 
-def ask(
+def make_call(
     counted: Purse,
     usage: Usage | None = None,
     *,
-    price: Price = free,
+    price: Price = free_price,
     role: str = "executor",
     request: Request = REQUEST,
 ) -> Request:
@@ -46,8 +46,8 @@ def ask(
 
 def test_counts_what_was_spent_by_role() -> None:
     counted = purse(Budget())
-    ask(counted, Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=Decimal("0.5")))
-    ask(counted, Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal("0.25")), role="reviewer")
+    make_call(counted, Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=Decimal("0.5")))
+    make_call(counted, Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal("0.25")), role="reviewer")
     assert counted.spent == Spent(
         requests=2, input_tokens=11, cached_tokens=4, output_tokens=3, cost_usd=Decimal("0.75")
     )
@@ -56,73 +56,73 @@ def test_counts_what_was_spent_by_role() -> None:
 
 def test_an_unknown_price_stays_unknown() -> None:
     counted = purse(Budget())
-    ask(counted, Usage(cost_usd=None))
-    ask(counted, Usage(cost_usd=Decimal(1)))
+    make_call(counted, Usage(cost_usd=None))
+    make_call(counted, Usage(cost_usd=Decimal(1)))
     assert counted.spent.cost_usd is None
 
 
 def test_refuses_request_that_could_exceed_token_limit() -> None:
     with pytest.raises(LimitReached, match="300 tokens"):
-        ask(purse(Budget(tokens=300)))
+        make_call(purse(Budget(tokens=300)))
 
 
 def test_limits_the_output_to_what_is_left() -> None:
-    assert 256 <= ask(purse(Budget(tokens=2000))).max_output_tokens < 2000
+    assert 256 <= make_call(purse(Budget(tokens=2000))).max_output_tokens < 2000
 
 
 def test_refuses_first_request_over_cost_limit() -> None:
     with pytest.raises(LimitReached, match=r"\$0.001"):
-        ask(purse(Budget(usd=Decimal("0.001"))), price=a_cent_a_thousand)
+        make_call(purse(Budget(usd=Decimal("0.001"))), price=cent_per_thousand)
 
 
 def test_limits_output_to_remaining_money() -> None:
-    admitted = ask(purse(Budget(usd=Decimal("0.02"))), price=a_cent_a_thousand)
+    admitted = make_call(purse(Budget(usd=Decimal("0.02"))), price=cent_per_thousand)
     assert 256 <= admitted.max_output_tokens < 2000
 
 
 def test_a_money_limit_needs_a_known_price() -> None:
     with pytest.raises(LimitReached, match="not known"):
-        ask(purse(Budget(usd=Decimal(1))), price=lambda *_: None)
+        make_call(purse(Budget(usd=Decimal(1))), price=lambda *_: None)
 
 
 def test_refuses_after_deadline() -> None:
     late = purse(Budget(seconds=5), seconds=6.0)
     with pytest.raises(LimitReached, match="5 s"):
-        ask(late)
+        make_call(late)
     assert late.seconds_left == 0.0
 
 
 def test_refuses_request_over_request_limit() -> None:
     counted = purse(Budget(requests=1))
-    ask(counted)
+    make_call(counted)
     with pytest.raises(LimitReached, match="1 requests"):
-        ask(counted)
+        make_call(counted)
 
 
 def test_share_is_part_of_remaining_budget() -> None:
     counted = purse(Budget(tokens=60_000))
-    ask(counted.share(2), Usage(output_tokens=20_000))
+    make_call(counted.share(2), Usage(output_tokens=20_000))
     assert counted.spent.output_tokens == 20_000
-    assert ask(counted.share(4)).max_output_tokens < 10_000
+    assert make_call(counted.share(4)).max_output_tokens < 10_000
 
 
 def test_unsettled_call_stays_reserved() -> None:
     counted = purse(Budget(requests=1))
 
     async def cancelled() -> None:
-        async with counted.reserved(REQUEST, price=free, role="executor"):
+        async with counted.reserved(REQUEST, price=free_price, role="executor"):
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancelled())
     with pytest.raises(LimitReached):
-        ask(counted)
+        make_call(counted)
 
 
 def test_accepts_higher_token_count_of_model() -> None:
     counted = purse(Budget())
     before = counted.estimate(REQUEST)
-    ask(counted, Usage(input_tokens=before * 2))
+    make_call(counted, Usage(input_tokens=before * 2))
     assert counted.estimate(REQUEST) >= before * 2 - 1
 
 
@@ -131,7 +131,7 @@ def test_call_that_does_not_fit_waits_for_others() -> None:
     order: list[str] = []
 
     async def call(name: str, output: int) -> None:
-        async with counted.reserved(REQUEST, price=free, role=name) as reserved:
+        async with counted.reserved(REQUEST, price=free_price, role=name) as reserved:
             order.append(f"{name} begins")
             await asyncio.sleep(0)
             order.append(f"{name} ends")
@@ -175,7 +175,9 @@ def test_no_limit_is_ever_exceeded(
     output_price: int,
     shared: bool,
 ) -> None:
-    """Three branches at once, with scripted prices and ends; what was really billed is counted here, beside the purse."""
+    """Run three branches at once, with scripted prices and ends; what was billed is counted here, beside
+    the budget.
+    """
     budget = Budget(tokens=tokens, usd=None if cents is None else Decimal(cents) / 100, requests=requests)
     whole = Purse(budget, clock=lambda: 0.0)
     billed = {"tokens": 0, "requests": 0}

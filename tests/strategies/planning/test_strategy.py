@@ -1,4 +1,4 @@
-"""A plan before it is run: the planner's, as the person changes it, or the person's own."""
+"""Plans before they run: the planner's, as the user edits it, or the user's own."""
 
 import asyncio
 from dataclasses import replace
@@ -21,35 +21,35 @@ PLAN = Plan(summary="The value is two.", steps=(Step(intent="It is two.", files=
 MINE = Plan(summary="The value is three.", steps=(Step(intent="It is three."), Step(intent="It is tidied.")))
 
 
-def said(note: Plan) -> Scene:
+def plan_scene(note: Plan) -> Scene:
     return Scene(calls=(ScriptedCall(name="hand_over", arguments=note.model_dump(mode="json")),))
 
 
-def changed(value: int, was: int = 1) -> Scene:
+def edit_scene(value: int, was: int = 1) -> Scene:
     diff = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = {was}\n+VALUE = {value}\n"
     return Scene(text="Changed.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
 
 
-async def nothing(_kit: Kit, candidate: Candidate) -> Candidate:
+async def do_nothing(_kit: Kit, candidate: Candidate) -> Candidate:
     return candidate
 
 
-def walked(made: Kit, answer: Plan | None = None) -> tuple[list[str], list[Note]]:
-    """What the last message of each request said, and all notes; a plan that is asked about gets this answer."""
+def run_plan(made: Kit, answer: Plan | None = None) -> tuple[list[str], list[Note]]:
+    """Return the last message of each request, and all notes; a plan that is asked about gets this answer."""
 
-    async def answered() -> None:
+    async def answer_questions() -> None:
         async for record in made.log.follow():
             if isinstance(record.event, PlanAsked):
                 made.approval.answer(Amend(question=record.event.question, plan=answer))
 
-    async def walk() -> None:
-        person = asyncio.ensure_future(answered())
+    async def run_strategy() -> None:
+        person = asyncio.ensure_future(answer_questions())
         made.log.append(CandidateForked(candidate="c1"))
-        await planned(finish=nothing, last=nothing)(made, made.repository.candidate("c1"))
+        await planned(finish=do_nothing, last=do_nothing)(made, made.repository.candidate("c1"))
         made.log.close()
         await person
 
-    asyncio.run(walk())
+    asyncio.run(run_strategy())
     assert isinstance(made.model, Scripted)
     told = ["\n".join(message.text for message in request.messages) for request in made.model.requests]
     return told, [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
@@ -61,31 +61,33 @@ def verifier() -> FakeVerifier:
 
 
 def test_runs_plan_as_user_edited_it(tmp_path: Path, verifier: FakeVerifier) -> None:
-    scenes = [said(PLAN), changed(3), changed(4, was=3)]
+    scenes = [plan_scene(PLAN), edit_scene(3), edit_scene(4, was=3)]
     made = kit(tmp_path, scenes, verifier=verifier, attended=True, reviews=True)
-    told, notes = walked(made, MINE)
+    told, notes = run_plan(made, MINE)
     assert "It is three." in told[1] and "It is two." not in told[1]
     assert "It is tidied." in told[2]
     assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
 
 
 def test_accepted_plan_needs_no_further_question(tmp_path: Path, verifier: FakeVerifier) -> None:
-    told, notes = walked(
-        kit(tmp_path, [said(PLAN), changed(2)], verifier=verifier, attended=True, reviews=True), PLAN
+    told, notes = run_plan(
+        kit(tmp_path, [plan_scene(PLAN), edit_scene(2)], verifier=verifier, attended=True, reviews=True), PLAN
     )
     assert [note for note in notes if isinstance(note, Plan)] == [PLAN]
     assert len(told) == 2
 
 
 def test_refused_plan_ends_session(tmp_path: Path, verifier: FakeVerifier) -> None:
-    _, notes = walked(kit(tmp_path, [said(PLAN)], verifier=verifier, attended=True, reviews=True), None)
+    _, notes = run_plan(
+        kit(tmp_path, [plan_scene(PLAN)], verifier=verifier, attended=True, reviews=True), None
+    )
     assert notes[1:] == [GiveUp(summary="You did not want this plan, so nothing was changed.")]
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
 def test_user_plan_needs_no_planner(tmp_path: Path, verifier: FakeVerifier) -> None:
-    made = kit(tmp_path, [changed(3), changed(4, was=3)], verifier=verifier)
-    told, notes = walked(replace(made, task=made.task.model_copy(update={"plan": MINE})))
+    made = kit(tmp_path, [edit_scene(3), edit_scene(4, was=3)], verifier=verifier)
+    told, notes = run_plan(replace(made, task=made.task.model_copy(update={"plan": MINE})))
     assert notes[0] == MINE
     assert "It is three." in told[0]
     assert made.task.issue in told[0] and len(told) == 2
@@ -96,7 +98,7 @@ def test_planner_giving_up_states_reason(tmp_path: Path, verifier: FakeVerifier)
         calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),)
     )
     made = kit(tmp_path, [told], verifier=verifier)
-    walked(made)
+    run_plan(made)
     last = made.log.records[-1].event
     assert isinstance(last, NoteMade)
     assert (last.candidate, last.note) == ("c1", GiveUp(summary="It is no bug."))
@@ -107,12 +109,16 @@ def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerif
         update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))}
     )
     amended = Plan(summary="Two was wrong.", steps=(Step(intent="It is three."),))
-    made = kit(tmp_path, [said(checked), changed(2), said(amended), changed(3, was=2)], verifier=verifier)
+    made = kit(
+        tmp_path,
+        [plan_scene(checked), edit_scene(2), plan_scene(amended), edit_scene(3, was=2)],
+        verifier=verifier,
+    )
     red = replace(
         made.workspace(made.repository.candidate("c1")),
         run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
     )
-    told, notes = walked(replace(made, workspace=lambda _candidate: red))
+    told, notes = run_plan(replace(made, workspace=lambda _candidate: red))
     assert "This did not work: It is two." in told[2] and "Its check fails." in told[2]
     assert (
         "that change is still in place" in told[3] and "Its check fails." in told[3]
@@ -122,19 +128,23 @@ def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerif
 
 def test_failed_step_checks_stay_within_attempts(tmp_path: Path, verifier: FakeVerifier) -> None:
     checked = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}),)})
-    scenes = [scene for value in range(2, 9) for scene in (said(checked), changed(value, was=value - 1))]
+    scenes = [
+        scene for value in range(2, 9) for scene in (plan_scene(checked), edit_scene(value, was=value - 1))
+    ]
     made = kit(tmp_path, scenes, verifier=verifier)
     red = replace(
         made.workspace(made.repository.candidate("c1")),
         run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
     )
-    told, _ = walked(replace(made, workspace=lambda _candidate: red))
+    told, _ = run_plan(replace(made, workspace=lambda _candidate: red))
     assert len(told) == 2 * made.task.budget.attempts
     assert "2 more attempts." in told[2] and "1 more attempt." in told[4]
 
 
 def test_planner_is_not_asked_after_successful_steps(tmp_path: Path, verifier: FakeVerifier) -> None:
     two = PLAN.model_copy(update={"steps": (PLAN.steps[0], Step(intent="It is tidied."))})
-    told, notes = walked(kit(tmp_path, [said(two), changed(2), changed(3, was=2)], verifier=verifier))
+    told, notes = run_plan(
+        kit(tmp_path, [plan_scene(two), edit_scene(2), edit_scene(3, was=2)], verifier=verifier)
+    )
     assert len(told) == 3
     assert [note for note in notes if isinstance(note, Plan)] == [two]

@@ -1,4 +1,4 @@
-"""A proven change stays proven, whatever becomes of what its readers want."""
+"""Proofs survive whatever becomes of the reviewers' findings."""
 
 import asyncio
 from pathlib import Path
@@ -22,15 +22,15 @@ OPINION = {"kind": "findings", "summary": "No.", "approve": False, "findings": [
 OBJECTION = Step(calls=(ScriptedCall(name="hand_over", arguments=OPINION),))
 
 
-def changed(value: int, *, verified: bool = True, error: Exception | None = None) -> Strategy:
-    """A strategy that changes a.py, and has it verified or ends in an error."""
+def edit_strategy(value: int, *, verified: bool = True, error: Exception | None = None) -> Strategy:
+    """Return a strategy that changes a.py, and has it verified or raises an error."""
 
-    async def strategy(made: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
         (candidate.worktree / "a.py").write_text(f"VALUE = {value}\n")
         if error:
             raise error
         if verified:
-            await judge(made, candidate, made.repository.patch(candidate), ())
+            await judge(context, candidate, context.repository.patch(candidate), ())
         return candidate
 
     return strategy
@@ -39,10 +39,10 @@ def changed(value: int, *, verified: bool = True, error: Exception | None = None
 @pytest.mark.parametrize(
     ("mending", "warnings"),
     [
-        (changed(3, error=LimitReached("usd", "too dear")), ["What was found is not mended: too dear"]),
-        (changed(3, error=ModelError("down")), ["What was found is not mended: down"]),
-        (changed(3, verified=False), []),
-        (changed(3), []),
+        (edit_strategy(3, error=LimitReached("usd", "too dear")), ["What was found is not mended: too dear"]),
+        (edit_strategy(3, error=ModelError("down")), ["What was found is not mended: down"]),
+        (edit_strategy(3, verified=False), []),
+        (edit_strategy(3), []),
     ],
     ids=["no money left", "model down", "given up half way", "red"],
 )
@@ -54,7 +54,7 @@ def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy,
 
     async def walk() -> bool:
         candidate = made.repository.candidate("c1")
-        await reviewed(changed(2), mend, readers=lambda _patch: ("tests",), rounds=2)(made, candidate)
+        await reviewed(edit_strategy(2), mend, readers=lambda _patch: ("tests",), rounds=2)(made, candidate)
         return await stands(made, candidate)
 
     assert asyncio.run(walk())

@@ -2,7 +2,7 @@ from coder.core.values.candidate import Patch
 from coder.strategies.review.reviewers import LARGE_LINES, committee, for_risk
 
 
-def patch(path: str, lines: int) -> Patch:
+def make_patch(path: str, lines: int) -> Patch:
     added = "".join(f"+x = {number}\n" for number in range(lines))
     return Patch(
         diff=f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n{added}",
@@ -11,14 +11,14 @@ def patch(path: str, lines: int) -> Patch:
 
 
 def test_two_reviewers_read_small_change() -> None:
-    assert committee(patch("a.py", LARGE_LINES)) == ("correctness", "tests")
-    assert committee(patch("tests/test_a.py", 2 * LARGE_LINES)) == ("correctness", "tests")
+    assert committee(make_patch("a.py", LARGE_LINES)) == ("correctness", "tests")
+    assert committee(make_patch("tests/test_a.py", 2 * LARGE_LINES)) == ("correctness", "tests")
 
 
 def test_large_change_adds_simplicity_and_risky_adds_security() -> None:
-    assert committee(patch("a.py", LARGE_LINES + 1)) == ("correctness", "tests", "simplicity")
-    assert committee(patch("login.py", 1)) == ("correctness", "tests", "security")
+    assert committee(make_patch("a.py", LARGE_LINES + 1)) == ("correctness", "tests", "simplicity")
+    assert committee(make_patch("login.py", 1)) == ("correctness", "tests", "security")
 
 
 def test_otherwise_reviews_only_risky_change() -> None:
-    assert (for_risk(patch("login.py", 1)), for_risk(patch("a.py", 100))) == (("security",), ())
+    assert (for_risk(make_patch("login.py", 1)), for_risk(make_patch("a.py", 100))) == (("security",), ())

@@ -1,4 +1,6 @@
-"""Repairs of what was flagged, over fakes: forks are directories, and a model answers by what it is asked to mend."""
+"""Repairs of review findings with fakes: forks are directories, and a model answers by the finding it is
+to repair.
+"""
 
 import asyncio
 import hashlib
@@ -25,8 +27,8 @@ DOUBLE = Usage(cost_usd=Decimal(0))
 
 
 @dataclass
-class Directories(FakeRepository):
-    """Each candidate has a directory of its own; a tree is a copy of one."""
+class DirectoryRepository(FakeRepository):
+    """Repository that gives each candidate a directory of its own; a tree is a copy of one."""
 
     def candidate(self, name: str) -> Candidate:
         place = self.root.parent / name
@@ -52,8 +54,10 @@ class Directories(FakeRepository):
 
 
 @dataclass
-class Mender:
-    """Answers with the diff for the last of the places that the conversation names, once all have asked."""
+class RepairModel:
+    """Model that answers with the diff for the last of the places that the conversation names, once all
+    have asked.
+    """
 
     diffs: Mapping[str, str | Exception]
     together: int
@@ -79,7 +83,7 @@ class Mender:
         return Reply(message=AssistantMessage(text="Mended.", calls=(call,)), usage=DOUBLE, finish="calls")
 
 
-def flagged(*places: str) -> tuple[Findings, ...]:
+def make_findings(*places: str) -> tuple[Findings, ...]:
     found = [
         Finding(
             severity="major", path=place.partition(":")[0], line=int(place.partition(":")[2]), text="wrong"
@@ -89,14 +93,14 @@ def flagged(*places: str) -> tuple[Findings, ...]:
     return (Findings(summary="Not yet.", approve=False, findings=tuple(found)),)
 
 
-def line(path: str, at: int, old: str, new: str) -> str:
+def one_line_diff(path: str, at: int, old: str, new: str) -> str:
     return f"--- a/{path}\n+++ b/{path}\n@@ -{at} +{at} @@\n-{old}\n+{new}\n"
 
 
-def mended(tmp_path: Path, mender: Mender, *places: str) -> Kit:
-    """The kit after what was flagged at these places of two files is mended."""
+def run_repairs(tmp_path: Path, mender: RepairModel, *places: str) -> Kit:
+    """Return the context after the findings at these places of two files have been repaired."""
     root = tmp_path / "root"
-    made = kit(root, repository=Directories(root=root), verifier=FakeVerifier())
+    made = kit(root, repository=DirectoryRepository(root=root), verifier=FakeVerifier())
     (root / "a.py").write_text(PLAIN)
     (root / "b.py").write_text(PLAIN)
     workspaces: dict[str, Workspace] = {}
@@ -113,13 +117,13 @@ def mended(tmp_path: Path, mender: Mender, *places: str) -> Kit:
         whole.log.append(CandidateForked(candidate="c1"))
         patch = whole.repository.patch(candidate)
         async with asyncio.timeout(10):
-            await mend(flagged(*places), patch)(whole, candidate)
+            await mend(make_findings(*places), patch)(whole, candidate)
 
     asyncio.run(scenario())
     return whole
 
 
-def dropped(made: Kit) -> dict[str, str]:
+def drop_reasons(made: Kit) -> dict[str, str]:
     return {
         record.event.candidate: record.event.reason
         for record in made.log.records
@@ -133,14 +137,14 @@ def verifications(made: Kit) -> list[str]:
 
 def test_repairs_separate_places_concurrently(tmp_path: Path) -> None:
     one, other = (
-        line("a.py", 2, "    return 1", "    return 0"),
-        line("a.py", 6, "    return 2", "    return 3"),
+        one_line_diff("a.py", 2, "    return 1", "    return 0"),
+        one_line_diff("a.py", 6, "    return 2", "    return 3"),
     )
-    mender = Mender({"a.py:2": one, "a.py:6": other, "b.py:2": one.replace("a.py", "b.py")}, together=3)
-    made = mended(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
+    mender = RepairModel({"a.py:2": one, "a.py:6": other, "b.py:2": one.replace("a.py", "b.py")}, together=3)
+    made = run_repairs(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == PLAIN.replace("1", "0").replace("2", "3")
     assert (tmp_path / "c1" / "b.py").read_text() == PLAIN.replace("1", "0")
-    assert (len(mender.asked), verifications(made), dropped(made)) == (3, ["c1"], {})
+    assert (len(mender.asked), verifications(made), drop_reasons(made)) == (3, ["c1"], {})
 
 
 def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
@@ -149,35 +153,36 @@ def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
         place: f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n+{new}\n def f():\n     return 1\n"
         for place, new in imports.items()
     }
-    mender = Mender(diffs, together=2)
-    made = mended(tmp_path, mender, "a.py:2", "a.py:6")
+    mender = RepairModel(diffs, together=2)
+    made = run_repairs(tmp_path, mender, "a.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == f"import re\n{PLAIN}"
     assert (sorted(mender.asked[:2]), mender.asked[2:], verifications(made)) == (
         ["a.py:2", "a.py:6"],
         ["a.py:2"],
         ["c1"],
     )
-    assert dropped(made) == dict.fromkeys(
+    assert drop_reasons(made) == dict.fromkeys(
         ("c1-mend-1", "c1-mend-2"), "What was mended at once clashes in a.py."
     )
 
 
 def test_failed_repair_keeps_other_repairs(tmp_path: Path) -> None:
-    mender = Mender(
-        {"a.py:2": ModelError("down"), "b.py:2": line("b.py", 2, "    return 1", "    return 0")}, together=2
+    mender = RepairModel(
+        {"a.py:2": ModelError("down"), "b.py:2": one_line_diff("b.py", 2, "    return 1", "    return 0")},
+        together=2,
     )
-    made = mended(tmp_path, mender, "a.py:2", "b.py:2")
+    made = run_repairs(tmp_path, mender, "a.py:2", "b.py:2")
     assert ((tmp_path / "c1" / "a.py").read_text(), (tmp_path / "c1" / "b.py").read_text()) == (
         PLAIN,
         PLAIN.replace("1", "0"),
     )
-    assert (dropped(made), verifications(made)) == ({"c1-mend-1": "down"}, ["c1"])
+    assert (drop_reasons(made), verifications(made)) == ({"c1-mend-1": "down"}, ["c1"])
 
 
 def test_verifies_nothing_without_repair(tmp_path: Path) -> None:
-    made = mended(
+    made = run_repairs(
         tmp_path,
-        Mender({"a.py:2": ModelError("down"), "b.py:2": ModelError("down")}, together=2),
+        RepairModel({"a.py:2": ModelError("down"), "b.py:2": ModelError("down")}, together=2),
         "a.py:2",
         "b.py:2",
     )
@@ -186,8 +191,8 @@ def test_verifies_nothing_without_repair(tmp_path: Path) -> None:
 
 def test_repairs_adjacent_definitions_together(tmp_path: Path) -> None:
     both = "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,6 @@\n def f():\n-    return 1\n+    return 0\n \n \n def g():\n     return 2\n"
-    mender = Mender({"a.py:2": both}, together=1)
-    made = mended(tmp_path, mender, "a.py:2", "a.py:1")
+    mender = RepairModel({"a.py:2": both}, together=1)
+    made = run_repairs(tmp_path, mender, "a.py:2", "a.py:1")
     assert (mender.asked, verifications(made)) == (["a.py:2"], ["c1"])
     assert not [
         record

@@ -1,4 +1,4 @@
-"""The beam over strategies that need no model."""
+"""Beam search over strategies that need no model."""
 
 import asyncio
 import shutil
@@ -21,8 +21,8 @@ from tests.session.fakes import PROVEN, RED, STILL_RED, FakeRepository, kit
 
 
 @dataclass
-class Forking(FakeRepository):
-    """Each candidate works in a directory of its own."""
+class ForkingRepository(FakeRepository):
+    """Repository that gives each candidate a directory of its own."""
 
     places: dict[str, Path] = field(default_factory=dict)
 
@@ -40,8 +40,10 @@ class Forking(FakeRepository):
         )
 
 
-def grown(outcomes: dict[str, list[Verdict | Exception]], calls: list[str]) -> Strategy:
-    """A strategy that changes a.py in a new way each time, and meets its next outcome; with none left it waits for ever."""
+def scripted_strategy(outcomes: dict[str, list[Verdict | Exception]], calls: list[str]) -> Strategy:
+    """Return a strategy that changes a.py in a new way each time and gets its next outcome; without any
+    left, it waits forever.
+    """
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         calls.append(candidate.id)
@@ -61,19 +63,24 @@ def grown(outcomes: dict[str, list[Verdict | Exception]], calls: list[str]) -> S
     return strategy
 
 
-async def nothing(kit: Kit, candidate: Candidate) -> Candidate:
+async def do_nothing(kit: Kit, candidate: Candidate) -> Candidate:
     return candidate
 
 
-def walked(
+def run_beam(
     tmp_path: Path, outcomes: dict[str, list[Verdict | Exception]], *, rounds: int = 2, attempts: int = 9
 ) -> tuple[Candidate, Kit, list[str]]:
     root, calls = tmp_path / "root", list[str]()
     root.mkdir()
-    made = kit(root, repository=Forking(root=root), issue=f"{RED.id} fails", budget=Budget(attempts=attempts))
-    step = grown(outcomes, calls)
+    made = kit(
+        root,
+        repository=ForkingRepository(root=root),
+        issue=f"{RED.id} fails",
+        budget=Budget(attempts=attempts),
+    )
+    step = scripted_strategy(outcomes, calls)
     strategy = beam(
-        first=step, then=step, check=nothing, last=nothing, width=3, keep=2, rounds=rounds, score=score
+        first=step, then=step, check=do_nothing, last=do_nothing, width=3, keep=2, rounds=rounds, score=score
     )
 
     async def scenario() -> Candidate:
@@ -84,7 +91,7 @@ def walked(
     return asyncio.run(scenario()), made, calls
 
 
-def dropped(made: Kit) -> dict[str, str]:
+def drop_reasons(made: Kit) -> dict[str, str]:
     return {
         record.event.candidate: record.event.reason
         for record in made.log.records
@@ -93,13 +100,17 @@ def dropped(made: Kit) -> dict[str, str]:
 
 
 def test_first_proven_candidate_ends_search(tmp_path: Path) -> None:
-    best, made, calls = walked(tmp_path, {"c1": [STILL_RED], "c2": [PROVEN], "c3": []})
-    assert (best.id, sorted(calls), dropped(made)) == ("c2", ["c1", "c2", "c3"], {"c3": "c2 has it first."})
+    best, made, calls = run_beam(tmp_path, {"c1": [STILL_RED], "c2": [PROVEN], "c3": []})
+    assert (best.id, sorted(calls), drop_reasons(made)) == (
+        "c2",
+        ["c1", "c2", "c3"],
+        {"c3": "c2 has it first."},
+    )
 
 
 def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
     worse = STILL_RED.model_copy(update={"still_red": (RED, RED)})
-    best, made, calls = walked(
+    best, made, calls = run_beam(
         tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]}
     )
     assert (best.id, calls.count("c1"), calls.count("c2"), calls.count("c3")) == ("c2", 1, 2, 2)
@@ -108,14 +119,16 @@ def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
 
 
 def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
-    best, made, _ = walked(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
-    assert (best.id, dropped(made)) == ("c3", {"c1": "down"})
+    best, made, _ = run_beam(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
+    assert (best.id, drop_reasons(made)) == ("c3", {"c1": "down"})
 
 
 def test_branches_use_assigned_models(tmp_path: Path) -> None:
     made, other = kit(tmp_path), Scripted((), name="other:model")
     made = replace(
-        made, repository=Forking(root=tmp_path), models={"branch 1": (other,), "executor": (made.model,)}
+        made,
+        repository=ForkingRepository(root=tmp_path),
+        models={"branch 1": (other,), "executor": (made.model,)},
     )
 
     async def scenario() -> dict[Candidate, Kit]:
@@ -137,20 +150,20 @@ def test_branches_use_assigned_models(tmp_path: Path) -> None:
 
 def test_reports_error_when_all_branches_fail(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="down"):
-        walked(tmp_path, {name: [ModelError("down")] for name in ("c1", "c2", "c3")})
+        run_beam(tmp_path, {name: [ModelError("down")] for name in ("c1", "c2", "c3")})
 
 
 def test_keeps_best_candidate_without_proof(tmp_path: Path) -> None:
     outcomes: dict[str, list[Verdict | Exception]] = {
         name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")
     }
-    best, made, calls = walked(tmp_path, outcomes)
-    assert (best.id in ("c1", "c2", "c3"), len(calls), dropped(made)) == (True, 5, {})
+    best, made, calls = run_beam(tmp_path, outcomes)
+    assert (best.id in ("c1", "c2", "c3"), len(calls), drop_reasons(made)) == (True, 5, {})
 
 
 def test_limits_branches_and_rounds_to_attempts(tmp_path: Path) -> None:
     outcomes: dict[str, list[Verdict | Exception]] = {
         name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")
     }
-    _, _, calls = walked(tmp_path, outcomes, attempts=2)
+    _, _, calls = run_beam(tmp_path, outcomes, attempts=2)
     assert sorted(calls) == ["c1", "c2"]

@@ -1,4 +1,4 @@
-"""A session that says what a test tells it to, and hears what the person says."""
+"""Session that emits scripted events and records the user's commands."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,13 +14,13 @@ from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import Chosen
 from coder.ui.tui.widgets.prompt import Prompt
-from tests.session.fakes import ticking
+from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
 
 
 @dataclass
 class FakeSession:
-    log: EventLog = field(default_factory=lambda: EventLog(clock=ticking()))
+    log: EventLog = field(default_factory=lambda: EventLog(clock=ticking_clock()))
     words: list[Word] = field(default_factory=list)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     obedient: bool = True
@@ -54,7 +54,7 @@ class Stage:
     issues: list[str]
 
     async def fix(self, *events: Event, issue: str = "a bug") -> None:
-        """Send an issue and let the session tell its events."""
+        """Send an issue and let the session emit its events."""
         await self.say(issue)
         self.session.tell(*events)
         await self.settle()
@@ -80,8 +80,10 @@ class Stage:
             await self.pilot.pause(0.03)
             before, same = self.text, same + 1 if self.text == before else 0
 
-    async def hear(self, text: str = "") -> None:
-        """Wait until a question that came up listens to keys; until the one with a text does."""
+    async def wait_for_question(self, text: str = "") -> None:
+        """Wait until a question that has appeared accepts keys; with a text, until the question with that
+        text does.
+        """
         for _ in range(200):
             await self.pilot.pause(0.05)
             if self.app.screen.is_modal and self.app.screen.focused and text in self.text:
@@ -89,13 +91,13 @@ class Stage:
         raise AssertionError(self.text)
 
     @property
-    def left(self) -> bool:
-        """Is the application about to end?"""
+    def is_closing(self) -> bool:
+        """Return whether the application is about to end."""
         return self.app._exit  # There is no public word for it before it has ended.
 
     @property
     def text(self) -> str:
-        """What the terminal shows, line by line."""
+        """Return the text of the terminal, line by line."""
         return "\n".join(
             "".join(segment.text for segment in line).rstrip()
             for line in self.app.screen._compositor.render_strips()

@@ -1,4 +1,4 @@
-"""Pictures of the terminal: drawn as SVG, kept beside the tests, compared with what is drawn now."""
+"""Snapshots of the terminal: drawn as SVG, stored beside the tests, compared with the current drawing."""
 
 import os
 import re
@@ -13,8 +13,8 @@ DRAW = "DRAW_PICTURES"
 """Set this in the environment to keep what is drawn now; then look at it."""
 
 
-def check(stage: Stage, name: str, tmp_path: Path) -> None:
-    """Compare what the terminal shows with the kept picture of that name.
+def check_picture(stage: Stage, name: str, tmp_path: Path) -> None:
+    """Compare the terminal with the stored picture of that name.
 
     Colours and places are compared where the picture was drawn by the same library, the text always: another version of the library may
     draw another shade, never other words.
@@ -35,7 +35,9 @@ def check(stage: Stage, name: str, tmp_path: Path) -> None:
 
 
 def picture(stage: Stage) -> str:
-    """The terminal as SVG, without what changes from one drawing to the next; its description says who drew it, and the text."""
+    """Return the terminal as SVG, without what changes between drawings; its description names the
+    libraries and holds the text.
+    """
     svg = re.sub(r"terminal-\d+", "terminal", stage.app.export_screenshot())
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     told = f"<desc>textual {version('textual')}, rich {version('rich')}\n{escape(stage.text)}</desc>"
@@ -43,13 +45,13 @@ def picture(stage: Stage) -> str:
 
 
 def drawer(svg: str) -> str:
-    return _described(svg).partition("\n")[0]
+    return _description(svg).partition("\n")[0]
 
 
 def text(svg: str) -> list[str]:
-    return _described(svg).splitlines()[1:]
+    return _description(svg).splitlines()[1:]
 
 
-def _described(svg: str) -> str:
+def _description(svg: str) -> str:
     found = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
     return unescape(found[1]) if found else ""

@@ -1,4 +1,4 @@
-"""A session as its log tells it, from the issue to the delivered fix, with everything that can be shown on the way."""
+"""A session's log, from the issue to the delivered fix, with everything that can be shown on the way."""
 
 import json
 from decimal import Decimal
@@ -87,10 +87,10 @@ def call(name: str, **arguments: object) -> ToolCall:
     return ToolCall(id=f"call-{name}", name=name, arguments=json.dumps(arguments))
 
 
-def answered(asked: ToolCall, text: str, *, ok: bool = True, seconds: float = 0.04) -> ToolFinished:
+def finished_call(call_made: ToolCall, text: str, *, ok: bool = True, seconds: float = 0.04) -> ToolFinished:
     return ToolFinished(
         candidate="c1",
-        message=ToolMessage(call_id=asked.id, name=asked.name, text=text, ok=ok),
+        message=ToolMessage(call_id=call_made.id, name=call_made.name, text=text, ok=ok),
         seconds=seconds,
     )
 
@@ -121,11 +121,11 @@ LOCATED: list[Event] = [
     PhaseEntered(candidate="c1", phase="locate", attempt=1),
     TOLD,
     ToolStarted(candidate="c1", call=SEARCH),
-    answered(
+    finished_call(
         SEARCH, "clock/arithmetic.py\n7:def add(clock: tuple[int, int], minutes: int) -> tuple[int, int]:"
     ),
     ToolStarted(candidate="c1", call=READ),
-    answered(
+    finished_call(
         READ, "clock/arithmetic.py has 19 lines; line 900 is past its end. Read around line 7.", ok=False
     ),
     NoteMade(
@@ -143,7 +143,7 @@ PATCHED: list[Event] = [
     SPOKEN,
     SPEND,
     ToolStarted(candidate="c1", call=PATCH),
-    answered(PATCH, "Changed clock/arithmetic.py and tests/test_arithmetic.py.", seconds=0.2),
+    finished_call(PATCH, "Changed clock/arithmetic.py and tests/test_arithmetic.py.", seconds=0.2),
 ]
 REPAIRED: list[Event] = [
     PhaseEntered(candidate="c1", phase="verify", attempt=1),

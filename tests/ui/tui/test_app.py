@@ -8,14 +8,14 @@ from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import Chosen, Running
 from coder.ui.tui.widgets.prompt import Prompt
-from tests.session.fakes import ticking
+from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 
 NO_MODEL = "There is no model to ask: set a key."
 
 
-def played(scene: Callable[[Stage], Awaitable[None]], app: CoderApp | None = None) -> Stage:
+def play(scene: Callable[[Stage], Awaitable[None]], app: CoderApp | None = None) -> Stage:
     async def scenario() -> Stage:
         async with stage(app) as shown:
             await scene(shown)
@@ -25,7 +25,7 @@ def played(scene: Callable[[Stage], Awaitable[None]], app: CoderApp | None = Non
     return asyncio.run(scenario())
 
 
-def prompted(shown: Stage) -> str:
+def prompt_text(shown: Stage) -> str:
     return shown.app.screen.query_one(Prompt).text
 
 
@@ -37,23 +37,23 @@ def test_two_line_issue_starts_session_and_is_shown() -> None:
         await shown.pilot.press("enter")
         await shown.settle()
         assert "it\n" in shown.text and "breaks" in shown.text
-        assert prompted(shown) == ""
+        assert prompt_text(shown) == ""
 
-    assert played(scene).issues == ["it\nbreaks"]
+    assert play(scene).issues == ["it\nbreaks"]
 
 
 def test_keys_in_one_burst_keep_their_order() -> None:
     async def scene(shown: Stage) -> None:
         shown.press_at_once("a", "space", "b", "u", "g", "enter")
 
-    assert played(scene).issues == ["a bug"]
+    assert play(scene).issues == ["a bug"]
 
 
 def test_does_not_send_blank_input() -> None:
     async def scene(shown: Stage) -> None:
         await shown.say(" \n ")
 
-    assert played(scene).issues == []
+    assert play(scene).issues == []
 
 
 def test_input_during_session_goes_to_session() -> None:
@@ -61,16 +61,16 @@ def test_input_during_session_goes_to_session() -> None:
         await shown.fix(*story.LOCATED)
         await shown.say("keep the signature")
 
-    assert played(scene).session.words == [Say(text="keep the signature")]
+    assert play(scene).session.words == [Say(text="keep the signature")]
 
 
 def test_typing_goes_to_prompt_from_any_focus() -> None:
     async def scene(shown: Stage) -> None:
         await shown.fix(*story.LOCATED)
         await shown.pilot.press("shift+tab", "x", "y")
-        assert prompted(shown) == "xy"
+        assert prompt_text(shown) == "xy"
 
-    played(scene)
+    play(scene)
 
 
 def test_escape_stops_immediately_and_once() -> None:
@@ -85,7 +85,7 @@ def test_escape_stops_immediately_and_once() -> None:
         await shown.settle()
         assert "stopping" in shown.text
 
-    assert played(scene).session.words == [Stop()]
+    assert play(scene).session.words == [Stop()]
 
 
 def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
@@ -96,7 +96,7 @@ def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
         assert "coder/clock-add-wraps-1a2b" in shown.text
         await shown.fix(issue="the second")
 
-    assert played(scene).issues == ["the first", "the second"]
+    assert play(scene).issues == ["the first", "the second"]
 
 
 def test_failed_start_is_explained_and_restores_input() -> None:
@@ -107,9 +107,9 @@ def test_failed_start_is_explained_and_restores_input() -> None:
         await shown.say("a bug")
         await shown.settle()
         assert NO_MODEL in shown.text
-        assert prompted(shown) == "a bug"
+        assert prompt_text(shown) == "a bug"
 
-    played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
+    play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
 
 
 def test_stop_during_start_reaches_session_when_ready() -> None:
@@ -122,24 +122,24 @@ def test_stop_during_start_reaches_session_when_ready() -> None:
     async def scene(shown: Stage) -> None:
         await shown.say("a bug")
         await shown.say("a remark that nobody can hear yet")
-        assert prompted(shown) == "a remark that nobody can hear yet"
+        assert prompt_text(shown) == "a remark that nobody can hear yet"
         await shown.pilot.press("escape")
         assert "stopping" in shown.text
         opened.set()
         await shown.settle()
         assert "Interrupted" in shown.text
 
-    played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
+    play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
     assert session.words == [Stop()]
 
 
 def test_quits_immediately_when_idle() -> None:
     async def scene(shown: Stage) -> None:
-        assert not shown.left
+        assert not shown.is_closing
         await shown.pilot.press("ctrl+c")
-        assert shown.left
+        assert shown.is_closing
 
-    played(scene)
+    play(scene)
 
 
 def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
@@ -148,12 +148,12 @@ def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
         await shown.fix(*story.LOCATED)
         await shown.pilot.press("ctrl+q")
         assert shown.session.words == [Stop()]
-        assert not shown.left
+        assert not shown.is_closing
         shown.session.end(story.INTERRUPTED)
         await shown.settle()
-        assert shown.left
+        assert shown.is_closing
 
-    played(scene)
+    play(scene)
 
 
 def test_quitting_twice_does_not_wait() -> None:
@@ -161,18 +161,18 @@ def test_quitting_twice_does_not_wait() -> None:
         shown.session.obedient = False
         await shown.fix(*story.LOCATED)
         await shown.pilot.press("ctrl+c", "ctrl+c")
-        assert shown.left
+        assert shown.is_closing
 
-    played(scene)
+    play(scene)
 
 
 def test_ctrl_c_copies_selection_and_does_not_quit() -> None:
     async def scene(shown: Stage) -> None:
         await shown.type("a bug")
         await shown.pilot.press("ctrl+shift+left", "ctrl+c")
-        assert (shown.app.clipboard, shown.left) == ("bug", False)
+        assert (shown.app.clipboard, shown.is_closing) == ("bug", False)
 
-    played(scene)
+    play(scene)
 
 
 def test_resolves_model_off_event_loop() -> None:
@@ -189,7 +189,7 @@ def test_resolves_model_off_event_loop() -> None:
     async def start(issue: str) -> Running:
         raise AssertionError(issue)
 
-    played(scene, CoderApp(start, repository="/r", model=model))
+    play(scene, CoderApp(start, repository="/r", model=model))
     assert threads != [threading.main_thread()]
 
 
@@ -204,7 +204,7 @@ def test_reports_missing_model_before_input() -> None:
         await shown.settle()
         assert NO_MODEL in shown.text
 
-    played(scene, CoderApp(start, repository="/r", model=model))
+    play(scene, CoderApp(start, repository="/r", model=model))
 
 
 def test_without_model_explains_and_defers_remarks() -> None:
@@ -221,14 +221,14 @@ def test_without_model_explains_and_defers_remarks() -> None:
         await shown.settle()
         assert "No model listens" in shown.text and "to the model" not in shown.text
         await shown.say("look at add")
-        assert prompted(shown) == "look at add"
+        assert prompt_text(shown) == "look at add"
 
-    played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("", NO_MODEL)))
+    play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("", NO_MODEL)))
     assert session.words == []
 
 
 def test_recorded_session_is_read_only() -> None:
-    log = EventLog(clock=ticking())
+    log = EventLog(clock=ticking_clock())
     for event in [*story.LOCATED, story.FINISHED]:
         log.append(event)
     log.close()
@@ -240,7 +240,7 @@ def test_recorded_session_is_read_only() -> None:
         await shown.settle()
         assert "This is the record of a session" in shown.text
 
-    played(scene, CoderApp.replay(log))
+    play(scene, CoderApp.replay(log))
 
 
 def test_starts_with_given_session() -> None:
@@ -256,6 +256,6 @@ def test_starts_with_given_session() -> None:
         await shown.say("a remark")
         await shown.pilot.press("escape")
 
-    played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large"), first=session))
+    play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large"), first=session))
     words: list[Word] = [Say(text="a remark"), Stop()]
     assert session.words == words

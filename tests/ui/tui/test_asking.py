@@ -11,8 +11,8 @@ from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 
 
-def heard(scene: Callable[[Stage], Awaitable[None]]) -> list[Word]:
-    """The words that a session hears in a scene."""
+def received_commands(scene: Callable[[Stage], Awaitable[None]]) -> list[Word]:
+    """Return the commands that a session receives in a scene."""
 
     async def scenario() -> list[Word]:
         async with stage() as shown:
@@ -24,8 +24,8 @@ def heard(scene: Callable[[Stage], Awaitable[None]]) -> list[Word]:
     return asyncio.run(scenario())
 
 
-def modal(shown: Stage) -> bool:
-    """Is a question in front of everything?"""
+def is_modal(shown: Stage) -> bool:
+    """Return whether a question is in front of everything."""
     return shown.app.screen.is_modal
 
 
@@ -33,10 +33,10 @@ def modal(shown: Stage) -> bool:
 def test_answers_question_with_chosen_option(keys: list[str], option: str) -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.QUESTION)
-        await shown.hear()
+        await shown.wait_for_question()
         await shown.pilot.press(*keys)
 
-    assert heard(scene) == [Answer(question="q1", option=option)]
+    assert received_commands(scene) == [Answer(question="q1", option=option)]
 
 
 @pytest.mark.parametrize(
@@ -53,34 +53,34 @@ def test_answers_question_with_chosen_option(keys: list[str], option: str) -> No
 def test_answers_review_with_accepted_hunks(keys: list[str], accepted: tuple[int, ...]) -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.REVIEW)
-        await shown.hear()
+        await shown.wait_for_question()
         await shown.pilot.press(*keys)
 
-    assert heard(scene) == [Decide(question="q1", accepted=accepted)]
+    assert received_commands(scene) == [Decide(question="q1", accepted=accepted)]
 
 
 def test_review_describes_delivery() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.REVIEW)
-        await shown.hear("Review: enter delivers the whole fix")
+        await shown.wait_for_question("Review: enter delivers the whole fix")
         await shown.pilot.press("n")
-        await shown.hear("Review: 2 of 3 hunks: enter verifies them again, then delivers")
+        await shown.wait_for_question("Review: 2 of 3 hunks: enter verifies them again, then delivers")
         await shown.pilot.press("r")
-        await shown.hear("Review: enter delivers nothing")
+        await shown.wait_for_question("Review: enter delivers nothing")
         await shown.pilot.press("a")
-        await shown.hear("Review: enter delivers the whole fix")
+        await shown.wait_for_question("Review: enter delivers the whole fix")
 
-    assert heard(scene) == []
+    assert received_commands(scene) == []
 
 
 def test_click_on_title_toggles_hunk() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.REVIEW)
-        await shown.hear()
+        await shown.wait_for_question()
         await shown.pilot.click("HunkChoice .title")
         await shown.pilot.press("enter")
 
-    assert heard(scene) == [Decide(question="q1", accepted=(1, 2))]
+    assert received_commands(scene) == [Decide(question="q1", accepted=(1, 2))]
 
 
 def test_prompt_keys_do_not_answer_question() -> None:
@@ -88,55 +88,55 @@ def test_prompt_keys_do_not_answer_question() -> None:
         await shown.type("wai")
         shown.session.tell(story.REVIEW)
         for _ in range(10_000):
-            if modal(shown):
+            if is_modal(shown):
                 break
             await asyncio.sleep(0)
         shown.press_at_once(
             "r", "n", "enter"
         )  # a pilot's presses take time, on a busy machine longer than the review is deaf
-        assert modal(shown) and shown.app.focused is None
-        await shown.hear()
+        assert is_modal(shown) and shown.app.focused is None
+        await shown.wait_for_question()
         await shown.pilot.press("enter")
         await shown.settle()
         assert shown.app.screen.query_one(Prompt).text == "wai"
 
-    assert heard(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+    assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
 @pytest.mark.parametrize(("keys", "plan"), [(["ctrl+s"], story.PLAN), (["ctrl+r"], None)])
 def test_accepts_or_refuses_plan(keys: list[str], plan: Plan | None) -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.PLANNED)
-        await shown.hear("Plan: ctrl+s runs it as it is, 2 steps")
+        await shown.wait_for_question("Plan: ctrl+s runs it as it is, 2 steps")
         await shown.pilot.press(*keys)
 
-    assert heard(scene) == [Amend(question="q1", plan=plan)]
+    assert received_commands(scene) == [Amend(question="q1", plan=plan)]
 
 
 def test_runs_plan_as_edited() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.PLANNED)
-        await shown.hear()
+        await shown.wait_for_question()
         await shown.pilot.press(*["down"] * 7, "end", "enter")
         await shown.type("and more")
-        await shown.hear("Not to be run yet: line 9 belongs to no step: 'and more'")
+        await shown.wait_for_question("Not to be run yet: line 9 belongs to no step: 'and more'")
         await shown.pilot.press("ctrl+s")
-        assert modal(shown)
+        assert is_modal(shown)
         await shown.pilot.press("home", "3", ".", "space")
-        await shown.hear("Plan: ctrl+s runs what you changed, 3 steps")
+        await shown.wait_for_question("Plan: ctrl+s runs what you changed, 3 steps")
         await shown.pilot.press("ctrl+s")
 
     edited = story.PLAN.model_copy(update={"steps": (*story.PLAN.steps, Step(intent="and more"))})
-    assert heard(scene) == [Amend(question="q1", plan=edited)]
+    assert received_commands(scene) == [Amend(question="q1", plan=edited)]
 
 
 def test_accepts_plan_with_pending_input() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.PLANNED)
-        await shown.hear()
+        await shown.wait_for_question()
         shown.press_at_once("w", "a", "i", "t", "ctrl+s")
 
-    (word,) = heard(scene)
+    (word,) = received_commands(scene)
     assert isinstance(word, Amend)
     assert word.plan is not None
     assert word.plan.summary == f"wait## The plan {story.PLAN.summary}"
@@ -147,25 +147,28 @@ def test_asks_questions_in_sequence() -> None:
 
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.QUESTION, second)
-        await shown.hear("make generated")
+        await shown.wait_for_question("make generated")
         await shown.pilot.press("up", "enter")
-        await shown.hear("And pip?")
+        await shown.wait_for_question("And pip?")
         await shown.pilot.press("enter")
 
-    assert heard(scene) == [Answer(question="q1", option="allow"), Answer(question="q2", option="refuse")]
+    assert received_commands(scene) == [
+        Answer(question="q1", option="allow"),
+        Answer(question="q2", option="refuse"),
+    ]
 
 
 def test_dismisses_question_answered_elsewhere() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.QUESTION)
         await shown.settle()
-        assert modal(shown)
+        assert is_modal(shown)
         shown.session.tell(QuestionAnswered(question="q1", option="refuse", by="default"))
         await shown.settle()
-        assert not modal(shown)
+        assert not is_modal(shown)
         await shown.say("go on")
 
-    assert heard(scene) == [Say(text="go on")]
+    assert received_commands(scene) == [Say(text="go on")]
 
 
 @pytest.mark.parametrize("asked", [story.QUESTION, story.REVIEW, story.PLANNED])
@@ -177,4 +180,4 @@ def test_escape_stops_session_during_question(asked: QuestionAsked) -> None:
         await shown.settle()
         assert "Interrupted" in shown.text
 
-    assert heard(scene) == [Stop()]
+    assert received_commands(scene) == [Stop()]

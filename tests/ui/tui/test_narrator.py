@@ -10,10 +10,10 @@ from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 
 
-def told(
+def render_events(
     *events: Event, scene: Callable[[Stage], Awaitable[None]] | None = None, size: tuple[int, int] = (80, 40)
 ) -> str:
-    """What the terminal shows after the events, and after what is done then."""
+    """Return the terminal's text after the events, and after the actions that follow."""
 
     async def scenario() -> str:
         async with stage(size=size) as shown:
@@ -30,27 +30,31 @@ def above_the_status(screen: str) -> list[str]:
     return screen.splitlines()[:-4]
 
 
-def said(text: str) -> MessageFinished:
+def finished_message(text: str) -> MessageFinished:
     return MessageFinished(candidate="c1", message=AssistantMessage(text=text))
 
 
-def streamed(text: str, candidate: str = "c1") -> list[Event]:
+def streamed_events(text: str, candidate: str = "c1") -> list[Event]:
     return [TextStreamed(candidate=candidate, text=text[at : at + 5]) for at in range(0, len(text), 5)]
 
 
 def test_streamed_text_stays_when_finished() -> None:
     async def scene(shown: Stage) -> None:
         reply, before = shown.app.screen.query_one(Reply), above_the_status(shown.text)
-        shown.session.tell(said(story.SAID))
+        shown.session.tell(finished_message(story.SAID))
         await shown.settle()
         assert shown.app.screen.query_one(Reply) is reply
         assert above_the_status(shown.text) == before
 
-    assert "- `hour % 24`" in told(*story.SPEAKING, scene=scene)
+    assert "- `hour % 24`" in render_events(*story.SPEAKING, scene=scene)
 
 
 def test_shows_retried_reply_once() -> None:
-    screen = told(*streamed("Half a thou"), *streamed("A whole thought."), said("A whole thought."))
+    screen = render_events(
+        *streamed_events("Half a thou"),
+        *streamed_events("A whole thought."),
+        finished_message("A whole thought."),
+    )
     assert "A whole thought." in screen
     assert "Half a thou" not in screen
 
@@ -59,18 +63,20 @@ def test_empty_reply_shows_nothing() -> None:
     async def scene(shown: Stage) -> None:
         assert not shown.app.screen.query(Reply)
 
-    told(*streamed("\n\n"), said(""), scene=scene)
+    render_events(*streamed_events("\n\n"), finished_message(""), scene=scene)
 
 
 def test_separates_concurrent_candidates() -> None:
-    both = zip(streamed("first candidate"), streamed("other candidate", "c2"), strict=True)
-    screen = told(*(event for pair in both for event in pair))
+    both = zip(streamed_events("first candidate"), streamed_events("other candidate", "c2"), strict=True)
+    screen = render_events(*(event for pair in both for event in pair))
     assert "first candidate" in screen
     assert "other candidate" in screen
 
 
 def test_keeps_partial_reply_and_call_when_interrupted() -> None:
-    screen = told(*streamed("I will now"), ToolStarted(candidate="c1", call=story.SEARCH), story.INTERRUPTED)
+    screen = render_events(
+        *streamed_events("I will now"), ToolStarted(candidate="c1", call=story.SEARCH), story.INTERRUPTED
+    )
     assert "I will now" in screen
     assert [line.split() for line in screen.splitlines() if "▸ search" in line] == [
         ["▸", "search", "def", "add", "path=clock", "stopped"]
@@ -85,10 +91,10 @@ def test_call_expands_on_enter_and_click() -> None:
         await shown.pilot.click(shown.app.screen.query(CallFold).first())
 
     for scene in (by_enter, by_click):
-        screen = told(*story.LOCATED[1:], scene=scene)
+        screen = render_events(*story.LOCATED[1:], scene=scene)
         assert "pattern: def add" in screen
         assert "7:def add(clock" in screen
-    assert "7:def add(clock" not in told(*story.LOCATED[1:])
+    assert "7:def add(clock" not in render_events(*story.LOCATED[1:])
 
 
 def test_expanded_call_shows_output_on_arrival() -> None:
@@ -96,9 +102,9 @@ def test_expanded_call_shows_output_on_arrival() -> None:
         await shown.pilot.press("shift+tab", "enter")
         await shown.settle()
         assert "running" in shown.text
-        shown.session.tell(story.answered(story.SEARCH, "clock/arithmetic.py:7"))
+        shown.session.tell(story.finished_call(story.SEARCH, "clock/arithmetic.py:7"))
 
-    screen = told(ToolStarted(candidate="c1", call=story.SEARCH), scene=scene)
+    screen = render_events(ToolStarted(candidate="c1", call=story.SEARCH), scene=scene)
     assert "clock/arithmetic.py:7" in screen
     assert "running" not in screen
 
@@ -109,11 +115,13 @@ def test_shows_malformed_arguments_verbatim() -> None:
     async def scene(shown: Stage) -> None:
         await shown.pilot.press("shift+tab", "enter")
 
-    assert told(ToolStarted(candidate="c1", call=call), scene=scene).count('{"pattern":') == 2
+    assert render_events(ToolStarted(candidate="c1", call=call), scene=scene).count('{"pattern":') == 2
 
 
 def test_shows_remarks_as_sent_to_model() -> None:
-    screen = told(MessageFinished(candidate="c1", message=UserMessage(text="The person adds: smaller")))
+    screen = render_events(
+        MessageFinished(candidate="c1", message=UserMessage(text="The person adds: smaller"))
+    )
     assert "▸ told the model  The person adds: smaller" in screen
 
 
@@ -124,29 +132,29 @@ def test_follows_newest_until_user_scrolls_up() -> None:
         await shown.pilot.press("pageup")
         await shown.settle()
         place = transcript.scroll_y
-        shown.session.tell(*streamed("And on it goes.\n\n" * 9), Failed(error="it broke"))
+        shown.session.tell(*streamed_events("And on it goes.\n\n" * 9), Failed(error="it broke"))
         await shown.settle()
         assert transcript.scroll_y == place < transcript.max_scroll_y
         assert "it broke" not in shown.text
         await shown.pilot.press("ctrl+end")
 
-    assert "it broke" in told(*story.LOCATED[1:], *story.SPEAKING, scene=scene, size=(80, 16))
+    assert "it broke" in render_events(*story.LOCATED[1:], *story.SPEAKING, scene=scene, size=(80, 16))
 
 
 def test_foreign_escape_sequences_never_reach_terminal() -> None:
     evil = "a\x1b[2J\x1b]0;owned\x07\x9b31mb\x08\x00c"
     call = story.call("search", pattern=evil)
     events: list[Event] = [
-        said(evil),
+        finished_message(evil),
         ToolStarted(candidate="c1", call=call),
-        story.answered(call, evil),
+        story.finished_call(call, evil),
         Failed(error=evil),
     ]
 
     async def scene(shown: Stage) -> None:
         await shown.pilot.press("shift+tab", "enter")
 
-    screen = told(*events, scene=scene)
+    screen = render_events(*events, scene=scene)
     assert not {character for character in screen if ord(character) < 32 or 127 <= ord(character) < 160} - {
         "\n"
     }
