@@ -1,4 +1,4 @@
-"""Real things made small: a git repository in a directory of its own."""
+"""Builders of small real things: a git repository in a directory of its own."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ ISOLATED = {
 
 
 def git(directory: Path, *arguments: str) -> str:
-    """Run git as a person would, deaf to this machine's configuration; return what it printed, stripped."""
+    """Run git as a user would, without this machine's configuration; return its stripped output."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(
         ["git", *arguments],

@@ -1,4 +1,4 @@
-"""No test reaches the network: loopback only where a test is marked for it, and never a real model."""
+"""Network guard for tests: loopback only if a test is marked for it, and never a real model."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _allowed: set[str] = set()
 
 
-def _guard(event: str, arguments: tuple[object, ...]) -> None:
+def _audit_socket(event: str, arguments: tuple[object, ...]) -> None:
     if event != "socket.connect":
         return
     address = arguments[1]
@@ -24,11 +24,12 @@ def _guard(event: str, arguments: tuple[object, ...]) -> None:
         )
 
 
-sys.addaudithook(_guard)
+sys.addaudithook(_audit_socket)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have pytest compile its plugins once: hundreds of test runs behind walls, which can keep nothing, would each do it again.
+    """Have pytest compile its plugins once: hundreds of sandboxed test runs, which can store nothing, would
+    each do it again.
 
     What a shell starts in the background ignores interrupts, and so would all that tests start and interrupt.
     """
@@ -48,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _closed_network(request: pytest.FixtureRequest) -> Iterator[None]:
+def _close_network(request: pytest.FixtureRequest) -> Iterator[None]:
     _allowed.clear()
     if request.node.get_closest_marker("loopback"):
         _allowed.update(LOOPBACK)
@@ -57,8 +58,8 @@ def _closed_network(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests run the same on the machine of somebody who has keys, and a venv, and settings."""
+def _clear_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make tests independent of the machine's keys, venv and settings."""
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_BASE_URL")) or name.startswith(("CODER_", "OLLAMA_", "GIT_")):
             monkeypatch.delenv(name)

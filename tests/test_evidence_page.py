@@ -1,4 +1,4 @@
-"""docs/evidence.md says what evidence.json holds: every field of every part, and no other."""
+"""Documentation of evidence.json in docs/evidence.md: every field of every part, and no other."""
 
 import re
 import types
@@ -24,8 +24,8 @@ WORDS = {
 }
 
 
-def models() -> list[type[Value]]:
-    """The parts, the whole first, in the order in which they are met."""
+def part_models() -> list[type[Value]]:
+    """Return the parts, the whole first, in the order in which they occur."""
     found: list[type[Value]] = [Attestation]
     for model in found:
         met = [part for field in model.model_fields.values() for part in parts_of(field.annotation)]
@@ -39,19 +39,19 @@ def parts_of(annotation: Any) -> list[type[Value]]:
     return [part for inner in typing.get_args(annotation) for part in parts_of(inner)]
 
 
-def kind(annotation: Any) -> str:
-    """A type as a reader of JSON sees it."""
+def json_type(annotation: Any) -> str:
+    """Return a type as a reader of JSON sees it."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join("null" if item is type(None) else kind(item) for item in inner)
+        return " or ".join("null" if item is type(None) else json_type(item) for item in inner)
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in inner)
     if origin is tuple and inner[-1] is Ellipsis:
-        return f"list of {kind(inner[0])}"
+        return f"list of {json_type(inner[0])}"
     if origin is tuple:
-        return f"[{', '.join(map(kind, inner))}]"
+        return f"[{', '.join(map(json_type, inner))}]"
     if origin is not None and issubclass(origin, Mapping):
-        return f"object of {kind(inner[1])}"
+        return f"object of {json_type(inner[1])}"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return ", ".join(f"`{item.value}`" for item in annotation)
     if isinstance(annotation, type) and issubclass(annotation, Value):
@@ -67,8 +67,8 @@ def test_documents_every_part_with_all_fields() -> None:
     }
     rows = {name: [(field, type_) for field, type_, _ in found] for name, found in told.items() if found}
     assert rows == {
-        model.__name__: [(name, kind(field.annotation)) for name, field in model.model_fields.items()]
-        for model in models()
+        model.__name__: [(name, json_type(field.annotation)) for name, field in model.model_fields.items()]
+        for model in part_models()
     }
 
 

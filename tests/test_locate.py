@@ -1,4 +1,4 @@
-"""`coder locate` as a person and a script call it."""
+"""`coder locate` as a user and a script call it."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The wheel holds all of coder, and starting coder inside a hostile repository runs none of it."""
+"""Contents of the wheel, and starts of coder inside a hostile repository without running its code."""
 
 import os
 import subprocess
@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-def tracked() -> set[str]:
-    """Where each tracked source file belongs in site-packages."""
+def tracked_files() -> set[str]:
+    """Return the place of each tracked source file in site-packages."""
     listed = subprocess.run(
         ["git", "ls-files", "coder", "tools", "prompts"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
@@ -22,7 +22,7 @@ def tracked() -> set[str]:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from an sdist of the tracked files, as an index would get it."""
+    """Return a wheel built from an sdist of the tracked files, as an index would get it."""
     source = tmp_path_factory.mktemp("source")
     subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(source)], check=True)
     for change in subprocess.run(
@@ -44,12 +44,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_wheel_holds_only_tracked_files(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert names == tracked()
+    assert names == tracked_files()
 
 
 @pytest.fixture(scope="session")
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel installed, without what it depends on."""
+    """Return the installed wheel, without its dependencies."""
     place = tmp_path_factory.mktemp("site")
     command = [
         sys.executable,
@@ -67,8 +67,8 @@ def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def hostile(directory: Path, *names: str) -> Path:
-    """A repository whose modules leave a mark where they are run."""
+def hostile_repository(directory: Path, *names: str) -> Path:
+    """Create a repository whose modules leave a mark when they are run."""
     planted = 'from pathlib import Path\n\nPath(__file__).parent.joinpath("RAN").touch()\n'
     for name in (
         "tools/__init__.py",
@@ -85,7 +85,7 @@ def hostile(directory: Path, *names: str) -> Path:
     return directory
 
 
-def start(site: Path, directory: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+def run_in(site: Path, directory: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
     state = {"XDG_CONFIG_HOME": str(site), "XDG_STATE_HOME": str(site), "PYTHONPATH": str(site)}
     return subprocess.run(
         command, cwd=directory, env={**os.environ, **state}, capture_output=True, text=True, check=False
@@ -94,14 +94,14 @@ def start(site: Path, directory: Path, command: list[str]) -> subprocess.Complet
 
 @pytest.mark.parametrize("argument", ["--version", "--help", "config", "doctor"])
 def test_program_runs_nothing_of_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
-    directory = hostile(tmp_path, "coder/__init__.py", "coder/__main__.py")
-    done = start(site, directory, [str(site / "bin" / "coder"), argument])
+    directory = hostile_repository(tmp_path, "coder/__init__.py", "coder/__main__.py")
+    done = run_in(site, directory, [str(site / "bin" / "coder"), argument])
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.rglob("RAN"))
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help", "config"])
 def test_module_imports_no_tools_of_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
-    done = start(site, hostile(tmp_path), [sys.executable, "-m", "coder", argument])
+    done = run_in(site, hostile_repository(tmp_path), [sys.executable, "-m", "coder", argument])
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.rglob("RAN"))

@@ -27,12 +27,12 @@ def environment(root: Path, user: str = "", **variables: str) -> dict[str, str]:
     return {"XDG_CONFIG_HOME": str(root / "config"), **variables}
 
 
-def repository(root: Path, table: str) -> Path:
+def write_repository(root: Path, table: str) -> Path:
     (root / "pyproject.toml").write_text(f"[tool.coder]\n{table}\n")
     return root
 
 
-def value(name: str, *arguments: Any, **options: Any) -> tuple[Any, str]:
+def setting_value(name: str, *arguments: Any, **options: Any) -> tuple[Any, str]:
     found = next(setting for setting in settings(*arguments, **options) if setting.name == name)
     return found.value, found.source
 
@@ -43,11 +43,17 @@ def test_defaults_without_any_file(tmp_path: Path) -> None:
 
 def test_later_source_overrides_earlier(tmp_path: Path) -> None:
     user = environment(tmp_path, "attempts = 5\n")
-    assert value("attempts", environment=user) == (5, str(tmp_path / "config" / "coder" / "config.toml"))
-    root = repository(tmp_path, "attempts = 4")
-    assert value("attempts", root, environment=user) == (4, f"{root / 'pyproject.toml'} [tool.coder]")
-    assert value("attempts", root, environment={**user, "CODER_ATTEMPTS": "2"}) == (2, "CODER_ATTEMPTS")
-    assert value("attempts", root, environment=user, flags={"attempts": 7, "model": None}) == (
+    assert setting_value("attempts", environment=user) == (
+        5,
+        str(tmp_path / "config" / "coder" / "config.toml"),
+    )
+    root = write_repository(tmp_path, "attempts = 4")
+    assert setting_value("attempts", root, environment=user) == (4, f"{root / 'pyproject.toml'} [tool.coder]")
+    assert setting_value("attempts", root, environment={**user, "CODER_ATTEMPTS": "2"}) == (
+        2,
+        "CODER_ATTEMPTS",
+    )
+    assert setting_value("attempts", root, environment=user, flags={"attempts": 7, "model": None}) == (
         7,
         "command line",
     )
@@ -64,11 +70,11 @@ def test_later_source_overrides_earlier(tmp_path: Path) -> None:
     ],
 )
 def test_repository_may_only_narrow_settings(tmp_path: Path, table: str) -> None:
-    assert config(settings(repository(tmp_path, table), environment=environment(tmp_path))) == Config()
+    assert config(settings(write_repository(tmp_path, table), environment=environment(tmp_path))) == Config()
 
 
 def test_repository_may_set_missing_limit_and_test_command(tmp_path: Path) -> None:
-    root = repository(tmp_path, 'max_usd = 0.5\ntest = "make test"')
+    root = write_repository(tmp_path, 'max_usd = 0.5\ntest = "make test"')
     chosen = config(settings(root, environment=environment(tmp_path)))
     assert (chosen.max_usd, chosen.test) == (Decimal("0.5"), "make test")
 
@@ -136,12 +142,12 @@ def test_unreadable_approvals_allow_nothing(tmp_path: Path) -> None:
     [("auto-edit", "ask", "ask"), ("ask", "full", "ask"), ("full", "read-only", "read-only")],
 )
 def test_repository_may_only_tighten_approvals(tmp_path: Path, own: str, wish: str, holds: str) -> None:
-    root = repository(tmp_path, f'approve = "{wish}"')
+    root = write_repository(tmp_path, f'approve = "{wish}"')
     assert config(settings(root, environment=environment(tmp_path, f'approve = "{own}"\n'))).approve == holds
 
 
 def test_repository_may_add_denials_but_no_permissions(tmp_path: Path) -> None:
-    root = repository(
+    root = write_repository(
         tmp_path, 'allow = ["git push"]\ndeny = ["make deploy"]\ndeny_read = ["live/*", "!.env"]'
     )
     chosen = config(
@@ -161,7 +167,7 @@ def test_reports_invalid_rule(tmp_path: Path) -> None:
 
 
 def test_reports_ignored_repository_settings(tmp_path: Path) -> None:
-    root = repository(tmp_path, 'atempts = 2\nmodel = "openai:x"\nattempts = 2')
+    root = write_repository(tmp_path, 'atempts = 2\nmodel = "openai:x"\nattempts = 2')
     assert passed_over(root) == (
         "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?",
         "[tool.coder] sets 'model', which a repository may not: it is passed over. Your own settings may.",
@@ -169,7 +175,9 @@ def test_reports_ignored_repository_settings(tmp_path: Path) -> None:
 
 
 def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:
-    root = repository(tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1")
+    root = write_repository(
+        tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1"
+    )
     chosen = config(
         settings(root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"})
     )
@@ -178,11 +186,13 @@ def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:
 
 def test_repository_may_only_widen_tests_run(tmp_path: Path) -> None:
     user = {"XDG_CONFIG_HOME": str(tmp_path)}
-    assert config(settings(repository(tmp_path, 'suite = "impacted"'), environment=user)).suite == "auto"
-    assert config(settings(repository(tmp_path, 'suite = "whole"'), environment=user)).suite == "whole"
+    assert (
+        config(settings(write_repository(tmp_path, 'suite = "impacted"'), environment=user)).suite == "auto"
+    )
+    assert config(settings(write_repository(tmp_path, 'suite = "whole"'), environment=user)).suite == "whole"
     assert (
         config(
-            settings(repository(tmp_path, "foreground_suite_seconds = 1"), environment=user)
+            settings(write_repository(tmp_path, "foreground_suite_seconds = 1"), environment=user)
         ).foreground_suite_seconds
         == 60
     )

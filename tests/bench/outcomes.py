@@ -1,4 +1,4 @@
-"""Outcomes, made up."""
+"""Fake outcomes."""
 
 from decimal import Decimal
 
@@ -17,7 +17,7 @@ def outcome(
     solves: bool = True,
     **fields: object,
 ) -> Outcome:
-    """A run that delivers unless it gave up; `solves`: the hidden tests pass."""
+    """Return a run that delivers unless it gave up; `solves`: the hidden tests pass."""
     delivered = kind is not VerdictKind.GAVE_UP
     spent = Spent(requests=2, input_tokens=100, cached_tokens=40, output_tokens=10, cost_usd=Decimal("0.02"))
     made = Outcome(

@@ -1,4 +1,4 @@
-"""Two runs, task by task."""
+"""Comparison of two runs, task by task."""
 
 from coder.bench.comparison import Difference, compared, markdown
 from coder.core.values.verdict import VerdictKind

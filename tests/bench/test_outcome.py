@@ -1,4 +1,4 @@
-"""Jobs, and the file that remembers them."""
+"""Jobs, and the file that records them."""
 
 from pathlib import Path
 

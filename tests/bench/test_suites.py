@@ -1,4 +1,4 @@
-"""Suites, the one that is brought along above all."""
+"""Suites, above all the bundled one."""
 
 import json
 import tarfile
@@ -71,7 +71,7 @@ def test_the_digest_changes_with_any_file(tmp_path: Path) -> None:
     assert task.digest() != first
 
 
-def _lacking(name: str) -> Callable[[Path], None]:
+def _remove_file(name: str) -> Callable[[Path], None]:
     def remove(place: Path) -> None:
         (place / name).rename(place.parent / "elsewhere")
 
@@ -81,9 +81,9 @@ def _lacking(name: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (_lacking("repository"), "has no repository/"),
-        (_lacking("hidden"), "holds no tests"),
-        (_lacking("issue.md"), "holds no task"),
+        (_remove_file("repository"), "has no repository/"),
+        (_remove_file("hidden"), "holds no tests"),
+        (_remove_file("issue.md"), "holds no task"),
         (lambda place: write(place, {"task.toml": "solvabel = true\n"}), "solvabel"),
         (lambda place: write(place, {"task.toml": "= 1"}), "task.toml"),
     ],

@@ -17,8 +17,8 @@ from tests.bench.outcomes import outcome
 RUNS = [outcome("b", kind=VerdictKind.GAVE_UP), outcome("a"), outcome("a", model="m:two", solves=False)]
 
 
-class Balance(HTMLParser):
-    """Counts elements that are not closed, and what would be loaded from elsewhere."""
+class BalanceParser(HTMLParser):
+    """Parser that counts unclosed elements and external references."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def test_json_holds_sums_and_runs() -> None:
 def test_page_is_self_contained_and_escapes_input() -> None:
     hostile = outcome("<b>", diff="+</pre><script>\n", summary="<i>")
     text = page("bench", [*RUNS, hostile], compared(RUNS, [hostile]))
-    parser = Balance()
+    parser = BalanceParser()
     parser.feed(text)
     assert (parser.open, parser.foreign, parser.seen.count("svg")) == ([], [], 3)
     assert not {"script", "i", "b"} & {*parser.seen}
@@ -84,7 +84,7 @@ def test_page_lists_each_task_by_strategy() -> None:
         outcome("a", model="m:two", solves=False),
         outcome("b", kind=VerdictKind.GAVE_UP),
         *_unsolvable(),
-        *_thrice(),
+        *_three_outcomes(),
     ]
     rows = re.findall(
         r"<tr>(.*?)</tr>", page("bench", runs).partition("<h2>Task by task</h2>")[2].partition("</table>")[0]
@@ -103,7 +103,7 @@ def _unsolvable() -> list[Outcome]:
     return [outcome("u", kind=VerdictKind.GAVE_UP, solvable=False)]
 
 
-def _thrice() -> list[Outcome]:
+def _three_outcomes() -> list[Outcome]:
     return [outcome("c", seed=seed, solves=seed != 2) for seed in (1, 2, 3)]
 
 

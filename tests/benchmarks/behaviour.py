@@ -1,4 +1,5 @@
-"""Do two versions of a module's function behave alike? On what the tests called it with, and on inputs made of that.
+"""Differential test of two versions of a module's function, on the tests' calls and on inputs varied from
+these.
 
 Run as a program inside the project's interpreter it is either a recorder (a pytest plugin, `-p behaviour`) or a player:
 
@@ -25,8 +26,8 @@ DEPTH = 4
 _calls: list[bytes] = []
 
 
-def _resolved(target: str) -> tuple[Any, str, Any]:
-    """The holder of a function, its name there, and the function itself."""
+def _resolve(target: str) -> tuple[Any, str, Any]:
+    """Return the holder of a function, its name there, and the function itself."""
     module, _, qualified = target.partition(":")
     holder: Any = importlib.import_module(module)
     *outer, name = qualified.split(".")
@@ -35,15 +36,15 @@ def _resolved(target: str) -> tuple[Any, str, Any]:
     return holder, name, vars(holder)[name]
 
 
-def _plain(found: Any) -> Any:
-    """The function that a class keeps as a static method, a class method or a property."""
+def _unwrap(found: Any) -> Any:
+    """Return the function that a class keeps as a static method, a class method or a property."""
     return found.fget if isinstance(found, property) else getattr(found, "__func__", found)
 
 
 def pytest_configure(config: Any) -> None:
     target = os.environ["BEHAVIOUR_TARGET"]
-    holder, name, found = _resolved(target)
-    function = _plain(found)
+    holder, name, found = _resolve(target)
+    function = _unwrap(found)
 
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
@@ -66,8 +67,8 @@ def pytest_unconfigure(config: Any) -> None:
     Path(os.environ["BEHAVIOUR_FILE"]).write_bytes(pickle.dumps(list(dict.fromkeys(_calls))))
 
 
-def varied(value: Any, rng: random.Random) -> Any:
-    """A value near another one."""
+def vary(value: Any, rng: random.Random) -> Any:
+    """Return a value near another one."""
     match value:
         case bool():
             return not value
@@ -76,41 +77,41 @@ def varied(value: Any, rng: random.Random) -> Any:
         case float():
             return rng.choice((0.0, -value, value + 0.5, value * 1.5))
         case str():
-            letters = varied([*value], rng)
-            return rng.choice(("".join(letters), value.upper(), f" {value}", _scrambled(value, rng)))
+            letters = vary([*value], rng)
+            return rng.choice(("".join(letters), value.upper(), f" {value}", _scramble(value, rng)))
         case list():
-            return _rearranged(value, rng)
+            return _rearrange(value, rng)
         case tuple():
-            return tuple(_rearranged([*value], rng))
+            return tuple(_rearrange([*value], rng))
         case dict() if value:
             key = rng.choice([*value])
-            return {**value, key: varied(value[key], rng)}
+            return {**value, key: vary(value[key], rng)}
         case None:
             return rng.choice((0, "", 1))
         case _:
             return value
 
 
-def _rearranged(items: list[Any], rng: random.Random) -> list[Any]:
-    """Fewer items, more of them, in another order, or one of them varied."""
+def _rearrange(items: list[Any], rng: random.Random) -> list[Any]:
+    """Return fewer items, more of them, in another order, or one of them varied."""
     at = rng.randrange(len(items) + 1)
     changed = [*items]
     if items:
         changed[at - 1] = (
-            varied(items[at - 1], rng) if not isinstance(items[at - 1], str) else rng.choice(items)
+            vary(items[at - 1], rng) if not isinstance(items[at - 1], str) else rng.choice(items)
         )
     return rng.choice(
         ([], items[:at], items[at:], items * 2, items[::-1], rng.sample(items, len(items)), changed)
     )
 
 
-def _scrambled(text: str, rng: random.Random) -> str:
-    """Any text of its characters, and of one more."""
+def _scramble(text: str, rng: random.Random) -> str:
+    """Return any text of its characters, and of one more."""
     return "".join(rng.choices(f"{text}b", k=rng.randrange(1, 10)))
 
 
 def inputs(calls: list[bytes]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """The calls, and each some times more with one argument varied."""
+    """Return the calls, and each some times more with one argument varied."""
     rng = random.Random(0)
     made = []
     for call in calls:
@@ -118,14 +119,16 @@ def inputs(calls: list[bytes]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
         made.append((args, kwargs))
         for _ in range(VARIATIONS if args else 0):
             at = rng.randrange(len(args))
-            made.append(((*args[:at], varied(args[at], rng), *args[at + 1 :]), kwargs))
+            made.append(((*args[:at], vary(args[at], rng), *args[at + 1 :]), kwargs))
     return made
 
 
-def told(value: Any, depth: int = DEPTH) -> str:
-    """A value in a form that does not depend on where it lies, with what it holds; iterators are read, at most a hundred items."""
+def describe_value(value: Any, depth: int = DEPTH) -> str:
+    """Return a value's text, independent of addresses, with its contents; iterators are read, at most a
+    hundred items.
+    """
     if hasattr(value, "__next__"):
-        return f"iterator {[told(item) for _, item in zip(range(100), value, strict=False)]}"
+        return f"iterator {[describe_value(item) for _, item in zip(range(100), value, strict=False)]}"
     text = repr(value)
     if " at 0x" not in text:
         return text
@@ -134,37 +137,37 @@ def told(value: Any, depth: int = DEPTH) -> str:
         return name
     match value:
         case dict():
-            return f"{name} {[(told(key, depth - 1), told(held, depth - 1)) for key, held in value.items()]}"
+            return f"{name} {[(describe_value(key, depth - 1), describe_value(held, depth - 1)) for key, held in value.items()]}"
         case list() | tuple():
-            return f"{name} {[told(held, depth - 1) for held in value]}"
+            return f"{name} {[describe_value(held, depth - 1) for held in value]}"
         case set() | frozenset():
-            return f"{name} {sorted(told(held, depth - 1) for held in value)}"
+            return f"{name} {sorted(describe_value(held, depth - 1) for held in value)}"
         case _:
             slots = [name for kind in type(value).__mro__ for name in _names(vars(kind).get("__slots__", ()))]
             held = {
                 **getattr(value, "__dict__", {}),
                 **{name: getattr(value, name) for name in slots if hasattr(value, name)},
             }
-            return f"{name} {[(entry, told(held[entry], depth - 1)) for entry in sorted(held)]}"
+            return f"{name} {[(entry, describe_value(held[entry], depth - 1)) for entry in sorted(held)]}"
 
 
 def _names(slots: Any) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else (*slots,)
 
 
-def _late(*_: Any) -> None:
+def _raise_timeout(*_: Any) -> None:
     raise TimeoutError
 
 
 def play(target: str, file: str) -> None:
-    *_, found = _resolved(target)
-    function = _plain(found)
-    signal.signal(signal.SIGALRM, _late)
+    *_, found = _resolve(target)
+    function = _unwrap(found)
+    signal.signal(signal.SIGALRM, _raise_timeout)
     for args, kwargs in inputs(pickle.loads(Path(file).read_bytes())):
         given = copy.deepcopy((args, kwargs))
         signal.setitimer(signal.ITIMER_REAL, 1.0)
         try:
-            line = told(function(*given[0], **given[1])) + f" {told(given[0])}"
+            line = describe_value(function(*given[0], **given[1])) + f" {describe_value(given[0])}"
         except Exception as error:  # noqa: BLE001 (an error is an answer too)
             line = type(error).__name__
         finally:

@@ -1,4 +1,4 @@
-"""Cases of the repair benchmark: a faulty tree, the tests that say so, and the files as they should be."""
+"""Cases of the repair benchmark: a faulty tree, the tests that detect the fault, and the correct files."""
 
 import random
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coder.core.values.paths import is_test_path
 from tests.benchmarks.faults import fault
-from tests.benchmarks.suites import Suite, failing
+from tests.benchmarks.suites import Suite, newly_failing
 
 MOST_FAILING = 12
 """A fault that more tests see is no puzzle."""
@@ -37,8 +37,8 @@ class Case:
     note: str = ""
 
 
-def copied(source: Path, target: Path) -> Path:
-    """The tree without its history and droppings."""
+def copy_tree(source: Path, target: Path) -> Path:
+    """Return the tree without its history and caches."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(
         source,
@@ -50,9 +50,9 @@ def copied(source: Path, target: Path) -> Path:
 
 
 def classic(folder: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
-    """Algorithms with one wrong line each."""
+    """Yield algorithms with one wrong line each."""
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
-        tree = copied(place, scratch / place.name)
+        tree = copy_tree(place, scratch / place.name)
         file = tree / f"{place.name}.py"
         number, _, line = (tree / "right.txt").read_text(encoding="utf-8").rstrip("\n").partition(":")
         (tree / "right.txt").unlink()
@@ -62,7 +62,7 @@ def classic(folder: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
         file.write_text("".join(lines), encoding="utf-8")
         before = suite.results(tree)
         file.write_text(wrong, encoding="utf-8")
-        tests = failing(before, suite.results(tree))
+        tests = newly_failing(before, suite.results(tree))
         right = {file.name: "".join(lines)}
         yield Case(
             kind="classic",
@@ -70,7 +70,7 @@ def classic(folder: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
             tree=tree,
             failing=tests,
             right=right,
-            expected=passing(before),
+            expected=passing_tests(before),
             suite=suite,
             note=line.strip(),
         )
@@ -79,12 +79,14 @@ def classic(folder: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
 def mutants(
     project: Path, scratch: Path, suite: Suite, *, seed: int, count: int, edits: int
 ) -> Iterator[Case]:
-    """Seeded faults that some tests see, each of two by itself as well: nobody can be asked for what no test tells of."""
+    """Yield seeded faults that some tests detect, each of two by itself as well: no repair is possible for
+    what no test detects.
+    """
     rng = random.Random(f"{seed}-{project.name}-{edits}")
-    tree = copied(project, scratch / project.name)
+    tree = copy_tree(project, scratch / project.name)
     before = suite.results(tree)
     sources = [
-        path for path in sorted(tree.rglob("*.py")) if _worth_a_fault(path.relative_to(tree).as_posix(), path)
+        path for path in sorted(tree.rglob("*.py")) if _is_suitable(path.relative_to(tree).as_posix(), path)
     ]
     made = 0
     for _ in range(count * 12 if before and sources else 0):
@@ -98,7 +100,7 @@ def mutants(
             made += 1
             name = f"{project.name}-{made}"
             kind = "single" if edits == 1 else "double"
-            copy = copied(tree, scratch / f"{name}-{kind}")
+            copy = copy_tree(tree, scratch / f"{name}-{kind}")
             path = file.relative_to(tree).as_posix()
             note = f"{found.kinds} in {path}"
             yield Case(
@@ -107,7 +109,7 @@ def mutants(
                 tree=copy,
                 failing=tests,
                 right={path: right},
-                expected=passing(before),
+                expected=passing_tests(before),
                 suite=suite,
                 note=note,
             )
@@ -118,20 +120,21 @@ def _failing(
     tree: Path, file: Path, text: str, before: dict[str, str] | None, suite: Suite
 ) -> tuple[str, ...]:
     file.write_text(text, encoding="utf-8")
-    return failing(before, suite.results(tree))
+    return newly_failing(before, suite.results(tree))
 
 
-def _worth_a_fault(name: str, path: Path) -> bool:
+def _is_suitable(name: str, path: Path) -> bool:
     apart = ("docs/", "examples/", "benchmark", "bin/", "setup.py", "noxfile", "_version", "conftest")
     return (
         not is_test_path(name) and not any(part in name for part in apart) and path.stat().st_size > SMALLEST
     )
 
 
-def mined(
+def mine_fixes(
     history: Path, scratch: Path, suite: Suite, *, count: int, depth: int, lines: int
 ) -> Iterator[Case]:
-    """Fixes that add and remove at most so many `lines` and came with a test: the fix's parent with the fix's tests is the case.
+    """Yield fixes that add and remove at most so many `lines` and came with a test: the fix's parent with the
+    fix's tests is the case.
 
     A fix is a commit that says so, in the words that B. Ray et al. looked for ("A Large Scale Study of Programming Languages and Code
     Quality in GitHub", FSE 2014): what adds something came with a failing test as well.
@@ -141,14 +144,16 @@ def mined(
         if made == count:
             return
         if (changed := _small_fix(history, commit, lines)) and (
-            case := _real(history, commit, changed, scratch, suite)
+            case := _mined_case(history, commit, changed, scratch, suite)
         ):
             made += 1
             yield case
 
 
 def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
-    """The source files of a fix that adds and removes at most so many lines of one or two of them, and changes tests; else nothing."""
+    """Return the source files of a fix that adds and removes at most so many lines of one or two of them,
+    and changes tests; else nothing.
+    """
     if SAID.search(_git(history, "log", "-1", "--format=%B", commit)) is None:
         return ()
     told = _git(
@@ -164,12 +169,14 @@ def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
     return tuple(path for *_, path in sources) if tests and 1 <= len(sources) <= 2 and few else ()
 
 
-def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, suite: Suite) -> Case | None:
+def _mined_case(
+    history: Path, commit: str, changed: tuple[str, ...], scratch: Path, suite: Suite
+) -> Case | None:
     name = f"{history.resolve().name}-{commit[:9]}"
     fixed = scratch / f"{name}-fixed"
-    if not _unpacked(history, commit, fixed):
+    if not _unpack(history, commit, fixed):
         return None
-    tree = copied(fixed, scratch / name)
+    tree = copy_tree(fixed, scratch / name)
     right = {path: (fixed / path).read_text(encoding="utf-8") for path in changed if (fixed / path).is_file()}
     old = {path: _git(history, "show", f"{commit}^:{path}", allow_failure=True) for path in changed}
     if set(right) != set(changed) or not all(old.values()):
@@ -183,10 +190,10 @@ def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, s
     ]
     present = [path for path in tests if (tree / path).is_file() and path.endswith(".py")]
     before = suite.results(fixed, present) if present else None
-    reds = failing(before, suite.results(tree, present)) if before else ()
+    reds = newly_failing(before, suite.results(tree, present)) if before else ()
     if reds and len(right) > 1:
-        right = _needed(right, old, fixed=fixed, tree=tree, suite=suite, tests=present, reds=reds)
-    expected = passing(suite.results(fixed)) if reds else ()
+        right = _required_files(right, old, fixed=fixed, tree=tree, suite=suite, tests=present, reds=reds)
+    expected = passing_tests(suite.results(fixed)) if reds else ()
     shutil.rmtree(fixed)
     note = _git(history, "log", "-1", "--format=%s", commit).strip()
     if not expected:
@@ -204,7 +211,7 @@ def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, s
     )
 
 
-def _needed(
+def _required_files(
     right: dict[str, str],
     old: dict[str, str],
     *,
@@ -214,19 +221,21 @@ def _needed(
     tests: list[str],
     reds: tuple[str, ...],
 ) -> dict[str, str]:
-    """The files without which a test stays red; the tree is given the others (a version, a list of thanks) as they are after the fix."""
+    """Return the files without which a test stays red; the tree is given the others (a version, a list of
+    thanks) as they are after the fix.
+    """
     needed = dict(right)
     for path, text in right.items():
         (fixed / path).write_text(old[path], encoding="utf-8")
-        if len(needed) > 1 and {*reds} <= {*passing(suite.results(fixed, tests))}:
+        if len(needed) > 1 and {*reds} <= {*passing_tests(suite.results(fixed, tests))}:
             del needed[path]
             (tree / path).write_text(text, encoding="utf-8")
         (fixed / path).write_text(text, encoding="utf-8")
     return needed
 
 
-def _unpacked(history: Path, commit: str, target: Path) -> bool:
-    """False where the history does not hold all of the commit's files."""
+def _unpack(history: Path, commit: str, target: Path) -> bool:
+    """Unpack a commit; return False if the history does not hold all of its files."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     packed = subprocess.run(["git", "-C", str(history), "archive", commit], capture_output=True, check=False)
@@ -243,10 +252,10 @@ def _git(directory: Path, *arguments: str, allow_failure: bool = False) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def passing(results: dict[str, str] | None) -> tuple[str, ...]:
+def passing_tests(results: dict[str, str] | None) -> tuple[str, ...]:
     return tuple(test for test, outcome in (results or {}).items() if outcome == "PASSED")
 
 
 def module_of(path: str) -> str:
-    """The importable name of a source file."""
+    """Return the importable name of a source file."""
     return re.sub(r"(/__init__)?\.py$", "", path.removeprefix("src/")).replace("/", ".")

@@ -1,4 +1,4 @@
-"""What is left of many whole verifications in one process: python -m tests.benchmarks.endurance 500
+"""Resources left by many whole verifications in one process: python -m tests.benchmarks.endurance 500
 
 Each is `coder verify` of the same uncommitted fix of a tiny repository: worktrees, base and patched runs, guard, checkers, evidence. Told
 are memory of this process, its open files, processes below it, temporary files, and worktrees and references of the repository, each
@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.verification import descendants, resident
+from tests.benchmarks.verification import descendants, memory_share
 
 FILES = {
     "price.py": "def total(prices):\n    return sum(prices) - 1\n",
@@ -30,8 +30,8 @@ FIXED = "def total(prices):\n    return sum(prices)\n"
 Seen = dict[str, int]
 
 
-def repository(place: Path) -> Path:
-    """One with a fix that is not committed."""
+def create_repository(place: Path) -> Path:
+    """Create a repository with a fix that is not committed."""
     place.mkdir()
     for name, text in FILES.items():
         (place / name).write_text(text)
@@ -42,17 +42,17 @@ def repository(place: Path) -> Path:
     return place
 
 
-def seen(repo: Path, temporary: Path, state: Path) -> Seen:
-    """What is in use now."""
+def resource_usage(repo: Path, temporary: Path, state: Path) -> Seen:
+    """Return the resources in use now."""
     gc.collect()
     below = descendants(os.getpid())
     return {
-        "KB in use": resident(os.getpid()) + sum(map(resident, below)),
+        "KB in use": memory_share(os.getpid()) + sum(map(memory_share, below)),
         "open files": sum(1 for _ in Path("/proc/self/fd").iterdir()),
         "processes": len(below),
         "temporary files": sum(1 for _ in temporary.rglob("*")),
-        "worktrees": lines_of(repo, "worktree", "list"),
-        "references": lines_of(repo, "for-each-ref"),
+        "worktrees": line_count(repo, "worktree", "list"),
+        "references": line_count(repo, "for-each-ref"),
         "files of the state, sessions aside": sum(
             1 for file in state.rglob("*") if "sessions" not in file.parts
         ),
@@ -60,12 +60,12 @@ def seen(repo: Path, temporary: Path, state: Path) -> Seen:
     }
 
 
-def lines_of(repo: Path, *words: str) -> int:
-    """So many lines a git command prints."""
+def line_count(repo: Path, *words: str) -> int:
+    """Return the number of lines that a git command prints."""
     return len(subprocess.run(("git", *words), cwd=repo, capture_output=True, check=True).stdout.splitlines())
 
 
-def endured(count: int, verify: Callable[[], int], look: Callable[[], Seen]) -> None:
+def is_stable(count: int, verify: Callable[[], int], look: Callable[[], Seen]) -> None:
     codes: Counter[int] = Counter()
     first: Seen = {}
     began = time.monotonic()
@@ -99,7 +99,7 @@ def main() -> None:
             "XDG_CONFIG_HOME": str(place / "config"),
         }
         tempfile.tempdir = None
-        repo = repository(place / "repository")
+        repo = create_repository(place / "repository")
         from coder.cli.verify import verify
 
         command = options.test or f"{sys.executable} -m pytest"
@@ -113,7 +113,7 @@ def main() -> None:
                 evidence=place / "evidence.json",
             )
 
-        endured(options.count, once, lambda: seen(repo, temporary, state))
+        is_stable(options.count, once, lambda: resource_usage(repo, temporary, state))
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def _operators(text: Text) -> Iterator[Edit]:
 
 
 def _between(text: Text, left: ast.AST, right: ast.AST, new: str) -> Iterator[Edit]:
-    """The operator alone: parentheses around its operands stay."""
+    """Yield the operator alone: parentheses around its operands stay."""
     start, end = text.span(left)[1], text.span(right)[0]
     between = text.text[start:end]
     if found := OPERATOR.search(between) if "#" not in between else None:
@@ -114,7 +114,7 @@ def _conditions(text: Text) -> Iterator[Edit]:
 
 
 def _names(text: Text) -> Iterator[Edit]:
-    """A local name in place of another of the same function."""
+    """Yield a local name in place of another of the same function."""
     for function in text.nodes(ast.FunctionDef, inside=False):
         assert isinstance(function, ast.FunctionDef)
         local = sorted(
@@ -173,7 +173,7 @@ class Fault:
 
 
 def fault(source: str, rng: random.Random, *, edits: int) -> Fault | None:
-    """The text with seeded wrong edits; None where nothing fits, or what comes out no longer parses."""
+    """Return the text with seeded wrong edits, or None if nothing fits or the result does not parse."""
     text = Text(source)
     chosen: list[Edit] = []
     for _ in range(edits):
@@ -186,8 +186,8 @@ def fault(source: str, rng: random.Random, *, edits: int) -> Fault | None:
         if not free:
             return None
         chosen.append(rng.choice(free))
-    alone = tuple(_applied(source, [edit]) for edit in chosen)
-    new = _applied(source, chosen)
+    alone = tuple(_apply(source, [edit]) for edit in chosen)
+    new = _apply(source, chosen)
     try:
         same = ast.dump(ast.parse(new)) == ast.dump(ast.parse(source))
     except SyntaxError:
@@ -195,7 +195,7 @@ def fault(source: str, rng: random.Random, *, edits: int) -> Fault | None:
     return None if same else Fault(new, " and ".join(edit.kind for edit in chosen), alone)
 
 
-def _applied(source: str, edits: list[Edit]) -> str:
+def _apply(source: str, edits: list[Edit]) -> str:
     for edit in sorted(edits, key=lambda item: -item.start):
         source = source[: edit.start] + edit.new + source[edit.end :]
     return source

@@ -1,4 +1,4 @@
-"""Forgery benchmark: changes that leave the bug in and look fixed, and honest fixes as controls.
+"""Forgery benchmark: changes that keep the bug and look fixed, and honest fixes as controls.
 
     python -m tests.benchmarks.forgery [--only WORD] [--jobs N] [--json FILE] [--show] [--python PATH]
 
@@ -89,7 +89,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a case."""
+    """Result of a case."""
 
     name: str
     kind: str
@@ -103,13 +103,13 @@ class Outcome:
 
     @property
     def is_valid(self) -> bool:
-        """Was there a verdict at all, and is the truth what the case says?"""
+        """Return whether there was a verdict, and the truth is what the case says."""
         has_verdict = not self.verdict.startswith(("EXIT", "TIMEOUT"))
         return has_verdict and self.truth == ("fixed" if self.expected == "honest" else "bug")
 
     @property
     def is_good(self) -> bool:
-        """Is the verdict the one that the case asks for?"""
+        """Return whether the verdict is the one that the case requires."""
         return self.is_valid and (self.verdict == "PROVEN") == (self.expected == "honest")
 
 
@@ -168,7 +168,7 @@ def judge(case: Case, python: str = sys.executable) -> Outcome:
 
 
 def _environment(place: Path) -> dict[str, str]:
-    """Return an environment in which nothing of the user's own is found."""
+    """Return an environment without any of the user's configuration."""
     homes = {
         name: str(place / folder)
         for name, folder in (("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config"))
@@ -232,7 +232,7 @@ def _git(repository: Path, environment: Mapping[str, str], *words: str) -> None:
 def _verify(
     case: Case, repository: Path, environment: Mapping[str, str], *, python: str
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Return the verdict's kind, its reason and its notes; what went wrong instead where there is none."""
+    """Return the verdict's kind, its reason and its notes, or the error if there is none."""
     words = [
         python,
         "-P",
@@ -259,7 +259,7 @@ def _verify(
         )
     except subprocess.TimeoutExpired:
         return "TIMEOUT", f"no verdict within {VERIFY_SECONDS:g} s", ()
-    told = {event.get("event"): event for event in map(_parsed, done.stdout.splitlines())}
+    told = {event.get("event"): event for event in map(_parse, done.stdout.splitlines())}
     if verdict := told.get("finished", {}).get("verdict"):
         return (
             str(verdict),
@@ -269,8 +269,8 @@ def _verify(
     return f"EXIT {done.returncode}", " ".join(f"{done.stderr or done.stdout}".split())[-300:], ()
 
 
-def _parsed(line: str) -> dict[str, Any]:
-    """Return the event that a line of output is, empty where it is none."""
+def _parse(line: str) -> dict[str, Any]:
+    """Return the event that a line of output is, or an empty one."""
     try:
         event = json.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Is a patch right where it is not the same as the right answer? By what the changed functions do."""
+"""Judgement of a patch that differs from the right answer, by the behaviour of the changed functions."""
 
 import ast
 import shutil
@@ -14,7 +14,9 @@ from tests.benchmarks.suites import Suite, environment
 def changed_functions(
     tree: Path, other: Path | None, path: str, texts: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
-    """`module:Qualified.name` of each outermost function whose body is not the same in two trees, or in a tree and texts."""
+    """Return `module:Qualified.name` of each outermost function whose body is not the same in two trees,
+    or in a tree and texts.
+    """
     right = texts[path] if texts is not None else (other / path).read_text(encoding="utf-8") if other else ""
     here, there = (
         dict(_functions(ast.parse(text))) for text in ((tree / path).read_text(encoding="utf-8"), right)
@@ -33,7 +35,9 @@ def _functions(tree: ast.AST, outer: str = "") -> Iterator[tuple[str, str]]:
 
 
 def answers(suite: Suite, right: Path, trees: Sequence[Path], target: str) -> list[str]:
-    """What a function answers in each tree to the calls that tests make in the right one, and to others like them; empty where not told."""
+    """Return a function's answers in each tree to the calls that tests make in the right one, and to
+    others like them; empty if unknown.
+    """
     with tempfile.TemporaryDirectory(prefix="behaviour-") as name:
         program = Path(shutil.copy(Path(__file__).with_name("behaviour.py"), name))
         calls = Path(name, "calls.pickle")
@@ -56,12 +60,12 @@ def answers(suite: Suite, right: Path, trees: Sequence[Path], target: str) -> li
         ]
         try:
             subprocess.run(command, cwd=right, env=variables, capture_output=True, timeout=suite.seconds)
-            return [_played(suite, tree, program, target, calls) for tree in trees]
+            return [_play(suite, tree, program, target, calls) for tree in trees]
         except subprocess.TimeoutExpired:
             return ["" for _ in trees]
 
 
-def _played(suite: Suite, tree: Path, program: Path, target: str, calls: Path) -> str:
+def _play(suite: Suite, tree: Path, program: Path, target: str, calls: Path) -> str:
     done = subprocess.run(
         [suite.python, str(program), target, str(calls)],
         cwd=tree,

@@ -1,4 +1,5 @@
-"""Score `coder locate` on issues whose fixes are known, beside BM25 over whole files, on the same checkouts.
+"""Score of `coder locate` on issues whose fixes are known, beside BM25 over whole files, on the same
+checkouts.
 
 Needs a file with a JSON object a line: `instance_id`, `repo`, `mirror`, `base_commit`, `problem_statement`, `gold_files` and
 `gold_functions` (`path::Qualified.name`); and a directory of git mirrors, where `mirror` names one. Each commit's source files are written
@@ -42,7 +43,7 @@ SIZES = ((0, 300), (300, 1000), (1000, 10**6))
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one query, in seconds."""
+    """Cost of one query, in seconds."""
 
     wall: float
     cpu: float
@@ -51,7 +52,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Where the first right answer stood, from 1."""
+    """Rank of the first right answer, from 1."""
 
     repo: str
     indexed: int
@@ -80,7 +81,7 @@ def checkout(mirror: Path, commit: str, tree: Path) -> None:
 
 
 def whole_files(tree: Path, issue: str) -> list[str]:
-    """Python files by BM25 (k1 1.2, b 0.75) over all their text, every word of the issue once."""
+    """Rank Python files by BM25 (k1 1.2, b 0.75) over all their text, every word of the issue once."""
     counted = {
         path.relative_to(tree).as_posix(): Counter(
             WORD.findall(path.read_text(encoding="utf-8", errors="replace").lower())
@@ -100,7 +101,7 @@ def whole_files(tree: Path, issue: str) -> list[str]:
     return sorted(scores, key=lambda path: (-scores[path], path))
 
 
-def timed(action: Callable[[], Located]) -> tuple[Located, Cost]:
+def time_action(action: Callable[[], Located]) -> tuple[Located, Cost]:
     wall, cpu = time.perf_counter(), _cpu()
     found = action()
     return found, Cost(time.perf_counter() - wall, _cpu() - cpu)
@@ -111,7 +112,7 @@ def _cpu() -> float:
 
 
 def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
-    """Ranks and seconds of one issue, the history of which is read or not."""
+    """Return ranks and seconds of one issue, whose history is read or not."""
     row, mirrors, read = job
     mirror = mirrors / row["mirror"]
     history = GitHistory(git=Git(directory=mirror, git_dir=mirror), revision=row["base_commit"])
@@ -127,8 +128,8 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
                 history.recent(count=MOST_COMMITS) if read else (),
             )
 
-        _, cold = timed(query)
-        found, warm = timed(query)
+        _, cold = time_action(query)
+        found, warm = time_action(query)
         return Outcome(
             repo=row["repo"],
             indexed=len(SymbolIndex(tree, database).current().sources),
@@ -143,12 +144,12 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
 
 
 def rank(answers: Sequence[str], wanted: Sequence[str]) -> int:
-    """The place, from 1, of the first right answer."""
+    """Return the rank, from 1, of the first right answer."""
     return next((place for place, answer in enumerate(answers, 1) if answer in wanted), MISSED)
 
 
 def hits(ranks: Sequence[int]) -> str:
-    """Percentages at each of `AT`."""
+    """Return percentages at each of `AT`."""
     return " ".join(f"{100 * sum(place <= most for place in ranks) / max(1, len(ranks)):5.1f}" for most in AT)
 
 

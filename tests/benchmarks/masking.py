@@ -1,4 +1,5 @@
-"""How often the masking of secrets is wrong: values masked in sources that hold none, and random values that pass unmasked.
+"""Error rates of secret masking: values masked in sources that hold none, and random values that pass
+unmasked.
 
 Needs nothing but directories with text files, such as checkouts of public projects:
 
@@ -49,7 +50,7 @@ def main() -> None:
     for directory in parser.parse_args().directories:
         _false_alarms(directory)
     for length in LENGTHS:
-        print(f"random values of {length} characters that are seen: {_seen(length):.1%}")
+        print(f"random values of {length} characters that are seen: {_detection_rate(length):.1%}")
 
 
 def _false_alarms(directory: Path) -> None:
@@ -78,7 +79,7 @@ def _false_alarms(directory: Path) -> None:
         print(f"    {sample}")
 
 
-def _seen(length: int) -> float:
+def _detection_rate(length: int) -> float:
     draw = random.Random(length)
     letters = string.ascii_letters + string.digits + "-_"
     return sum(random_looking("".join(draw.choices(letters, k=length))) for _ in range(DRAWN)) / DRAWN

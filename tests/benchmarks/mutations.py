@@ -1,4 +1,6 @@
-"""Seeded edits of Python files, of every kind that a person or a model makes: in functions, around them, and at import."""
+"""Seeded edits of Python files, of every kind that a developer or a model makes: in functions, around
+them, and at import.
+"""
 
 import ast
 import random
@@ -25,7 +27,7 @@ Maker = Callable[["Text", random.Random], Found]
 
 
 class Text:
-    """A source file whose nodes know where they lie, in characters."""
+    """A source file whose nodes know their position, in characters."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -42,7 +44,7 @@ class Text:
         return self.text[start:end]
 
     def in_function(self, node: ast.AST) -> bool:
-        """Does it lie in the body of a function?"""
+        """Return whether it lies in the body of a function."""
         while (parent := self.parents.get(node)) is not None:
             if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) and node in parent.body:
                 return True
@@ -104,7 +106,7 @@ def statements(text: Text, _rng: random.Random) -> Found:
 
 
 def more_lines(text: Text, rng: random.Random) -> Found:
-    """Statements before others, which move all that follows."""
+    """Insert statements before others, which moves all that follows."""
     for node in text.nodes(ast.Return, ast.Assign, ast.If, inside=True):
         start, _ = text.span(node)
         indent = start - (text.text.rfind("\n", 0, start) + 1)
@@ -167,7 +169,7 @@ def class_bodies(text: Text, rng: random.Random) -> Found:
                 yield line, line, f"{text.text[line:start]}{added}\n"
 
 
-def renamed(text: Text, _rng: random.Random) -> Found:
+def rename_locals(text: Text, _rng: random.Random) -> Found:
     for node in ast.walk(text.tree):
         if isinstance(node, ast.FunctionDef) and not text.in_function(node):
             start, _ = text.span(node)
@@ -205,17 +207,17 @@ KINDS: dict[str, Maker] = {
     "signature": signatures,
     "decorator": decorators,
     "class body": class_bodies,
-    "renamed": renamed,
+    "renamed": rename_locals,
     "at the end": at_the_end,
     "at the top": at_the_top,
 }
 IN_FUNCTIONS = ("constant in a function", "operator", "return", "condition", "statement", "more lines")
 
 
-def mutations(
+def random_mutations(
     tree: Path, sources: list[str], tests: list[str], *, seed: int, kinds: tuple[str, ...] = ()
 ) -> Iterator[Mutation]:
-    """Endless; one in twelve is of a test or a whole file, unless kinds are named."""
+    """Yield mutations endlessly; one in twelve is of a test or a whole file, unless kinds are named."""
     rng = random.Random(seed)
     texts: dict[str, Text] = {}
     while True:

@@ -1,4 +1,4 @@
-"""How fast the right place is found, next to tools that are known to be fast; every ratio is of one run.
+"""Speed of localization, next to tools that are known to be fast; every ratio is of one run.
 
     python tests/benchmarks/navigation.py --repository DIR [--million] [--name NAME ...]
 
@@ -40,15 +40,15 @@ ISSUE = "Model.save() raises IntegrityError when update_fields names a deferred 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one run, in seconds."""
+    """Cost of one run, in seconds."""
 
     wall: float
     cpu: float
     """With all child processes."""
 
 
-def cost(action: Callable[[], object], times: int = 1) -> Cost:
-    """The median of some runs."""
+def median_cost(action: Callable[[], object], times: int = 1) -> Cost:
+    """Return the median of some runs."""
     walls, cpus = [], []
     for _ in range(times):
         start, used = time.perf_counter(), _cpu()
@@ -63,20 +63,20 @@ def _cpu() -> float:
     return sum(used.ru_utime + used.ru_stime for used in both)
 
 
-def command(*argv: str, cwd: Path) -> Callable[[], object]:
+def command_action(*argv: str, cwd: Path) -> Callable[[], object]:
     return lambda: subprocess.run(
         argv, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
     )
 
 
-def row(what: str, ours: Cost, other: str, theirs: Cost) -> None:
+def print_row(what: str, ours: Cost, other: str, theirs: Cost) -> None:
     print(
         f"{what:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s | {other:<12} {theirs.wall:7.3f} s  cpu {theirs.cpu:6.3f} s"
         f" | wall {ours.wall / theirs.wall:6.2f} x  cpu {ours.cpu / theirs.cpu:6.2f} x"
     )
 
 
-def alone(what: str, ours: Cost) -> None:
+def print_own_row(what: str, ours: Cost) -> None:
     print(f"{what:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s")
 
 
@@ -89,28 +89,40 @@ def measure(root: Path, names: Sequence[str], scratch: Path) -> None:
     database = scratch / "index.sqlite"
     for path in scratch.glob("index.sqlite*"):
         path.unlink()
-    ctags = cost(command("ctags", "-R", "-f", str(scratch / "tags"), ".", cwd=root), 3)
+    ctags = median_cost(command_action("ctags", "-R", "-f", str(scratch / "tags"), ".", cwd=root), 3)
     index = SymbolIndex(root, database)
     paths = list(look(root, Listing()).files)
     print(f"{root.name}: {len(paths)} source files, {sum(_lines(root, paths)):,} lines")
-    row("definitions of every file, cold", cost(lambda: _define(root, paths)), "ctags -R", ctags)
-    row("whole index, cold", cost(index.current), "ctags -R", ctags)
-    row("whole index, warm", cost(index.current, TIMES), "ctags -R", ctags)
-    row(
+    print_row("definitions of every file, cold", median_cost(lambda: _define(root, paths)), "ctags -R", ctags)
+    print_row("whole index, cold", median_cost(index.current), "ctags -R", ctags)
+    print_row("whole index, warm", median_cost(index.current, TIMES), "ctags -R", ctags)
+    print_row(
         "the same in a new process",
-        cost(lambda: SymbolIndex(root, database).current(), TIMES),
+        median_cost(lambda: SymbolIndex(root, database).current(), TIMES),
         "ctags -R",
         ctags,
     )
     space = workspace(root, index)
     for name in names:
-        raw = cost(command(binary(), "-w", name, cwd=root), TIMES)
-        row(f"find_symbol {name}", cost(partial(find_symbol.function, space, name), TIMES), "rg -w", raw)
-        row(f"search {name}", cost(partial(search.function, space, name, word=True), TIMES), "rg -w", raw)
-    alone("outline of the root", cost(lambda: outline.function(space, "."), TIMES))
+        raw = median_cost(command_action(binary(), "-w", name, cwd=root), TIMES)
+        print_row(
+            f"find_symbol {name}",
+            median_cost(partial(find_symbol.function, space, name), TIMES),
+            "rg -w",
+            raw,
+        )
+        print_row(
+            f"search {name}",
+            median_cost(partial(search.function, space, name, word=True), TIMES),
+            "rg -w",
+            raw,
+        )
+    print_own_row("outline of the root", median_cost(lambda: outline.function(space, "."), TIMES))
     snapshot = index.current()
     seeds = {path: 1.0 for name in names for path in snapshot.definers(name)[:2]}
-    alone("repository_map, 8,000 characters", cost(lambda: repository_map(snapshot, seeds, 8000), TIMES))
+    print_own_row(
+        "repository_map, 8,000 characters", median_cost(lambda: repository_map(snapshot, seeds, 8000), TIMES)
+    )
     _locate(root, scratch, ctags)
     _sizes(root, database, paths)
 
@@ -137,8 +149,8 @@ def _locate(root: Path, scratch: Path, ctags: Cost) -> None:
     def locate() -> None:
         subprocess.run(argv, cwd=scratch, env=environment, stdout=subprocess.DEVNULL, check=True)
 
-    row("coder locate, cold", cost(locate), "ctags -R", ctags)
-    row("coder locate, warm", cost(locate, TIMES), "ctags -R", ctags)
+    print_row("coder locate, cold", median_cost(locate), "ctags -R", ctags)
+    print_row("coder locate, warm", median_cost(locate, TIMES), "ctags -R", ctags)
 
 
 def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
@@ -160,8 +172,10 @@ def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
         print(f"memory at its peak, {when}: {own} MB, and {worker} MB in each worker")
 
 
-def million(scratch: Path) -> Path:
-    """A tree of a million lines: installed packages and the standard library, again and again with another first line."""
+def million_lines(scratch: Path) -> Path:
+    """Create a tree of a million lines: installed packages and the standard library, repeatedly with
+    another first line.
+    """
     root = scratch / "million"
     count = copy = 0
     while count < MILLION:
@@ -192,7 +206,7 @@ def main() -> None:
         scratch = Path(directory)
         measure(given.repository.resolve(), given.name or ["get_queryset", "Model", "urlize"], scratch)
         if given.million:
-            measure(million(scratch), given.name or ["Path", "dataclass", "main"], scratch)
+            measure(million_lines(scratch), given.name or ["Path", "dataclass", "main"], scratch)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Measure repair without a model, as the person meets it: `coder fix --offline`, on faults of which the right answer is known.
+"""Repair without a model, as the user meets it: `coder fix --offline`, on faults of which the right answer is
+known.
 
     python -m tests.benchmarks.repair --classic
     python -m tests.benchmarks.repair --project DIR [--project DIR ...] [--count N] [--doubles N] [--seed N]
@@ -33,7 +34,7 @@ from typing import Any
 from coder.patching import apply
 from coder.patching.git_hunks import hunks
 from coder.repair.ranking.behavioral_clusters import Plain
-from tests.benchmarks.cases import Case, classic, copied, mined, mutants
+from tests.benchmarks.cases import Case, classic, copy_tree, mine_fixes, mutants
 from tests.benchmarks.judging import answers, changed_functions
 from tests.benchmarks.suites import Suite
 
@@ -42,7 +43,7 @@ TRIED = re.compile(r"tried ([\d,]+) candidates(?:, (\d+) a second)?")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of one case."""
+    """Result of one case."""
 
     kind: str
     name: str
@@ -62,7 +63,7 @@ class Outcome:
 
 
 def run(case: Case, *, seconds: float) -> Outcome:
-    """Have one case repaired, and judge what comes of it."""
+    """Have one case repaired, and judge the result."""
     _commit(case.tree)
     issue = "These tests fail:\n" + "\n".join(case.failing)
     command = [
@@ -89,12 +90,12 @@ def run(case: Case, *, seconds: float) -> Outcome:
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     finished: dict[str, Any] = next((event for event in events if event["event"] == "finished"), {})
     session = next((event["session"] for event in events if event["event"] == "started"), "")
-    told, places = _searched(session)
+    told, places = _search_notes(session)
     found = TRIED.search(told)
     began = time.monotonic()
     case.suite.results(case.tree, case.failing)
     process = time.monotonic() - began
-    end, why = _judged(case, finished.get("diff", ""))
+    end, why = _judge(case, finished.get("diff", ""))
     return Outcome(
         kind=case.kind,
         name=case.name,
@@ -105,20 +106,20 @@ def run(case: Case, *, seconds: float) -> Outcome:
         tried=int(found[1].replace(",", "")) if found else 0,
         rate=int(found[2] or 0) if found else 0,
         process=process,
-        place=_place(case, places),
+        place=_suspect_rank(case, places),
         note=case.note,
     )
 
 
 def _commit(tree: Path) -> None:
-    """Make a repository of the tree, with nothing of its history."""
+    """Make a repository of the tree, without its history."""
     identity = ("-c", "user.name=A Person", "-c", "user.email=person@example.org")
     for arguments in (("init", "-q"), ("add", "-A", "-f"), (*identity, "commit", "-q", "-m", "Begin")):
         subprocess.run(["git", "-C", str(tree), *arguments], check=True, capture_output=True)
 
 
-def _searched(session: str) -> tuple[str, list[str]]:
-    """What the session's notes say of the search, and the suspects in their order."""
+def _search_notes(session: str) -> tuple[str, list[str]]:
+    """Return what the session's notes say of the search, and the suspects in their order."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     log = state / "coder" / "sessions" / session / "events.jsonl"
     told = ""
@@ -131,20 +132,23 @@ def _searched(session: str) -> tuple[str, list[str]]:
     return told, places
 
 
-def _judged(case: Case, diff: str) -> tuple[str, str]:
-    """How a case ended, and what was seen of its patch."""
+def _judge(case: Case, diff: str) -> tuple[str, str]:
+    """Return how a case ended, and what was seen of its patch."""
     if not diff:
         return "abstained", ""
     shown = " / ".join(
         line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
     )[:160]
     with tempfile.TemporaryDirectory(prefix="repaired-") as name:
-        patched, right = copied(case.tree, Path(name, "patched")), copied(case.tree, Path(name, "right"))
+        patched, right = (
+            copy_tree(case.tree, Path(name, "patched")),
+            copy_tree(case.tree, Path(name, "right")),
+        )
         apply(diff, patched)
         for path, text in case.right.items():
             (right / path).write_text(text, encoding="utf-8")
         changed = sorted({*case.right, *(hunk.path for hunk in hunks(diff))})
-        if all(_same(patched / path, right / path) for path in changed):
+        if all(_is_same(patched / path, right / path) for path in changed):
             return "correct", "the same"
         if not case.suite.passes(patched, case.expected):
             return "wrong", f"breaks or leaves broken a test of the project: {shown}"
@@ -158,17 +162,18 @@ def _judged(case: Case, diff: str) -> tuple[str, str]:
         return "wrong", shown
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same(first: Path, other: Path) -> bool:
     trees = [
-        ast.dump(Same().visit(ast.parse(path.read_text(encoding="utf-8"))))
-        for path in (one, other)
+        ast.dump(Normalizer().visit(ast.parse(path.read_text(encoding="utf-8"))))
+        for path in (first, other)
         if path.is_file()
     ]
     return len(trees) == 2 and trees[0] == trees[1]
 
 
-class Same(Plain):
-    """Writes alike what the language itself makes the same, `super()` and `super(Own, self)`, `return` and `return None` among it.
+class Normalizer(Plain):
+    """Transformer that unifies forms that the language makes equivalent, `super()` and `super(Own, self)`,
+    `return` and `return None` among them.
 
     Docstrings say nothing of what is done.
     """
@@ -205,8 +210,8 @@ class Same(Plain):
         return node
 
 
-def _place(case: Case, places: Sequence[str]) -> int:
-    """The place, from 1, of the first suspect that must change."""
+def _suspect_rank(case: Case, places: Sequence[str]) -> int:
+    """Return the rank, from 1, of the first suspect that must change."""
     guilty = {
         f"{path}::{target.partition(':')[2]}"
         for path in case.right
@@ -216,7 +221,7 @@ def _place(case: Case, places: Sequence[str]) -> int:
 
 
 def report(outcomes: Sequence[Outcome]) -> None:
-    """The sums of one kind of case."""
+    """Print the sums of one kind of case."""
     total, offered = len(outcomes), [outcome for outcome in outcomes if outcome.end != "abstained"]
     correct = sum(outcome.end == "correct" for outcome in outcomes)
     wrong = sum(outcome.end == "wrong" for outcome in outcomes)
@@ -233,15 +238,17 @@ def report(outcomes: Sequence[Outcome]) -> None:
     print(f"  the guilty function first {at[0]} of {total}, among the first three {at[1]} of {total}")
 
 
-def all_cases(given: argparse.Namespace, scratch: Path) -> Iterator[Case]:
-    suite = Suite(given.python, tuple(given.pytest))
-    if given.classic:
+def all_cases(options: argparse.Namespace, scratch: Path) -> Iterator[Case]:
+    suite = Suite(options.python, tuple(options.pytest))
+    if options.classic:
         yield from classic(Path(__file__).parent / "classic", scratch, suite)
-    for project in given.project:
-        yield from mutants(project, scratch, suite, seed=given.seed, count=given.count, edits=1)
-        yield from mutants(project, scratch, suite, seed=given.seed, count=given.doubles, edits=2)
-    for history in given.mine:
-        yield from mined(history, scratch, suite, count=given.count, depth=given.depth, lines=given.lines)
+    for project in options.project:
+        yield from mutants(project, scratch, suite, seed=options.seed, count=options.count, edits=1)
+        yield from mutants(project, scratch, suite, seed=options.seed, count=options.doubles, edits=2)
+    for history in options.mine:
+        yield from mine_fixes(
+            history, scratch, suite, count=options.count, depth=options.depth, lines=options.lines
+        )
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the sandbox keeps in and what it costs: python tests/benchmarks/sandbox.py [--attacks] [--projects DIR...]
+"""Security and cost of the sandbox: python tests/benchmarks/sandbox.py [--attacks] [--projects DIR...]
 
 Without options: what walls add to a command and to a test run, as ratios taken in one run. With --attacks: every attack of
 tests/sandbox/attacks, without a sandbox and behind each kind of walls that works here, as a table. With --projects: the test suites of
@@ -34,8 +34,8 @@ RUNS = 30
 LONG = Limits(wall_seconds=3600, memory_bytes=None)
 
 
-def working() -> Iterator[Walls]:
-    """The walls that work here; of those that do not, why."""
+def working_backends() -> Iterator[Walls]:
+    """Yield the backends that work here, and print why the others do not."""
     for name, make in backends():
         try:
             walls = make()
@@ -49,8 +49,8 @@ def working() -> Iterator[Walls]:
 
 
 def attack_all(base: Path, chosen: str) -> int:
-    """Print the table; the number of escapes that nothing explains."""
-    kinds: list[Walls | None] = [None, *working()]
+    """Print the table and return the number of escapes without an explanation."""
+    kinds: list[Walls | None] = [None, *working_backends()]
     names = ["no walls" if walls is None else walls.name for walls in kinds]
     print(f"{'user ' + str(os.getuid()):<38} " + "  ".join(f"{name:<18}" for name in names))
     counts = dict.fromkeys(names, 0)
@@ -60,7 +60,7 @@ def attack_all(base: Path, chosen: str) -> int:
             continue
         cells = []
         for name, walls in zip(names, kinds, strict=True):
-            cell, why = judged(attack, base, walls)
+            cell, why = judge(attack, base, walls)
             cells.append(cell)
             counts[name] += cell in ("escapes", "ESCAPES")
             unexplained += cell == "ESCAPES"
@@ -72,8 +72,8 @@ def attack_all(base: Path, chosen: str) -> int:
     return unexplained
 
 
-def judged(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
-    """The table's cell and what is behind it."""
+def judge(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
+    """Return the table's cell and its reason."""
     with (
         tempfile.TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as place,
         open_stage(Path(place, "stage")) as stage,
@@ -95,7 +95,7 @@ def judged(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
 
 
 def overhead() -> None:
-    """Of a command and of a test run, with walls and without."""
+    """Measure the overhead of the sandbox for a command and for a test run."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
         tree = Path(name)
         (tree / "test_some.py").write_text(
@@ -104,11 +104,11 @@ def overhead() -> None:
         suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         starts: dict[str, Callable[[], object]] = {}
         runs: dict[str, Callable[[], object]] = {}
-        kinds: list[Walls | None] = [None, *working()]
+        kinds: list[Walls | None] = [None, *working_backends()]
         sandboxes = [ProcessSandbox(os.environ, walls=walls) for walls in kinds]
         for walls in kinds:
             if isinstance(walls, Bubblewrap):
-                starts[f"raw {walls.name}, same walls"] = _raw(walls, tree)
+                starts[f"raw {walls.name}, same walls"] = _raw_action(walls, tree)
                 break
         if shutil.which("bwrap"):
             starts["raw bwrap, no walls"] = lambda: subprocess.run(
@@ -124,8 +124,8 @@ def overhead() -> None:
             sandbox.close()
 
 
-def _raw(walls: Bubblewrap, tree: Path) -> Callable[[], object]:
-    """The very command line of the walls, started without coder."""
+def _raw_action(walls: Bubblewrap, tree: Path) -> Callable[[], object]:
+    """Return the command line of the backend, started without coder."""
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         words = sandbox.walled(("true",), cwd=tree).argv
     filter_at = words.index("--seccomp") if "--seccomp" in words else len(words)
@@ -140,7 +140,7 @@ def _raw(walls: Bubblewrap, tree: Path) -> Callable[[], object]:
 
 
 def _compare(what: str, ways: dict[str, Callable[[], object]], runs: int) -> None:
-    """Take each way in turn, so that a busy machine touches all alike."""
+    """Run each way in turn, so that a busy machine affects all alike."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(runs):
         for name, way in ways.items():
@@ -155,7 +155,9 @@ def _compare(what: str, ways: dict[str, Callable[[], object]], runs: int) -> Non
 
 
 def projects(places: list[Path]) -> None:
-    """The suites of checkouts, outside and inside: the last line of each, and the tests that differ."""
+    """Run the suites of checkouts, outside and inside, and print the last line of each and the tests that
+    differ.
+    """
     for place in places:
         words = [
             str(place / ".venv" / "bin" / "python"),
@@ -167,20 +169,20 @@ def projects(places: list[Path]) -> None:
             "-rA",
             "--color=no",
         ]
-        outcomes = {"outside": outcome(words, place, None)}
-        for walls in working():
-            outcomes[walls.name] = outcome(words, place, walls)
+        outcomes = {"outside": test_outcomes(words, place, None)}
+        for walls in working_backends():
+            outcomes[walls.name] = test_outcomes(words, place, walls)
         told = outcomes["outside"]
-        print(f"{place.name}: outside {_summed(told)}")
+        print(f"{place.name}: outside {_summary(told)}")
         for name, found in outcomes.items():
             differing = sorted(
                 test for test in told.keys() | found.keys() if told.get(test) != found.get(test)
             )
-            print(f"    {name}: {_summed(found)}; {len(differing)} differ {differing[:12]}", flush=True)
+            print(f"    {name}: {_summary(found)}; {len(differing)} differ {differing[:12]}", flush=True)
 
 
-def outcome(words: list[str], place: Path, walls: Walls | None) -> dict[str, str]:
-    """Each test's outcome."""
+def test_outcomes(words: list[str], place: Path, walls: Walls | None) -> dict[str, str]:
+    """Return each test's outcome."""
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         output = sandbox.run(
             words, cwd=place, limits=LONG.model_copy(update={"output_bytes": 64 << 20})
@@ -192,7 +194,7 @@ def outcome(words: list[str], place: Path, walls: Walls | None) -> dict[str, str
     return {line[2]: line[1] for line in lines if line}
 
 
-def _summed(outcomes: dict[str, str]) -> str:
+def _summary(outcomes: dict[str, str]) -> str:
     return (
         ", ".join(
             f"{[*outcomes.values()].count(kind)} {kind.lower()}" for kind in sorted(set(outcomes.values()))

@@ -1,4 +1,4 @@
-"""How long coder takes to start, as ratios to the interpreter it runs on: python tests/benchmarks/startup.py
+"""Startup time of coder, as ratios to the interpreter it runs on: python tests/benchmarks/startup.py
 
 CPU seconds (user and system) of the child, the median of several runs taken in turns, so that a busy machine touches all alike.
 """

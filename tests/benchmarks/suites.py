@@ -1,4 +1,4 @@
-"""Runs a project's own tests, as far as the repair benchmark needs to know how they end."""
+"""Runner of a project's own tests, as far as the repair benchmark needs their outcomes."""
 
 import os
 import re
@@ -24,7 +24,7 @@ class Suite:
         return " ".join([self.python, "-m", "pytest", *self.arguments])
 
     def results(self, tree: Path, tests: Sequence[str] = ()) -> dict[str, str] | None:
-        """The outcome of each test by its id; None where the run itself came to no end."""
+        """Return the outcome of each test by its id; None if the run itself did not end."""
         command = [
             self.python,
             "-m",
@@ -51,7 +51,9 @@ class Suite:
         )
 
     def passes(self, tree: Path, expected: Sequence[str]) -> bool:
-        """Are all of these tests green? Where a test's parameters have other names now, such as the time, it is with all that it has."""
+        """Return whether all of these tests are green; a test whose parameters are named differently now,
+        such as by the time, is green if all its cases are.
+        """
         found = self.results(tree) or {}
         outcomes: dict[str, set[str]] = {}
         for test, outcome in found.items():
@@ -63,13 +65,13 @@ class Suite:
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """Sources of the tree come first; nothing is left lying about."""
+    """Return variables with which sources of the tree come first and nothing is left behind."""
     roots = os.pathsep.join(str(place) for place in (tree / "src", tree) if place.is_dir())
     return {**os.environ, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
 
 
-def failing(before: dict[str, str] | None, after: dict[str, str] | None) -> tuple[str, ...]:
-    """Tests that pass in one run and fail in the other."""
+def newly_failing(before: dict[str, str] | None, after: dict[str, str] | None) -> tuple[str, ...]:
+    """Return tests that pass in one run and fail in the other."""
     if before is None or after is None:
         return ()
     return tuple(

@@ -1,4 +1,5 @@
-"""How fast and how true verdicts in a warm process are: python -m tests.benchmarks.verification --agree 100 PROJECT...
+"""Speed and correctness of verdicts in a warm process: python -m tests.benchmarks.verification --agree 100
+PROJECT...
 
 Each PROJECT is a checkout with its environment in .venv, or `PATH@ENVIRONMENT`; it is copied and left as it is.
 
@@ -38,7 +39,7 @@ from coder.verify.running.runner import PytestRunner
 from coder.verify.running.tree_edits import written
 from coder.verify.warm.hot_swap import replacements_of
 from coder.verify.warm.warm_tests import Cold, Ran, WarmRunner
-from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, mutations
+from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, random_mutations
 
 MOST_UNREACHED = 20
 """So many edits are made for each that counts: those that no test reaches do not."""
@@ -71,7 +72,7 @@ class Subject:
 
 
 @contextmanager
-def subject(argument: str, seconds: float) -> Iterator[Subject]:
+def open_subject(argument: str, seconds: float) -> Iterator[Subject]:
     path, _, venv = argument.partition("@")
     root = Path(path).resolve()
     with tempfile.TemporaryDirectory(prefix="verification-") as place, ProcessSandbox(os.environ) as sandbox:
@@ -85,8 +86,10 @@ def subject(argument: str, seconds: float) -> Iterator[Subject]:
         yield Subject(root.name, project, sandbox, Limits(wall_seconds=seconds, memory_bytes=None), *copies)
 
 
-def told(report: TestReport) -> dict[str, object]:
-    """What has to be the same however the tests were run; a test that never ends has a result in the warm process only."""
+def comparable(report: TestReport) -> dict[str, object]:
+    """Return what must be the same however the tests were run; a test that never ends has a result in the
+    warm process only.
+    """
     results = {
         result.id: (result.outcome, result.when, result.failure.type if result.failure else "")
         for result in report.results
@@ -105,9 +108,9 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
         hows: Counter[str] = Counter()
         differing = flaky = 0
         for number, mutation in zip(
-            range(count), mutations(here.warm, loaded, files, seed=seed), strict=False
+            range(count), random_mutations(here.warm, loaded, files, seed=seed), strict=False
         ):
-            chosen = tests or chosen_tests(plain, files, mutation, number)
+            chosen = tests or choose_tests(plain, files, mutation, number)
             ran = warm.run({mutation.path: mutation.text}, chosen)
             if isinstance(ran, Cold):
                 hows["cold"] += 1
@@ -124,10 +127,10 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
                             expect_loaded=[] if is_test_path(mutation.path) else [mutation.path],
                         )
                     )
-                if told(reports[-1]) == told(ran.report):
+                if comparable(reports[-1]) == comparable(ran.report):
                     break
             else:
-                if told(reports[0]) != told(reports[1]):
+                if comparable(reports[0]) != comparable(reports[1]):
                     flaky += 1
                     print(f"  flaky: {number} {mutation.kind} of {mutation.path}", flush=True)
                 else:
@@ -149,8 +152,8 @@ def subjects_of(here: Subject, plain: TestReport) -> tuple[list[str], list[str]]
     ], files
 
 
-def chosen_tests(plain: TestReport, files: list[str], mutation: Mutation, number: int) -> tuple[str, ...]:
-    """The whole suite where it is fast, else the files whose names fit, and another one by turns."""
+def choose_tests(plain: TestReport, files: list[str], mutation: Mutation, number: int) -> tuple[str, ...]:
+    """Return the whole suite if it is fast, else the files whose names fit, and another one by turns."""
     if plain.seconds < 4.0 or mutation.path in files:
         return () if plain.seconds < 4.0 else (mutation.path,)
     stem = Path(mutation.path).stem.strip("_")
@@ -160,7 +163,7 @@ def chosen_tests(plain: TestReport, files: list[str], mutation: Mutation, number
 
 
 def show(number: int, mutation: Mutation, how: str, warm: TestReport, cold: TestReport) -> None:
-    one, other = told(warm), told(cold)
+    one, other = comparable(warm), comparable(cold)
     names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
     print(f"  DIFFERS: {number} {how} {mutation.kind} of {mutation.path}, in {len(names)}", flush=True)
     for name in names[:3]:
@@ -168,8 +171,8 @@ def show(number: int, mutation: Mutation, how: str, warm: TestReport, cold: Test
     print(f"    {warm.problem} | {cold.problem}"[:400])
 
 
-def learnt(here: Subject, maps: Path | None) -> tuple[Reached, float]:
-    """What the tests reach, and how long it took to see that."""
+def trace_reach(here: Subject, maps: Path | None) -> tuple[Reached, float]:
+    """Return what the tests reach, and how long it took to trace that."""
     started = time.monotonic()
     file = maps / f"{here.name}.json" if maps else None
     known = load(file) if file else Reached()
@@ -189,11 +192,11 @@ def learnt(here: Subject, maps: Path | None) -> tuple[Reached, float]:
 
 
 def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | None) -> str:
-    """One row of the table."""
+    """Return one row of the table."""
     plain = plain_pytest(here, ())
     cold = here.cold_runner()
     whole = cold.run(here.cold)
-    reached, map_seconds = learnt(here, maps)
+    reached, map_seconds = trace_reach(here, maps)
     impact = TracedImpact(here.warm, reached)
     loaded = [path for path in subjects_of(here, whole)[0] if path in reached.executed]
     files = sorted({test.partition("::")[0] for test in reached.tests})
@@ -211,7 +214,7 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
             pass
         for _, mutation in zip(
             range(MOST_UNREACHED * count),
-            mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS),
+            random_mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS),
             strict=False,
         ):
             edits = {mutation.path: mutation.text}
@@ -273,7 +276,9 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
 
 @dataclass(frozen=True)
 class Timed:
-    """One edit: seconds in the warm process, from the edit to the verdict, and of a pytest process for the same tests."""
+    """One edit: seconds in the warm process, from the edit to the verdict, and of a pytest process for the
+    same tests.
+    """
 
     swapped: bool
     tests: int
@@ -298,7 +303,7 @@ HEADER = (
 
 
 def plain_pytest(here: Subject, tests: Sequence[str], *options: str) -> float:
-    """Seconds of `pytest` as a person starts it, on the cold copy."""
+    """Return the seconds of `pytest` as a user starts it, on the cold copy."""
     environment = {
         **os.environ,
         **here.project.environment,
@@ -335,34 +340,34 @@ def leaks(here: Subject, count: int, seed: int) -> None:
         loaded, files = subjects_of(here, here.cold_runner().run(here.cold))
         first: tuple[int, ...] = ()
         for number, mutation in zip(
-            range(count), mutations(here.warm, loaded, files, seed=seed), strict=False
+            range(count), random_mutations(here.warm, loaded, files, seed=seed), strict=False
         ):
             warm.run({mutation.path: mutation.text}, files[:1])
             if number == count // 10:
-                first = settled(here, warm)
+                first = settled_usage(here, warm)
         warm.run({}, files[:1])
-        last = settled(here, warm)
+        last = settled_usage(here, warm)
         names = ("KB in use", "processes", "files put away", "files of the tree")
         for name, before, after in zip(names, first, last, strict=True):
             print(f"{here.name}: {name} {before} after {count // 10} runs, {after} after {count}")
 
 
-def settled(here: Subject, warm: WarmRunner) -> tuple[int, ...]:
-    """What is in use once all is done that comes after a run."""
+def settled_usage(here: Subject, warm: WarmRunner) -> tuple[int, ...]:
+    """Return what is in use once everything that follows a run is done."""
     warm.wait()
     time.sleep(2 * BETWEEN_SECONDS)
-    return used(here)
+    return resource_usage(here)
 
 
-def used(here: Subject) -> tuple[int, ...]:
+def resource_usage(here: Subject) -> tuple[int, ...]:
     processes = descendants(os.getpid())
-    memory = sum(resident(pid) for pid in [os.getpid(), *processes])
+    memory = sum(memory_share(pid) for pid in [os.getpid(), *processes])
     files = [sum(1 for _ in place.rglob("*")) for place in (here.sandbox.scratch, here.warm)]
     return memory, len(processes), *files
 
 
-def resident(pid: int) -> int:
-    """Proportional share of memory, in KB."""
+def memory_share(pid: int) -> int:
+    """Return the proportional share of memory, in KB."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
@@ -408,7 +413,7 @@ def main() -> None:
     if options.speed:
         print(HEADER)
     for argument in options.projects:
-        with subject(argument, options.limit) as here:
+        with open_subject(argument, options.limit) as here:
             if options.agree:
                 agree(here, options.agree, options.seed, tuple(options.tests))
             if options.speed:

@@ -1,4 +1,4 @@
-"""What a session's log attests, and whether it still holds."""
+"""Attestation in a session's log, and its validity."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -24,24 +24,30 @@ FIRST = ToolMessage(call_id="1", name="read", text="x" * 1000)
 SECOND = ToolMessage(call_id="2", name="search", text="short")
 
 
-def records(*events: Event) -> list[Record]:
+def make_records(*events: Event) -> list[Record]:
     return [
         Record(number=number, at=START + timedelta(seconds=number), event=event)
         for number, event in enumerate(events, start=1)
     ]
 
 
-def said(message: UserMessage | AssistantMessage, candidate: str = "c1") -> MessageFinished:
+def message_event(message: UserMessage | AssistantMessage, candidate: str = "c1") -> MessageFinished:
     return MessageFinished(candidate=candidate, message=message)
 
 
-def answered(message: ToolMessage, candidate: str = "c1") -> ToolFinished:
+def result_event(message: ToolMessage, candidate: str = "c1") -> ToolFinished:
     return ToolFinished(candidate=candidate, message=message, seconds=0.1)
 
 
 def test_messages_between_call_and_result_come_after_results() -> None:
     words = UserMessage(text="by the way")
-    log = records(said(HELLO), said(CALLS), said(words), answered(FIRST), answered(SECOND))
+    log = make_records(
+        message_event(HELLO),
+        message_event(CALLS),
+        message_event(words),
+        result_event(FIRST),
+        result_event(SECOND),
+    )
     assert conversation(log, "c1") == (HELLO, CALLS, FIRST, SECOND, words)
     assert conversation(log[:4], "c1") == (HELLO, CALLS, FIRST)
 
@@ -53,22 +59,22 @@ def test_open_calls_are_those_of_the_newest_reply() -> None:
 
 
 def test_a_fork_shares_what_came_before_it() -> None:
-    log = records(
+    log = make_records(
         CandidateForked(candidate="c1"),
-        said(HELLO),
+        message_event(HELLO),
         CandidateForked(candidate="c2", parent="c1", position=2),
-        said(UserMessage(text="only one"), "c1"),
-        said(UserMessage(text="only two"), "c2"),
+        message_event(UserMessage(text="only one"), "c1"),
+        message_event(UserMessage(text="only two"), "c2"),
     )
     assert [message.text for message in conversation(log, "c2")] == ["hello", "only two"]
 
 
 def test_compaction_turns_old_long_answers_into_stubs() -> None:
-    log = records(
-        said(HELLO),
-        said(CALLS),
-        answered(FIRST),
-        answered(SECOND),
+    log = make_records(
+        message_event(HELLO),
+        message_event(CALLS),
+        result_event(FIRST),
+        result_event(SECOND),
         ContextCompacted(candidate="c1", before=4),
     )
     stub = conversation(log, "c1")[2]
@@ -80,12 +86,12 @@ def test_compaction_turns_old_long_answers_into_stubs() -> None:
 def test_newest_reproduction_replaces_earlier_tests() -> None:
     sites = NoteMade(candidate="c1", phase="locate", note=Sites(summary="s", tests=("a", "b")))
     reproduction = NoteMade(candidate="c1", phase="reproduce", note=Reproduction(summary="s", tests=("c",)))
-    assert named_tests(records(sites), "c1") == ("a", "b")
-    assert named_tests(records(sites, reproduction), "c1") == ("c",)
+    assert named_tests(make_records(sites), "c1") == ("a", "b")
+    assert named_tests(make_records(sites, reproduction), "c1") == ("c",)
 
 
 def test_status_holds_the_newest_of_everything() -> None:
-    log = records(
+    log = make_records(
         PhaseEntered(candidate="c1", phase="locate", attempt=1),
         BudgetSpent(candidate="c1", usage=Usage(), total=Spent(requests=3)),
         PhaseEntered(candidate="c1", phase="repair", attempt=2),
@@ -95,7 +101,7 @@ def test_status_holds_the_newest_of_everything() -> None:
 
 
 def test_counts_attempts_of_furthest_candidate_only() -> None:
-    log = records(
+    log = make_records(
         PhaseEntered(candidate="c1", phase="repair", attempt=2),
         PhaseEntered(candidate="c1/review-3/tests", phase="review", attempt=3),
         PhaseEntered(candidate="c1/plan", phase="plan", attempt=1),

@@ -1,4 +1,4 @@
-"""The index keeps up with a tree, shares what is equal, and survives what happens to its database."""
+"""Symbol index: it follows changes, shares equal content, and survives damage to its database."""
 
 import os
 import sqlite3
@@ -21,8 +21,8 @@ from tests.builders import write
 BOX = "import os\n\n\nclass Box(Base):\n    def size_of(self):\n        return os.sep\n\n\ndef helper():\n    return Box().size_of()\n"
 
 
-def old(root: Path) -> None:
-    """Let everything look as if it had been written long ago: what is young is never taken at its looks."""
+def age_files(root: Path) -> None:
+    """Set old modification times: the index never trusts those of recently written files."""
     past = time.time() - 100
     for path in (root, *root.rglob("*")):
         os.utime(path, (past, past))
@@ -92,7 +92,7 @@ def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
 
 def test_sees_added_removed_and_changed_files(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one(): ...\n", "d/b.py": "def two(): ...\n", ".git/HEAD": ""})
-    old(tmp_path)
+    age_files(tmp_path)
     index = SymbolIndex(tmp_path)
     before = index.current()
     assert index.current() is before
@@ -145,7 +145,7 @@ def test_equal_files_are_one_content_in_two_places(tmp_path: Path) -> None:
 
 def test_another_process_reuses_database(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
-    old(tmp_path / "tree")
+    age_files(tmp_path / "tree")
     database = tmp_path / "index.sqlite"
     kept = SymbolIndex(tmp_path / "tree", database).current()
     again = SymbolIndex(tmp_path / "tree", database).current()

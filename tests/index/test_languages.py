@@ -1,4 +1,6 @@
-"""What is read out of each language with a grammar: names with owners, kinds, lines, imports, bases, uses."""
+"""Facts extracted from each language with a grammar: names with owners, kinds, lines, imports, bases,
+uses.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is read out of Python source, with the `ast` module as the judge."""
+"""Facts extracted from Python source, compared with the `ast` module."""
 
 import ast
 import importlib.util
@@ -24,8 +24,8 @@ MODULES = (
 Row = tuple[str, str, int, int, int, tuple[int, int]]
 
 
-def judged(text: str) -> set[Row]:
-    """The definitions as `ast` sees them."""
+def ast_definitions(text: str) -> set[Row]:
+    """Return the definitions as `ast` sees them."""
     found: set[Row] = set()
 
     def walk(node: ast.AST, prefix: str, scope: str) -> None:
@@ -68,7 +68,7 @@ def test_agrees_with_ast_on_the_standard_library(module: str) -> None:
         (item.name, item.kind, item.start, item.line, item.end, item.docstring)
         for item in definitions(spec.origin, text)
     }
-    assert rows ^ judged(text) == set()
+    assert rows ^ ast_definitions(text) == set()
 
 
 HARD = '''\
@@ -116,7 +116,7 @@ def test_strings_brackets_and_margins_do_not_mislead() -> None:
         (item.name, item.kind, item.start, item.line, item.end, item.docstring)
         for item in definitions("a.py", HARD)
     }
-    assert rows == judged(HARD)
+    assert rows == ast_definitions(HARD)
 
 
 def test_signatures_and_docstrings_take_one_line() -> None:

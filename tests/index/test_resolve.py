@@ -1,4 +1,4 @@
-"""What a dotted Python name means."""
+"""Resolution of dotted Python names."""
 
 from pathlib import Path
 

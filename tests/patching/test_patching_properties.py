@@ -15,7 +15,7 @@ from hypothesis.configuration import set_hypothesis_home_dir
 
 from coder.patching import PatchError, apply
 from tests.benchmarks.patching.cases import Case, Text
-from tests.benchmarks.patching.certainty import certain
+from tests.benchmarks.patching.certainty import is_certain
 from tests.benchmarks.patching.damage import Table
 from tests.benchmarks.patching.damaged_files import FILES
 from tests.benchmarks.patching.damaged_layout import LAYOUT
@@ -129,7 +129,9 @@ def damage_case(case: Case, random: Random) -> bool:
     """Damage a case in one or two ways that suit it and keep its meaning certain."""
     names = random.sample(list(DAMAGES.damages), random.randint(1, 2))
     case.note = " + ".join(names)
-    return DAMAGES.allowed(tuple(names)) and DAMAGES.make(case, tuple(names), random) and certain(case)
+    return (
+        DAMAGES.are_compatible(tuple(names)) and DAMAGES.make(case, tuple(names), random) and is_certain(case)
+    )
 
 
 @SAME_EACH_TIME

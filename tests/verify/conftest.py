@@ -24,8 +24,10 @@ def sandbox() -> Iterator[ProcessSandbox]:
 
 
 @pytest.fixture
-def runner_of(sandbox: ProcessSandbox) -> Run:
-    """Makes the runner of a project at a path, on this interpreter unless $VIRTUAL_ENV is given."""
+def make_runner(sandbox: ProcessSandbox) -> Run:
+    """Return a function that makes the runner of a project at a path, on this interpreter unless
+    $VIRTUAL_ENV is set.
+    """
 
     def make(
         root: Path, *, command: str | None = None, wall_seconds: float = 60.0, venv: Path | None = None
@@ -45,7 +47,9 @@ def runner_of(sandbox: ProcessSandbox) -> Run:
 
 @pytest.fixture(scope="session")
 def bare_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment of its own that sees this one's packages, so that nothing has to be downloaded."""
+    """Return a separate virtual environment that sees this one's packages, so that nothing has to be
+    downloaded.
+    """
     venv = tmp_path_factory.mktemp("venv") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     (next(venv.glob("lib/python*/site-packages")) / "shared.pth").write_text(

@@ -1,4 +1,4 @@
-"""A repository of plain directories, a test runner that runs nothing, and small projects to run for real."""
+"""A repository of plain directories, a test runner that runs nothing, and small projects for real runs."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ Files = Mapping[str, str]
 
 
 class FakeTrees:
-    """Trees are dictionaries from path to text; each checkout is a fresh directory."""
+    """Repository whose trees are dictionaries from path to text; each checkout is a fresh directory."""
 
     def __init__(self, place: Path, base: Files, change: Files) -> None:
         """`change` holds the changed files in full; an empty text deletes one."""
@@ -55,7 +55,9 @@ class FakeTrees:
 
 
 class FakeRunner:
-    """Hands the content of the tree to a function that says how its tests end, and keeps what it was asked."""
+    """Runner that passes the content of the tree to a function that returns the tests' results, and
+    records its calls.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""Changes that look done, each judged by real runs: `tests/cases/verdicts/NNN_name/{issue.md, before/, change/, verdict.txt}`.
+"""Changes that look finished, each judged by real runs: `tests/cases/verdicts/NNN_name/{issue.md, before/,
+change/, verdict.txt}`.
 
 `verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold.
 """
@@ -18,21 +19,21 @@ CASES = sorted((Path(__file__).parent.parent / "cases" / "verdicts").glob("[0-9]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, runner_of: Run) -> None:
-    base, change = _files(case / "before"), _files(case / "change")
+def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner: Run) -> None:
+    base, change = _read_files(case / "before"), _read_files(case / "change")
     issue = (case / "issue.md").read_text("utf-8")
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
-    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue=issue).verify(
+    verdict = WorktreeVerifier(trees=trees, runner=make_runner(tmp_path / "checkout"), issue=issue).verify(
         trees.patch, node_ids(issue)
     )
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
-    told = _told(verdict)
+    told = _verdict_text(verdict)
     assert (verdict.kind.value, [line for line in lines if line not in told]) == (kind, []), told
 
 
-def _files(root: Path) -> Files:
+def _read_files(root: Path) -> Files:
     return {
         str(path.relative_to(root)): path.read_text("utf-8")
         for path in sorted(root.rglob("*"))
@@ -40,6 +41,6 @@ def _files(root: Path) -> Files:
     }
 
 
-def _told(verdict: Verdict) -> str:
+def _verdict_text(verdict: Verdict) -> str:
     tests = [result.id for result in (*verdict.broken, *verdict.still_red)]
     return "\n".join([verdict.label, verdict.reason, *verdict.notes, *tests])

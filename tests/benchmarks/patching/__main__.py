@@ -1,4 +1,5 @@
-"""How damaged diffs are applied, ours beside others: python -m tests.benchmarks.patching --repository DIR [--repository DIR ...]
+"""Application of damaged diffs, ours beside others: python -m tests.benchmarks.patching --repository DIR
+[--repository DIR ...]
 
 Real commits of the given git repositories (checkouts or bare) become diffs, the diffs are damaged in the ways in which models damage
 them, alone and in pairs, and every applier gets each diff with the files it is for. Only diffs whose meaning is certain count; others,
@@ -18,12 +19,14 @@ from pathlib import Path
 from random import Random
 
 from tests.benchmarks.patching.history import Commit, commits
-from tests.benchmarks.patching.report import printed, saved
-from tests.benchmarks.patching.trial import DAMAGES, Result, Wanted, kinds, tried
+from tests.benchmarks.patching.report import format_table, save_failures
+from tests.benchmarks.patching.trial import DAMAGES, Result, CaseSpec, kinds, try_case
 
 
-def plan(count: int, seed: int) -> list[Wanted]:
-    """Half of the cases have one damage, all kinds in turn, a quarter has two, a quarter is to be refused."""
+def plan(count: int, seed: int) -> list[CaseSpec]:
+    """Return the cases: half have one damage, all kinds in turn, a quarter has two, a quarter is to be
+    refused.
+    """
     damages, negatives, safe = kinds()
     random = Random(seed)
     planned = []
@@ -32,28 +35,28 @@ def plan(count: int, seed: int) -> list[Wanted]:
         if number % 4 == 3:
             extra = random.choice(safe)
             planned.append(
-                Wanted(
+                CaseSpec(
                     seed=name,
                     damages=(extra,) if extra != "undamaged" else (),
                     negative=negatives[turn % len(negatives)],
                 )
             )
         elif number % 4 == 2:
-            planned.append(Wanted(seed=name, damages=_pair(damages, random)))
+            planned.append(CaseSpec(seed=name, damages=_pair(damages, random)))
         else:
-            planned.append(Wanted(seed=name, damages=(damages[(2 * turn + number % 4) % len(damages)],)))
+            planned.append(CaseSpec(seed=name, damages=(damages[(2 * turn + number % 4) % len(damages)],)))
     return planned
 
 
 def _pair(damages: list[str], random: Random) -> tuple[str, ...]:
     while True:
         pair = tuple(random.sample([name for name in damages if name != "undamaged"], 2))
-        if DAMAGES.allowed(pair):
+        if DAMAGES.are_compatible(pair):
             return pair
 
 
-def results(planned: Sequence[Wanted], known: list[list[Commit]]) -> list[Result | None]:
-    return [tried(wanted, known) for wanted in planned]
+def run_planned(planned: Sequence[CaseSpec], known: list[list[Commit]]) -> list[Result | None]:
+    return [try_case(wanted, known) for wanted in planned]
 
 
 def main() -> None:
@@ -80,11 +83,14 @@ def main() -> None:
     shares = [planned[start :: given.jobs] for start in range(given.jobs)]
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("fork")) as pool:
         found = [
-            result for share in pool.map(partial(results, known=known), shares) for result in share if result
+            result
+            for share in pool.map(partial(run_planned, known=known), shares)
+            for result in share
+            if result
         ]
-    print(printed(found, without=len(planned) - len(found)))
+    print(format_table(found, without=len(planned) - len(found)))
     if given.failures:
-        saved(found, given.failures)
+        save_failures(found, given.failures)
 
 
 if __name__ == "__main__":

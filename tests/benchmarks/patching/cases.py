@@ -1,4 +1,6 @@
-"""A case: the files before and after a real change, and its diff in a form that can be damaged piece by piece."""
+"""Cases: the files before and after a real change, and its diff in a form that can be damaged piece by
+piece.
+"""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -75,7 +77,7 @@ class Hunk:
 
 @dataclass
 class Part:
-    """What a diff says about one file."""
+    """The changes to one file in a diff."""
 
     path: str
     """Its place before the change; empty for a new file."""
@@ -100,13 +102,13 @@ class Part:
         return [
             *self.git,
             *names,
-            *(line for hunk in self.hunks for line in (hunk.first_line, *written(hunk.rows))),
+            *(line for hunk in self.hunks for line in (hunk.first_line, *write_rows(hunk.rows))),
         ]
 
 
 @dataclass
 class Case:
-    """A diff, the files it is for, and what they should be afterwards."""
+    """A diff, the files it is for, and their expected content afterwards."""
 
     before: dict[str, Text]
     after: dict[str, Text]
@@ -152,7 +154,7 @@ class Case:
         return text + (self.end if self.closed else "")
 
 
-def written(rows: list[Row]) -> list[str]:
+def write_rows(rows: list[Row]) -> list[str]:
     lines = []
     for row in rows:
         lines.append(f"{row.mark}{row.text}" if row.marked else row.text)
@@ -165,7 +167,7 @@ def _unified(case: Case, part: Part) -> list[str]:
 
 
 def _envelope(case: Case, part: Part) -> list[str]:
-    """The format of OpenAI's `apply_patch`."""
+    """Return the format of OpenAI's `apply_patch`."""
     if not part.path:
         return [f"*** Add File: {part.target}", *(f"+{row.text}" for hunk in part.hunks for row in hunk.rows)]
     if not part.target:
@@ -174,13 +176,13 @@ def _envelope(case: Case, part: Part) -> list[str]:
     rows = [
         line
         for hunk in part.hunks
-        for line in (hunk.first_line, *written([replace(row, ends=True) for row in hunk.rows]))
+        for line in (hunk.first_line, *write_rows([replace(row, ends=True) for row in hunk.rows]))
     ]
     return [f"*** Update File: {part.path}", *moved, *rows]
 
 
 def _blocks(case: Case, part: Part) -> list[str]:
-    """SEARCH/REPLACE blocks, each under the name of its file."""
+    """Return SEARCH/REPLACE blocks, each under the name of its file."""
     lines = []
     for hunk in part.hunks:
         search, put = ([row.text for row in rows] for rows in (hunk.old, hunk.new))
@@ -201,8 +203,8 @@ def _blocks(case: Case, part: Part) -> list[str]:
 RENDERED = {"unified": _unified, "envelope": _envelope, "blocks": _blocks}
 
 
-def patched(lines: list[str], hunks: list[Hunk]) -> list[str]:
-    """The lines after the hunks, by the places their rows are known to have."""
+def apply_hunks(lines: list[str], hunks: list[Hunk]) -> list[str]:
+    """Return the lines after the hunks, by the places their rows are known to have."""
     result, reached = [], 0
     for row in (row for hunk in sorted(hunks, key=lambda hunk: hunk.rows[0].at) for row in hunk.rows):
         result += lines[reached : row.at]
@@ -215,7 +217,7 @@ def patched(lines: list[str], hunks: list[Hunk]) -> list[str]:
 
 
 def shift(hunks: list[Hunk], *, start: int, by: int) -> None:
-    """Move the places of rows from a line of the file on, after lines were put in or taken out above."""
+    """Move the places of rows from a line of the file on, after lines were inserted or removed above."""
     for hunk in hunks:
         if hunk.rows[0].at >= start:
             hunk.start, hunk.new_start = hunk.start + by, hunk.new_start + by
@@ -223,8 +225,8 @@ def shift(hunks: list[Hunk], *, start: int, by: int) -> None:
             row.at += by if row.at >= start else 0
 
 
-def enclosing(lines: list[str], at: int) -> int:
-    """The line that opens the function or class around a line, or -1."""
+def enclosing_line(lines: list[str], at: int) -> int:
+    """Return the line that opens the function or class around a line, or -1."""
     depth = next((len(line) - len(line.lstrip()) for line in lines[at:] if line.strip()), 0)
     for index in range(at - 1, -1, -1):
         line = lines[index]

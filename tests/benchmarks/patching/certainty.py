@@ -1,4 +1,4 @@
-"""Is it certain where each hunk of a damaged diff belongs? Decided from what is left of it, and by no applier."""
+"""Decision whether a damaged diff is unambiguous, made from what is left of it and by no applier."""
 
 import unicodedata
 
@@ -19,41 +19,49 @@ LOOKS = str.maketrans(
 )
 
 
-def folded(text: str) -> str:
-    """A line without what a reader does not see: white space, and which of several signs that look alike was used."""
+def fold(text: str) -> str:
+    """Return a line without what a reader does not see: white space, and the choice among signs that look
+    alike.
+    """
     return " ".join(unicodedata.normalize("NFC", text.translate(LOOKS)).split())
 
 
-def certain(case: Case) -> bool:
-    """Would a careful reader, with the file beside the diff, have no doubt where each hunk goes?"""
+def is_certain(case: Case) -> bool:
+    """Return whether a careful reader, with the file beside the diff, would have no doubt where each hunk
+    goes.
+    """
     for part in case.changed:
         lines = case.before[part.path].lines
         numbered = all(
             hunk.start == hunk.old[0].at + 1 for hunk in part.hunks if hunk.old and hunk.old[0].at >= 0
         )
-        if not all(_certain(hunk, lines, numbered=numbered and hunk.header is None) for hunk in part.hunks):
+        if not all(
+            _is_certain(hunk, lines, numbered=numbered and hunk.header is None) for hunk in part.hunks
+        ):
             return False
     return True
 
 
 def starts(texts: list[str], lines: list[str], *, exact: bool = False) -> list[int]:
-    """Where these lines stand one below the other."""
+    """Return the indices at which these lines occur consecutively."""
     if not exact:
-        texts, lines = [folded(text) for text in texts], [folded(line) for line in lines]
+        texts, lines = [fold(text) for text in texts], [fold(line) for line in lines]
     first = [at for at, line in enumerate(lines) if line == texts[0]] if texts else []
     return [at for at in first if lines[at : at + len(texts)] == texts]
 
 
-def _certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
+def _is_certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
     if hunk.applied:
         old, new = ([row.text for row in rows] for rows in (hunk.old, hunk.new))
-        return sum(map(_says_something, new)) > 1 and len(starts(new, lines)) == 1 and not starts(old, lines)
-    left = [row for row in hunk.old if row.at >= 0 and folded(row.text) == folded(lines[row.at])]
-    telling = [row for row in left if _says_something(row.text)]
+        return sum(map(_has_content, new)) > 1 and len(starts(new, lines)) == 1 and not starts(old, lines)
+    left = [row for row in hunk.old if row.at >= 0 and fold(row.text) == fold(lines[row.at])]
+    telling = [row for row in left if _has_content(row.text)]
     made_up = [
-        row for row in hunk.old if (_tells(row) and row not in left) or (row.at < 0 and not _tells(row))
+        row
+        for row in hunk.old
+        if (_is_evidence(row) and row not in left) or (row.at < 0 and not _is_evidence(row))
     ]
-    if len(telling) <= len(made_up) or not _beside(hunk):
+    if len(telling) <= len(made_up) or not _is_anchored(hunk):
         return False
     whole = [row.at for row in hunk.old] == list(range(hunk.old[0].at, hunk.old[0].at + len(hunk.old)))
     exact = all(row.text == lines[row.at] and row.marked for row in left) and len(left) == len(hunk.old)
@@ -63,15 +71,15 @@ def _certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
         return False  # it could be there already
     if whole and exact:
         return len(starts([row.text for row in left], lines, exact=True)) == 1
-    return _segments_are_unique(hunk, lines) or _one_way(left, lines)
+    return _segments_are_unique(hunk, lines) or _has_one_match(left, lines)
 
 
-def _says_something(text: str) -> bool:
+def _has_content(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-def _beside(hunk: Hunk) -> bool:
-    """Does each run of added lines stand beside the lines that it belongs between?"""
+def _is_anchored(hunk: Hunk) -> bool:
+    """Return whether each run of added lines stands beside the lines that it belongs between."""
     rows = hunk.rows
     for index, row in enumerate(rows):
         if row.mark == " " or (index and rows[index - 1].mark != " "):
@@ -81,8 +89,8 @@ def _beside(hunk: Hunk) -> bool:
             if any(not removed[0] <= rows[inner].at <= removed[-1] + 1 for inner in range(index, end)):
                 return False  # a line between what is added and what is removed is missing
             continue
-        above = next((rows[inner] for inner in range(index - 1, -1, -1) if _tells(rows[inner])), None)
-        below = next((rows[inner] for inner in range(end, len(rows)) if _tells(rows[inner])), None)
+        above = next((rows[inner] for inner in range(index - 1, -1, -1) if _is_evidence(rows[inner])), None)
+        below = next((rows[inner] for inner in range(end, len(rows)) if _is_evidence(rows[inner])), None)
         if not (above or below) or (above and not _is_elision(above) and above.at != row.at - 1):
             return False
         if below and not _is_elision(below) and below.at != row.at:
@@ -94,18 +102,20 @@ def _is_elision(row: Row) -> bool:
     return row.at < 0
 
 
-def _tells(row: Row) -> bool:
-    """A line of the file, or a sign that lines were left out; not a line that somebody made up."""
+def _is_evidence(row: Row) -> bool:
+    """Return whether the row is a line of the file, or a sign that lines were left out, rather than an
+    invented line.
+    """
     return row.at >= 0 or row.text.strip(" #./*") == ""
 
 
 def _segments_are_unique(hunk: Hunk, lines: list[str]) -> bool:
-    """Does each run of neighbouring lines that holds a change stand in one place only?"""
+    """Return whether each run of neighbouring lines that holds a change occurs in one place only."""
     segments: list[list[Row]] = [[]]
     previous = None
     for row in hunk.rows:
         same = row.at >= 0 and (previous is None or row.at == previous.at + (previous.mark != "+"))
-        known = row.mark == "+" or (row.at >= 0 and folded(row.text) == folded(lines[row.at]))
+        known = row.mark == "+" or (row.at >= 0 and fold(row.text) == fold(lines[row.at]))
         if not (same and known):
             segments.append([])
         if known:
@@ -117,9 +127,9 @@ def _segments_are_unique(hunk: Hunk, lines: list[str]) -> bool:
     )
 
 
-def _one_way(left: list[Row], lines: list[str]) -> bool:
-    """Can these lines be found in this order, as close together, in one way only?"""
-    texts, seen = [folded(row.text) for row in left], [folded(line) for line in lines]
+def _has_one_match(left: list[Row], lines: list[str]) -> bool:
+    """Return whether these lines can be found in this order, as close together, in one way only."""
+    texts, seen = [fold(row.text) for row in left], [fold(line) for line in lines]
     span = left[-1].at - left[0].at + 3
     found = []
     for at in (at for at, line in enumerate(seen) if line == texts[0]):

@@ -1,4 +1,4 @@
-"""The table of damages: what each does to a case, in which order they are made, and which exclude each other."""
+"""Table of damages: what each does to a case, the order in which they are made, and their conflicts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ class Table:
         self.damages: dict[str, Damage] = {}
 
     def add(self, name: str, *, stage: int, group: str = "") -> Callable[[Function], Function]:
-        def added(function: Function) -> Function:
+        def add_function(function: Function) -> Function:
             self.damages[name] = Damage(name=name, stage=stage, group=group, function=function)
             return function
 
-        return added
+        return add_function
 
-    def allowed(self, names: tuple[str, ...]) -> bool:
-        """May these be made to one case?"""
+    def are_compatible(self, names: tuple[str, ...]) -> bool:
+        """Return whether these may be made to one case."""
         groups = [self.damages[name].group for name in names if self.damages[name].group]
         return len(set(groups)) == len(groups) and len(set(names)) == len(names)
 

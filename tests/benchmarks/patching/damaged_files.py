@@ -1,9 +1,9 @@
-"""Damage that concerns whole hunks and files: their order, their number, and how the file itself is written."""
+"""Damage to whole hunks and files: their order, their number, and the encoding of the file."""
 
 from copy import deepcopy
 from random import Random
 
-from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, enclosing, patched, shift
+from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, enclosing_line, apply_hunks, shift
 from tests.benchmarks.patching.certainty import starts
 from tests.benchmarks.patching.damage import Table
 
@@ -26,7 +26,7 @@ def byte_order_mark(case: Case, random: Random) -> bool:
 
 @FILES.add("Latin-1 file", stage=0, group="file")
 def latin_1(case: Case, random: Random) -> bool:
-    """A line of the file, and where there is one of the diff, holds characters that are not ASCII."""
+    """Put characters that are not ASCII into a line of the file, and into one of the diff if there is any."""
     for part in case.changed:
         before, after = case.before[part.path], case.after[part.target]
         if (
@@ -58,7 +58,9 @@ def executable(case: Case, random: Random) -> bool:
 
 @FILES.add("no line end at the end, marker lost", stage=0, group="end")
 def marker_lost(case: Case, random: Random) -> bool:
-    """The file is cut after its last hunk, and has no line end there before and after; the diff is silent."""
+    """Cut the file after its last hunk, without a line end there before and after; the diff does not say
+    so.
+    """
     for part in case.changed:
         rows = part.hunks[-1].rows
         before, after = case.before[part.path], case.after[part.target]
@@ -81,7 +83,7 @@ def marker_lost(case: Case, random: Random) -> bool:
 def out_of_order(case: Case, random: Random) -> bool:
     for part in case.parts:
         random.shuffle(part.hunks)
-    return any(_sorted(part.hunks) != part.hunks for part in case.changed)
+    return any(_sort(part.hunks) != part.hunks for part in case.changed)
 
 
 @FILES.add("two hunks as one", stage=2, group="order")
@@ -135,7 +137,7 @@ def applied_already(case: Case, random: Random) -> bool:
         return False
     before = case.before[part.path]
     hunk = part.hunks.pop(random.randrange(len(part.hunks)))
-    before.lines = patched(before.lines, [hunk])
+    before.lines = apply_hunks(before.lines, [hunk])
     growth = len(hunk.new) - len(hunk.old)
     numbers = [(other.start, other.new_start) for other in part.hunks]
     shift(part.hunks, start=hunk.old[-1].at + 1, by=growth)
@@ -148,14 +150,14 @@ def applied_already(case: Case, random: Random) -> bool:
     hunk.applied = True
     part.hunks = sorted([*part.hunks, hunk], key=lambda other: other.start)
     return (
-        patched(before.lines, [other for other in part.hunks if not other.applied])
+        apply_hunks(before.lines, [other for other in part.hunks if not other.applied])
         == case.after[part.target].lines
     )
 
 
 @FILES.add("twins told apart by line number", stage=0, group="twins")
 def twins_by_number(case: Case, random: Random) -> bool:
-    if not (hunk := planted(case, random)):
+    if not (hunk := plant_copy(case, random)):
         return False
     hunk.pinned = all(other.start == other.old[0].at + 1 for part in case.changed for other in part.hunks)
     return hunk.pinned
@@ -163,12 +165,16 @@ def twins_by_number(case: Case, random: Random) -> bool:
 
 @FILES.add("twins told apart by function", stage=0, group="twins")
 def twins_by_function(case: Case, random: Random) -> bool:
-    """The same lines stand in another function; the hunk's header names the right one, and no line number."""
-    hunk = planted(case, random, in_function=True)
+    """Repeat the lines in another function; the hunk's header names the right one, and no line number."""
+    hunk = plant_copy(case, random, in_function=True)
     if not hunk:
         return False
     lines = case.before[case.changed[0].path].lines
-    hunk.header, hunk.start, hunk.pinned = f"@@ {lines[enclosing(lines, hunk.old[0].at)].strip()}", 0, True
+    hunk.header, hunk.start, hunk.pinned = (
+        f"@@ {lines[enclosing_line(lines, hunk.old[0].at)].strip()}",
+        0,
+        True,
+    )
     if random.random() < 0.5:
         hunk.header = (
             hunk.header.replace("@@", "@@ -0,0 +0,0 @@", 1) if random.random() < 0.3 else f"{hunk.header} @@"
@@ -226,8 +232,10 @@ def renamed_file(case: Case, random: Random) -> bool:
     return bool(parts) and case.dialect == "unified"
 
 
-def planted(case: Case, random: Random, *, in_function: bool = False) -> Hunk | None:
-    """Put a copy of a hunk's old lines elsewhere in the file, before and after; the hunk, where that could be done."""
+def plant_copy(case: Case, random: Random, *, in_function: bool = False) -> Hunk | None:
+    """Put a copy of a hunk's old lines elsewhere in the file, before and after; return the hunk, or None
+    if that could not be done.
+    """
     part = case.changed[0] if case.changed else None
     if part is None or (in_function and len(part.hunks) > 1):
         return None
@@ -252,7 +260,7 @@ def planted(case: Case, random: Random, *, in_function: bool = False) -> Hunk | 
     _plant(part, random.choice(places), texts, before=before.lines, after=after.lines)
     return (
         hunk
-        if len(starts(texts, before.lines)) == 2 and patched(before.lines, part.hunks) == after.lines
+        if len(starts(texts, before.lines)) == 2 and apply_hunks(before.lines, part.hunks) == after.lines
         else None
     )
 
@@ -266,8 +274,10 @@ def _plant(part: Part, at: int, texts: list[str], *, before: list[str], after: l
 
 
 def _function_places(lines: list[str], hunk: Hunk) -> list[int]:
-    """Below the first lines of other functions whose bodies are indented alike, where the hunk lies within one function."""
-    opener = enclosing(lines, hunk.old[0].at)
+    """Return the places below the first lines of other functions whose bodies are indented alike, if the
+    hunk lies within one function.
+    """
+    opener = enclosing_line(lines, hunk.old[0].at)
     if opener < 0 or not lines[opener].endswith(":"):
         return []
     depth = _depth(lines[opener])
@@ -288,5 +298,5 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _sorted(hunks: list[Hunk]) -> list[Hunk]:
+def _sort(hunks: list[Hunk]) -> list[Hunk]:
     return sorted(hunks, key=lambda hunk: hunk.rows[0].at)

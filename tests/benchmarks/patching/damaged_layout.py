@@ -1,9 +1,9 @@
-"""Damage to hunk headers, names, and the text around."""
+"""Damage to hunk headers, names, and the surrounding text."""
 
 import re
 from random import Random
 
-from tests.benchmarks.patching.cases import NOWHERE, Case, enclosing
+from tests.benchmarks.patching.cases import NOWHERE, Case, enclosing_line
 from tests.benchmarks.patching.damage import Table
 
 LAYOUT = Table()
@@ -45,7 +45,7 @@ def wrong_counts(case: Case, random: Random) -> bool:
 
 @LAYOUT.add("hunk header without ranges", stage=3)
 def bare_header(case: Case, random: Random) -> bool:
-    return _headed(case, [random.choice(("@@", "@@ @@", "@@ ... @@", "@@ -,+ @@"))] * len(case.hunks))
+    return _set_headers(case, [random.choice(("@@", "@@ @@", "@@ ... @@", "@@ -,+ @@"))] * len(case.hunks))
 
 
 @LAYOUT.add("hunk header with only a function name", stage=3)
@@ -55,11 +55,11 @@ def function_header(case: Case, random: Random) -> bool:
         lines = case.before[part.path].lines
         for hunk in part.hunks:
             place = next((row.at for row in hunk.rows if row.at >= 0), 0)
-            opener = enclosing(lines, min(place, len(lines) - 1))
+            opener = enclosing_line(lines, min(place, len(lines) - 1))
             if opener < 0:
                 return False
             headers.append(random.choice(("@@ {} @@", "@@ {}")).format(lines[opener].strip()))
-    return _headed(case, headers)
+    return _set_headers(case, headers)
 
 
 @LAYOUT.add("no a/ and b/", stage=4, group="names")
@@ -76,17 +76,17 @@ def no_prefixes(case: Case, random: Random) -> bool:
 
 @LAYOUT.add("no --- line", stage=4, group="names")
 def no_old_name(case: Case, random: Random) -> bool:
-    return _unnamed(case, old=True, new=False)
+    return _drop_names(case, old=True, new=False)
 
 
 @LAYOUT.add("no +++ line", stage=4, group="names")
 def no_new_name(case: Case, random: Random) -> bool:
-    return _unnamed(case, old=False, new=True)
+    return _drop_names(case, old=False, new=True)
 
 
 @LAYOUT.add("neither, under diff --git", stage=4, group="names")
 def only_the_git_line(case: Case, random: Random) -> bool:
-    done = _unnamed(case, old=True, new=True)
+    done = _drop_names(case, old=True, new=True)
     for part in case.parts:
         part.git = [f"diff --git a/{part.path} b/{part.path}"]
     return done
@@ -94,8 +94,10 @@ def only_the_git_line(case: Case, random: Random) -> bool:
 
 @LAYOUT.add("neither, under the path on a line", stage=4, group="names")
 def only_a_path(case: Case, random: Random) -> bool:
-    """Of one file only: the last lines of one part and the path of the next would run together."""
-    if not _unnamed(case, old=True, new=True) or len(case.parts) != 1:
+    """Keep only the path, for one file: the last lines of one part and the path of the next would run
+    together.
+    """
+    if not _drop_names(case, old=True, new=True) or len(case.parts) != 1:
         return False
     path = case.parts[0].path
     case.parts[0].git = []
@@ -226,7 +228,7 @@ def blocks(case: Case, random: Random) -> bool:
     return len(case.changed) == len(case.parts) and bool(case.parts) and all(hunk.old for hunk in case.hunks)
 
 
-def _headed(case: Case, headers: list[str]) -> bool:
+def _set_headers(case: Case, headers: list[str]) -> bool:
     for hunk, header in zip(case.hunks, headers, strict=True):
         if hunk.header is not None or hunk.pinned:
             return False
@@ -234,7 +236,7 @@ def _headed(case: Case, headers: list[str]) -> bool:
     return bool(case.hunks) and case.dialect == "unified"
 
 
-def _unnamed(case: Case, *, old: bool, new: bool) -> bool:
+def _drop_names(case: Case, *, old: bool, new: bool) -> bool:
     for part in case.parts:
         part.git = []
         part.old, part.new = "" if old else part.old, "" if new else part.new

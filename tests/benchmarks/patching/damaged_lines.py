@@ -3,8 +3,8 @@
 import re
 from random import Random
 
-from tests.benchmarks.patching.cases import Case, Hunk, Row, enclosing
-from tests.benchmarks.patching.certainty import folded
+from tests.benchmarks.patching.cases import Case, Hunk, Row, enclosing_line
+from tests.benchmarks.patching.certainty import fold
 from tests.benchmarks.patching.damage import Table
 
 LINES = Table()
@@ -40,7 +40,7 @@ def blank_context(case: Case, random: Random) -> bool:
 
 @LINES.add("trailing white space stripped", stage=1, group="trailing")
 def trailing_stripped(case: Case, random: Random) -> bool:
-    """The file has white space at the end of some lines, which the diff has not."""
+    """Give some lines of the file trailing white space, which the diff has not."""
     if any(hunk.applied for hunk in case.hunks):
         return False
     done = False
@@ -60,7 +60,9 @@ def trailing_stripped(case: Case, random: Random) -> bool:
 
 @LINES.add("trailing white space added", stage=1, group="trailing")
 def trailing_added(case: Case, random: Random) -> bool:
-    """Only where no added line ends in white space: it could not be told from the damage."""
+    """Add trailing white space, only if no added line ends in white space: it could not be told from the
+    damage.
+    """
     if any(row.mark == "+" and row.text[-1:].isspace() for hunk in case.hunks for row in hunk.rows):
         return False
     rows = [row for hunk in case.hunks for row in hunk.old if row.ends and random.random() < 0.4]
@@ -71,13 +73,13 @@ def trailing_added(case: Case, random: Random) -> bool:
 
 @LINES.add("spaces for tabs", stage=1, group="white space")
 def spaces_for_tabs(case: Case, random: Random) -> bool:
-    """The file is indented by tabs, the diff by spaces."""
-    return _reindented_by(case, in_file="\t", in_diff="    ")
+    """Indent the file by tabs and the diff by spaces."""
+    return _reindent(case, in_file="\t", in_diff="    ")
 
 
 @LINES.add("tabs for spaces", stage=1, group="white space")
 def tabs_for_spaces(case: Case, random: Random) -> bool:
-    return _reindented_by(case, in_file="    ", in_diff="\t")
+    return _reindent(case, in_file="    ", in_diff="\t")
 
 
 @LINES.add("re-indented block", stage=1, group="white space")
@@ -150,7 +152,9 @@ def repeated_as_a_change(case: Case, random: Random) -> bool:
 
 @LINES.add("elided context", stage=2, group="rows")
 def elided(case: Case, random: Random) -> bool:
-    """Lines between two changes are an ellipsis; where hunks have no such lines, two hunks become one around it."""
+    """Replace the lines between two changes by an ellipsis; if hunks have no such lines, join two hunks
+    around it.
+    """
     if case.dialect == "blocks":
         return False
     done = False
@@ -187,14 +191,16 @@ def missing_context(case: Case, random: Random) -> bool:
 
 @LINES.add("extra context", stage=2, group="rows")
 def extra_context(case: Case, random: Random) -> bool:
-    """The line that opens the function stands above the hunk as if it were its neighbour, or a context line is written twice."""
+    """Put the line that opens the function above the hunk as if it were its neighbour, or repeat a context
+    line.
+    """
     if case.dialect == "blocks":
         return False
     done = False
     for part in case.changed:
         lines = case.before[part.path].lines
         for hunk in part.hunks:
-            opener = enclosing(lines, hunk.rows[0].at)
+            opener = enclosing_line(lines, hunk.rows[0].at)
             twice = [
                 index
                 for index, row in enumerate(hunk.rows)
@@ -219,7 +225,7 @@ def invented_context(case: Case, random: Random) -> bool:
     places = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.text.strip()]
     text = random.choice(INVENTED)
     if not places or any(
-        folded(text) in folded(line) for part in case.changed for line in case.before[part.path].lines
+        fold(text) in fold(line) for part in case.changed for line in case.before[part.path].lines
     ):
         return False
     index = random.choice(places)
@@ -248,12 +254,14 @@ def paraphrased(case: Case, random: Random) -> bool:
 
 @LINES.add("look-alike punctuation in old lines", stage=1, group="looks")
 def look_alikes(case: Case, random: Random) -> bool:
-    return _looking_alike([row for hunk in case.hunks for row in hunk.old])
+    return _use_look_alikes([row for hunk in case.hunks for row in hunk.old])
 
 
 @LINES.add("look-alike punctuation everywhere", stage=1, group="looks")
 def look_alikes_everywhere(case: Case, random: Random) -> bool:
-    """Only where the old lines of a hunk show each replacement that was made to its new lines."""
+    """Replace signs by look-alikes, only if the old lines of a hunk show each replacement made to its new
+    lines.
+    """
     for hunk in case.hunks:
         old, new = (
             "\n".join(row.text for row in hunk.rows if (row.mark == "+") is added) for added in (False, True)
@@ -262,12 +270,12 @@ def look_alikes_everywhere(case: Case, random: Random) -> bool:
             look in new + old for look in LOOKS.values()
         ):
             return False
-    return _looking_alike([row for hunk in case.hunks for row in hunk.rows])
+    return _use_look_alikes([row for hunk in case.hunks for row in hunk.rows])
 
 
 @LINES.add("look-alike punctuation that is meant", stage=1, group="looks")
 def look_alikes_meant(case: Case, random: Random) -> bool:
-    """The change itself writes such signs; the old lines are as the file has them."""
+    """Let the change itself write such signs; the old lines are as the file has them."""
     if any(hunk.applied for hunk in case.hunks):
         return False
     done = False
@@ -292,14 +300,14 @@ def _rows_above(hunks: list[Hunk], row: Row) -> list[Row]:
     return rows[: next(index for index, other in enumerate(rows) if other is row)]
 
 
-def _reindented_by(case: Case, *, in_file: str, in_diff: str) -> bool:
+def _reindent(case: Case, *, in_file: str, in_diff: str) -> bool:
     for part in case.changed:
         before, after = case.before[part.path], case.after[part.target]
         if any("\t" in line for line in (*before.lines, *after.lines)):
             return False
         if in_file == "\t":
             before.lines, after.lines = (
-                [_indented(line, "\t") for line in text.lines] for text in (before, after)
+                [_reindent_line(line, "\t") for line in text.lines] for text in (before, after)
             )
         for hunk in part.hunks:
             if not any(
@@ -307,7 +315,7 @@ def _reindented_by(case: Case, *, in_file: str, in_diff: str) -> bool:
             ):
                 return False  # nothing shows what stands for what
             for row in hunk.rows:
-                row.text = _indented(row.text, in_diff)
+                row.text = _reindent_line(row.text, in_diff)
     return bool(case.changed)
 
 
@@ -315,14 +323,14 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _indented(line: str, unit: str) -> str:
-    """A line indented by spaces, indented by another unit for every four."""
+def _reindent_line(line: str, unit: str) -> str:
+    """Return a line indented by spaces, indented by another unit for every four."""
     body = line.lstrip(" ")
     depth = _depth(line)
     return unit * (depth // 4) + " " * (depth % 4) + body if body else line
 
 
-def _looking_alike(rows: list[Row]) -> bool:
+def _use_look_alikes(rows: list[Row]) -> bool:
     done = False
     for row in rows:
         for sign, look in LOOKS.items():

@@ -1,4 +1,4 @@
-"""Real changes, drawn from the histories of git repositories."""
+"""Real changes, sampled from the histories of git repositories."""
 
 import os
 import pickle
@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, Text, patched
+from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, Text, apply_hunks
 
 RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 CONTEXTS = (1, 2, 3, 3, 3, 3, 4, 5, 8, 12)
@@ -20,7 +20,7 @@ REGULAR = ("100644", "100755")
 
 
 class Unfit(Exception):
-    """This commit gives no case."""
+    """The commit gives no case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Commit:
         return done.stdout
 
     def texts(self, revisions: list[str]) -> list[str]:
-        """Blobs, by `commit:path`."""
+        """Return blobs, by `commit:path`."""
         data = self.git(
             "cat-file", "--batch", stdin="".join(f"{revision}\n" for revision in revisions).encode()
         )
@@ -63,21 +63,23 @@ class Commit:
 
 
 def commits(repository: Path, random: Random) -> list[Commit]:
-    """Some commits with one parent."""
+    """Return some commits with one parent."""
     whole = Commit(repository=repository, id="HEAD")
     found = whole.git("rev-list", "--min-parents=1", "--max-parents=1", "HEAD").decode().split()
     return [Commit(repository=repository, id=name) for name in random.sample(found, min(COMMITS, len(found)))]
 
 
-def drawn(commit: Commit) -> Case | None:
-    """The commit as a case that is not damaged yet, always the same; None: it is too large, binary, or touches what is no text file."""
-    kept = _kept(commit)
+def sample_case(commit: Commit) -> Case | None:
+    """Return the commit as a case that is not damaged yet, always the same; None if it is too large,
+    binary, or touches a file that is no text.
+    """
+    kept = _cached_objects(commit)
     case: Case | None = pickle.loads(kept) if kept else None
     return case
 
 
 @cache
-def _kept(commit: Commit) -> bytes:
+def _cached_objects(commit: Commit) -> bytes:
     try:
         return pickle.dumps(_read(commit, Random(commit.id)))
     except (Unfit, UnicodeDecodeError):
@@ -124,7 +126,7 @@ def _read(commit: Commit, random: Random) -> Case:
     if sum(len(part.hunks) for part in parts) > MOST_HUNKS:
         raise Unfit("too many hunks")
     for part in parts:
-        if part.changes_only and patched(before[part.path].lines, part.hunks) != after[part.target].lines:
+        if part.changes_only and apply_hunks(before[part.path].lines, part.hunks) != after[part.target].lines:
             raise Unfit("a diff that is more than its lines")
     around = _neighbours(commit, set(before) | set(after), random)
     case = Case(
@@ -134,7 +136,7 @@ def _read(commit: Commit, random: Random) -> Case:
         label=f"{commit.repository} {commit.id[:10]}",
     )
     if random.random() < 0.3:
-        _plain(case)
+        _use_plain_format(case)
     return case
 
 
@@ -147,7 +149,7 @@ def _text(text: str, *, mode: str) -> Text:
 
 
 def parts_of(diff: str) -> list[Part]:
-    """A diff as git writes it, in pieces."""
+    """Split a diff as git writes it."""
     lines = diff.split("\n")[:-1]
     parts: list[Part] = []
     index = 0
@@ -189,7 +191,7 @@ def _hunk(match: re.Match[str], lines: list[str], index: int) -> tuple[Hunk, int
 
 
 def _neighbours(commit: Commit, known: set[str], random: Random) -> dict[str, Text]:
-    """Other files of the commit, those with the same name or directory first."""
+    """Return other files of the commit, those with the same name or directory first."""
     listed = [
         line.split("\t")
         for line in commit.git("ls-tree", "-r", f"{commit.id}^").decode("utf-8", "replace").splitlines()
@@ -208,8 +210,8 @@ def _neighbours(commit: Commit, known: set[str], random: Random) -> dict[str, Te
     return {path: _text(text, mode="100644") for path, text in zip(paths, texts, strict=False)}
 
 
-def _plain(case: Case) -> None:
-    """As `diff -u` writes it; renamed files and new modes cannot be said so."""
+def _use_plain_format(case: Case) -> None:
+    """Write the diff as `diff -u` does; renamed files and new modes cannot be expressed so."""
     if any((part.path and part.target and part.path != part.target) or not part.hunks for part in case.parts):
         return
     if any(line.startswith(("old mode", "new file mode 100755")) for part in case.parts for line in part.git):

@@ -4,7 +4,7 @@ from random import Random
 
 from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, Text
 from tests.benchmarks.patching.damage import Table
-from tests.benchmarks.patching.negatives import WORD, reworded
+from tests.benchmarks.patching.negatives import WORD, reword
 
 REFUSED_FILES = Table()
 OUTSIDE = (
@@ -83,7 +83,7 @@ def deletes_other(case: Case, random: Random) -> bool:
         )
     ]
     at = random.choice(places)
-    text.lines[at] = reworded(text.lines[at], random)
+    text.lines[at] = reword(text.lines[at], random)
     return True
 
 
@@ -115,7 +115,7 @@ def binary(case: Case, random: Random) -> bool:
 
 @REFUSED_FILES.add("leads outside", stage=0)
 def outside(case: Case, random: Random) -> bool:
-    """To a file that is there and that the diff fits."""
+    """Point the diff to a file outside the tree that exists and that the diff fits."""
     if not case.changed:
         return False
     part = case.changed[0]

@@ -1,13 +1,13 @@
-"""Diffs that must be refused because of what they say about lines."""
+"""Diffs that must be refused because of their lines."""
 
 import re
 from copy import deepcopy
 from random import Random
 
-from tests.benchmarks.patching.cases import Case, Hunk, Part, Row, enclosing, patched
-from tests.benchmarks.patching.certainty import folded, starts
+from tests.benchmarks.patching.cases import Case, Hunk, Part, Row, enclosing_line, apply_hunks
+from tests.benchmarks.patching.certainty import fold, starts
 from tests.benchmarks.patching.damage import Table
-from tests.benchmarks.patching.damaged_files import applied_already, planted
+from tests.benchmarks.patching.damaged_files import applied_already, plant_copy
 
 REFUSED_LINES = Table()
 SAFE = (
@@ -25,42 +25,40 @@ WORD = re.compile(r"[A-Za-z_]{2,}|[0-9]+")
 
 @REFUSED_LINES.add("removes what is not there", stage=0)
 def stale(case: Case, random: Random) -> bool:
-    """One of the lines to be removed has another word in the file."""
-    row, part = _removed(case, random)
+    """Replace a word in the file, in one of the lines to be removed."""
+    row, part = _removed_row(case, random)
     if row is None or part is None:
         return False
     lines = case.before[part.path].lines
-    lines[row.at] = reworded(lines[row.at], random)
+    lines[row.at] = reword(lines[row.at], random)
     case.note = f"The file has {lines[row.at]!r} for {row.text!r}."
-    gone = folded(row.text) not in map(folded, lines) and folded(lines[row.at]) not in {
-        folded(line) for line in case.after[part.target].lines
+    gone = fold(row.text) not in map(fold, lines) and fold(lines[row.at]) not in {
+        fold(line) for line in case.after[part.target].lines
     }
-    return gone and folded(lines[row.at]) != folded(row.text)
+    return gone and fold(lines[row.at]) != fold(row.text)
 
 
 @REFUSED_LINES.add("removes what was deleted", stage=0)
 def stale_gone(case: Case, random: Random) -> bool:
-    row, part = _removed(case, random)
+    row, part = _removed_row(case, random)
     if row is None or part is None:
         return False
     lines = case.before[part.path].lines
     del lines[row.at]
     case.note = f"The file has no {row.text!r}."
     hunk = next(hunk for hunk in part.hunks if any(other is row for other in hunk.rows))
-    return folded(row.text) not in map(folded, lines) and not starts(
-        [other.text for other in hunk.new], lines
-    )
+    return fold(row.text) not in map(fold, lines) and not starts([other.text for other in hunk.new], lines)
 
 
 @REFUSED_LINES.add("made for another version", stage=0)
 def other_version(case: Case, random: Random) -> bool:
-    """The file of a neighbour stands where the diff's file was; what is to be removed is not in it."""
-    row, part = _removed(case, random)
+    """Replace the diff's file by a neighbour that does not contain the lines to be removed."""
+    row, part = _removed_row(case, random)
     others = [text for path, text in case.before.items() if part and path != part.path and text.lines]
     if row is None or part is None or not others:
         return False
     case.before[part.path] = deepcopy(random.choice(others))
-    return folded(row.text) not in map(folded, case.before[part.path].lines)
+    return fold(row.text) not in map(fold, case.before[part.path].lines)
 
 
 @REFUSED_LINES.add("inserts beside what is not there", stage=0)
@@ -73,17 +71,17 @@ def stale_insertion(case: Case, random: Random) -> bool:
     hunk = random.choice(found)
     for row in hunk.old:
         lines[row.at] = (
-            reworded(reworded(lines[row.at], random), random) + "_"
+            reword(reword(lines[row.at], random), random) + "_"
             if WORD.search(lines[row.at])
             else lines[row.at]
         )
     texts = [row.text for row in hunk.old if WORD.search(row.text)]
-    return bool(texts) and not any(folded(text) in map(folded, lines) for text in texts)
+    return bool(texts) and not any(fold(text) in map(fold, lines) for text in texts)
 
 
 @REFUSED_LINES.add("twins, nothing tells", stage=0)
 def twins(case: Case, random: Random) -> bool:
-    hunk = planted(case, random)
+    hunk = plant_copy(case, random)
     if hunk:
         hunk.header, hunk.start = random.choice(("@@", "@@ @@", "@@ ... @@")), 0
     return bool(hunk)
@@ -91,7 +89,7 @@ def twins(case: Case, random: Random) -> bool:
 
 @REFUSED_LINES.add("twins, a line number beside", stage=0)
 def twins_near(case: Case, random: Random) -> bool:
-    hunk = planted(case, random)
+    hunk = plant_copy(case, random)
     if not hunk:
         return False
     found = starts([row.text for row in hunk.old], case.before[case.changed[0].path].lines)
@@ -101,13 +99,13 @@ def twins_near(case: Case, random: Random) -> bool:
 
 @REFUSED_LINES.add("twins in one function", stage=0)
 def twins_inside(case: Case, random: Random) -> bool:
-    """Both stand in the function that the header names."""
+    """Put both copies into the function that the header names."""
     part = case.changed[0] if case.changed else None
     if part is None or len(part.hunks) != 1 or not part.hunks[0].old:
         return False
     hunk, lines = part.hunks[0], case.before[part.path].lines
     texts = [row.text for row in hunk.old]
-    opener = enclosing(lines, hunk.old[0].at)
+    opener = enclosing_line(lines, hunk.old[0].at)
     shallow = opener < 0 or any(
         text.strip() and len(text) - len(text.lstrip()) <= _depth(lines[opener]) for text in texts
     )
@@ -125,7 +123,7 @@ def twins_inside(case: Case, random: Random) -> bool:
 
 @REFUSED_LINES.add("twins by basename", stage=0)
 def same_basename(case: Case, random: Random) -> bool:
-    """Only the file's own name is given, and a second file of that name has the same content."""
+    """Give only the file's own name, and add a second file of that name with the same content."""
     if len(case.changed) != 1 or len(case.parts) != 1 or "/" not in case.parts[0].path:
         return False
     part = case.parts[0]
@@ -148,16 +146,16 @@ def contradiction(case: Case, random: Random) -> bool:
     part, hunk = random.choice(found)
     other = deepcopy(hunk)
     row = next(row for row in other.rows if row.mark == "+")
-    row.text = reworded(row.text, random) if WORD.search(row.text) else row.text + " other"
+    row.text = reword(row.text, random) if WORD.search(row.text) else row.text + " other"
     part.hunks.insert(part.hunks.index(hunk) + 1, other)
-    return folded(row.text) not in {folded(row.text) for row in hunk.rows}
+    return fold(row.text) not in {fold(row.text) for row in hunk.rows}
 
 
 @REFUSED_LINES.add("applied already", stage=0)
 def all_applied(case: Case, random: Random) -> bool:
     case.parts = case.changed
     for part in case.parts:
-        case.before[part.path].lines = patched(case.before[part.path].lines, part.hunks)
+        case.before[part.path].lines = apply_hunks(case.before[part.path].lines, part.hunks)
         lines = case.before[part.path].lines
         if any(starts([row.text for row in hunk.old], lines) or not hunk.old for hunk in part.hunks):
             return False
@@ -191,8 +189,8 @@ def no_place(case: Case, random: Random) -> bool:
     return True
 
 
-def _removed(case: Case, random: Random) -> tuple[Row | None, Part | None]:
-    """A removed line with a word in it, and its part."""
+def _removed_row(case: Case, random: Random) -> tuple[Row | None, Part | None]:
+    """Return a removed line with a word in it, and its part."""
     found = [
         (row, part)
         for part in case.changed
@@ -204,8 +202,8 @@ def _removed(case: Case, random: Random) -> tuple[Row | None, Part | None]:
     return random.choice(found) if found else (None, None)
 
 
-def reworded(line: str, random: Random) -> str:
-    """The line with another word or number in it."""
+def reword(line: str, random: Random) -> str:
+    """Return the line with another word or number in it."""
     words = list(WORD.finditer(line))
     if not words:
         return line

@@ -1,4 +1,4 @@
-"""The table that a run prints, and the files about what went wrong in it."""
+"""Table of a run, and files about its failures."""
 
 import re
 from collections import Counter
@@ -13,8 +13,8 @@ OUTCOMES = ("exact", "wrong", "refused", "dirty")
 WIDTH = 21
 
 
-def printed(results: Sequence[Result], *, without: int) -> str:
-    """One line for each kind of damage, pairs and negatives in groups, then shares and times."""
+def format_table(results: Sequence[Result], *, without: int) -> str:
+    """Return one line for each kind of damage, pairs and negatives in groups, then shares and times."""
     names = list(results[0].outcomes) if results else []
     groups = {
         "one damage": [
@@ -44,8 +44,8 @@ def printed(results: Sequence[Result], *, without: int) -> str:
     return "\n".join([*lines, *_shares(results, names), *_times(results, names)])
 
 
-def saved(results: Sequence[Result], directory: Path) -> None:
-    """Write what ours got wrong, the wrong before the refused, as `<kind>-<n>.md`; earlier files go."""
+def save_failures(results: Sequence[Result], directory: Path) -> None:
+    """Write our failures, the wrong before the refused, as `<kind>-<n>.md`, and remove earlier files."""
     directory.mkdir(parents=True, exist_ok=True)
     for path in directory.glob("*.md"):
         path.unlink()
@@ -85,7 +85,9 @@ def _shares(results: Sequence[Result], names: Sequence[str]) -> list[str]:
 
 
 def _times(results: Sequence[Result], names: Sequence[str]) -> list[str]:
-    """Ours is called in this process, as the tool is; the others are processes, but for whatthepatch."""
+    """Return one line for each applier; ours is called in this process, as the tool is; the others are
+    processes, except whatthepatch.
+    """
     times = {
         name: median(result.seconds[name] for result in results) * 1000 if results else 0.0 for name in names
     }

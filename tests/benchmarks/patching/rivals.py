@@ -1,4 +1,4 @@
-"""Appliers of diffs, each as `(text, root) -> did it say that it had applied it?`."""
+"""Appliers of diffs, each as `(text, root) -> whether it reported success`."""
 
 import importlib
 import importlib.util
@@ -21,14 +21,16 @@ GIT = "git apply"
 
 
 def appliers() -> dict[str, Applier]:
-    """Those that this machine has."""
-    found = {name: _process(command) for name, command in COMMANDS.items() if shutil.which(command[0])}
+    """Return the appliers that this machine has."""
+    found = {
+        name: _process_applier(command) for name, command in COMMANDS.items() if shutil.which(command[0])
+    }
     if importlib.util.find_spec("whatthepatch"):
-        found["whatthepatch"] = _whatthepatch
-    return {OURS: _ours, **found}
+        found["whatthepatch"] = _apply_whatthepatch
+    return {OURS: _apply_ours, **found}
 
 
-def _ours(text: str, root: Path) -> bool:
+def _apply_ours(text: str, root: Path) -> bool:
     try:
         apply(text, root)
     except PatchError:
@@ -36,8 +38,8 @@ def _ours(text: str, root: Path) -> bool:
     return True
 
 
-def _process(command: tuple[str, ...]) -> Applier:
-    def applied(text: str, root: Path) -> bool:
+def _process_applier(command: tuple[str, ...]) -> Applier:
+    def run_process(text: str, root: Path) -> bool:
         environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "GIT_CEILING_DIRECTORIES": str(root.parent),
@@ -48,11 +50,11 @@ def _process(command: tuple[str, ...]) -> Applier:
         )
         return done.returncode == 0
 
-    return applied
+    return run_process
 
 
-def _whatthepatch(text: str, root: Path) -> bool:
-    """The library leaves names and files to its user: all of them are written, or none."""
+def _apply_whatthepatch(text: str, root: Path) -> bool:
+    """Apply with the library, which leaves names and files to its user: all of them are written, or none."""
     library = importlib.import_module("whatthepatch")
     written: dict[Path, bytes] = {}
     try:

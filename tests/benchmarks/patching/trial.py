@@ -1,4 +1,4 @@
-"""One case, drawn and tried with every applier."""
+"""One case, sampled and tried with every applier."""
 
 import os
 import shutil
@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 
 from coder.patching import PatchError, apply
 from tests.benchmarks.patching.cases import Case, Text
-from tests.benchmarks.patching.certainty import certain
+from tests.benchmarks.patching.certainty import is_certain
 from tests.benchmarks.patching.damage import Table
 from tests.benchmarks.patching.damaged_files import FILES
 from tests.benchmarks.patching.damaged_layout import LAYOUT
 from tests.benchmarks.patching.damaged_lines import LINES
-from tests.benchmarks.patching.history import Commit, drawn
+from tests.benchmarks.patching.history import Commit, sample_case
 from tests.benchmarks.patching.negative_files import REFUSED_FILES
 from tests.benchmarks.patching.negatives import REFUSED_LINES, SAFE
 from tests.benchmarks.patching.rivals import OURS, appliers
@@ -33,8 +33,8 @@ State = dict[str, tuple[bytes, bool]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What kind of case is to be drawn, and the seed that makes it the same again."""
+class CaseSpec:
+    """Kind of case to sample, and the seed that makes it reproducible."""
 
     seed: str
     damages: tuple[str, ...]
@@ -47,7 +47,7 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    wanted: Wanted
+    wanted: CaseSpec
     outcomes: Mapping[str, str]
     """By applier: exact, wrong, refused or dirty."""
     seconds: Mapping[str, float]
@@ -60,30 +60,30 @@ class Result:
         return "refused" if self.wanted.negative else "exact"
 
 
-def tried(wanted: Wanted, commits: Sequence[Sequence[Commit]]) -> Result | None:
-    """Draw commits until one can be damaged so, and try all appliers; None: no commit could."""
+def try_case(wanted: CaseSpec, commits: Sequence[Sequence[Commit]]) -> Result | None:
+    """Sample commits until one can be damaged so, and try all appliers; None if no commit could."""
     random = Random(wanted.seed)
     for draw in range(1, MOST_DRAWS + 1):
         commit = random.choice(random.choice(commits))
-        if (case := drawn(commit)) and _made(case, wanted, random):
+        if (case := sample_case(commit)) and _damage(case, wanted, random):
             return _run(case, wanted, draw)
     return None
 
 
-def _made(case: Case, wanted: Wanted, random: Random) -> bool:
+def _damage(case: Case, wanted: CaseSpec, random: Random) -> bool:
     if wanted.negative:
         case.refused = True
         made = NEGATIVES.make(case, (wanted.negative,), random)
         return made and all(DAMAGES.make(case, (name,), random) for name in wanted.damages)
-    return DAMAGES.make(case, wanted.damages, random) and certain(case) and case.before != case.after
+    return DAMAGES.make(case, wanted.damages, random) and is_certain(case) and case.before != case.after
 
 
 def kinds() -> tuple[list[str], list[str], list[str]]:
-    """The names of all damages, of all negatives, and of the damages that a negative may have."""
+    """Return the names of all damages, of all negatives, and of the damages that a negative may have."""
     return list(DAMAGES.damages), list(NEGATIVES.damages), list(SAFE)
 
 
-def _run(case: Case, wanted: Wanted, draws: int) -> Result:
+def _run(case: Case, wanted: CaseSpec, draws: int) -> Result:
     text = case.text
     outcomes, seconds, report = {}, {}, ""
     with TemporaryDirectory(prefix="patching-") as place:
@@ -136,8 +136,8 @@ def _state(place: Path) -> State:
     }
 
 
-def _report(case: Case, wanted: Wanted, outcome: str, after: State) -> str:
-    """The case in short: the diff, what ours said, and how the files differ from what was expected."""
+def _report(case: Case, wanted: CaseSpec, outcome: str, after: State) -> str:
+    """Return the case in short: the diff, our message, and how the files differ from the expected ones."""
     with TemporaryDirectory(prefix="patching-") as place:
         root = Path(place) / "tree"
         _build(case, root)
@@ -156,7 +156,7 @@ def _report(case: Case, wanted: Wanted, outcome: str, after: State) -> str:
     for part in case.parts:
         before = case.before.get(part.path)
         at = part.hunks[0].rows[0].at if part.hunks else 0
-        parts += [f"## {part.path} -> {part.target}: before", _shown(before, at) if before else "nothing"]
+        parts += [f"## {part.path} -> {part.target}: before", _excerpt(before, at) if before else "nothing"]
         wished = before if case.refused else case.after.get(part.target)
         got = after.get(f"tree/{part.target}", (b"", False))[0]
         if outcome == "wrong" and got != (wished.data if wished else b""):
@@ -172,7 +172,7 @@ def _report(case: Case, wanted: Wanted, outcome: str, after: State) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _shown(text: Text, at: int) -> str:
+def _excerpt(text: Text, at: int) -> str:
     first = 0 if len(text.lines) < SHOWN_LINES else max(0, at - 8)
     lines = text.lines[first : first + SHOWN_LINES]
     head = f"{text.encoding}, ends {text.end!r}, the last has one: {text.final}, lines from {first + 1}"

@@ -1,4 +1,4 @@
-"""Which files import which, read from their sources."""
+"""Import graph of files, read from their sources."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ FILES = {
 }
 
 
-def importers(tmp_path: Path, path: str) -> list[str]:
+def importers_of(tmp_path: Path, path: str) -> list[str]:
     write(tmp_path, FILES)
     graph = ImportGraph(tmp_path, {name: imported_names(text) for name, text in FILES.items()})
     return sorted(importer.rpartition("/")[2] for importer in graph.importers(path))
@@ -33,20 +33,20 @@ def test_collects_imports_anywhere_in_source() -> None:
 
 
 def test_finds_indirect_importers(tmp_path: Path) -> None:
-    assert "test_shop.py" in importers(tmp_path, "src/shop/money.py")
-    assert "test_other.py" not in importers(tmp_path, "src/shop/money.py")
+    assert "test_shop.py" in importers_of(tmp_path, "src/shop/money.py")
+    assert "test_other.py" not in importers_of(tmp_path, "src/shop/money.py")
 
 
 def test_package_executes_before_its_modules(tmp_path: Path) -> None:
-    assert "test_found.py" in importers(tmp_path, "src/shop/cart.py")
+    assert "test_found.py" in importers_of(tmp_path, "src/shop/cart.py")
 
 
 def test_dynamic_import_may_import_everything(tmp_path: Path) -> None:
-    assert importers(tmp_path, "src/shop/lonely.py") == ["found.py", "lonely.py", "test_found.py"]
+    assert importers_of(tmp_path, "src/shop/lonely.py") == ["found.py", "lonely.py", "test_found.py"]
 
 
 def test_conftest_executes_for_tests_below(tmp_path: Path) -> None:
-    assert importers(tmp_path, "tests/helpers.py") == [
+    assert importers_of(tmp_path, "tests/helpers.py") == [
         "conftest.py",
         "found.py",
         "helpers.py",

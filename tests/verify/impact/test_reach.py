@@ -1,4 +1,4 @@
-"""What real tests call and open, and which of them an edit may reach."""
+"""Functions and files that real tests use, and the tests that an edit may reach."""
 
 import os
 from collections.abc import Mapping
@@ -96,13 +96,13 @@ ALONE = "tests/test_other.py::test_alone"
 
 
 @pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reached]:
+def traced_tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reached]:
     tree = tmp_path_factory.mktemp("traced")
     write(tree, FILES)
-    return tree, learned(tree, Reached())
+    return tree, learn_reach(tree, Reached())
 
 
-def learned(tree: Path, known: Reached) -> Reached:
+def learn_reach(tree: Path, known: Reached) -> Reached:
     with ProcessSandbox(os.environ) as sandbox:
         project = find_project(tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
         return learn(
@@ -116,7 +116,7 @@ def learned(tree: Path, known: Reached) -> Reached:
         )
 
 
-def edited(path: str, old: str, new: str) -> Mapping[str, str]:
+def edited_texts(path: str, old: str, new: str) -> Mapping[str, str]:
     assert old in FILES[path]
     return {path: FILES[path].replace(old, new, 1)}
 
@@ -124,18 +124,24 @@ def edited(path: str, old: str, new: str) -> Mapping[str, str]:
 @pytest.mark.parametrize(
     ("edits", "reached"),
     [
-        (edited("shop.py", "number * RATE", "number * 3"), Reach(tests=(FIRST, SECOND, ELSEWHERE, ASKED))),
-        (edited("shop.py", ".read_text()", ".read_text()[1:]"), Reach(tests=(NOTE, ELSEWHERE))),
-        (edited("shop.py", "return RATE", "return 5"), Reach(tests=ALL)),
-        (edited("shop.py", "RATE = 2", "RATE = 3"), Reach(tests=ALL)),
-        (edited("other.py", "return 1", "return 2"), Reach(tests=(ALONE, ELSEWHERE))),
-        ({**edited("note.txt", "note", "other"), "README.md": "Hello, you."}, Reach(tests=(NOTE, ELSEWHERE))),
-        (edited("tests/test_other.py", "== 1", "== 2"), Reach(tests=(ALONE, ELSEWHERE))),
-        ({"tests/test_new.py": "def test_new(): pass\n"}, Reach(tests=(ELSEWHERE, "tests/test_new.py"))),
-        (edited("shop.py", "event.wait()", "event.wait(9)"), Reach(tests=(THREAD, ELSEWHERE))),
-        (edited("shop.py", "request.get", "request . get"), Reach(tests=(ASKED, ELSEWHERE))),
         (
-            edited("shop.py", "return 0", "return 1"),
+            edited_texts("shop.py", "number * RATE", "number * 3"),
+            Reach(tests=(FIRST, SECOND, ELSEWHERE, ASKED)),
+        ),
+        (edited_texts("shop.py", ".read_text()", ".read_text()[1:]"), Reach(tests=(NOTE, ELSEWHERE))),
+        (edited_texts("shop.py", "return RATE", "return 5"), Reach(tests=ALL)),
+        (edited_texts("shop.py", "RATE = 2", "RATE = 3"), Reach(tests=ALL)),
+        (edited_texts("other.py", "return 1", "return 2"), Reach(tests=(ALONE, ELSEWHERE))),
+        (
+            {**edited_texts("note.txt", "note", "other"), "README.md": "Hello, you."},
+            Reach(tests=(NOTE, ELSEWHERE)),
+        ),
+        (edited_texts("tests/test_other.py", "== 1", "== 2"), Reach(tests=(ALONE, ELSEWHERE))),
+        ({"tests/test_new.py": "def test_new(): pass\n"}, Reach(tests=(ELSEWHERE, "tests/test_new.py"))),
+        (edited_texts("shop.py", "event.wait()", "event.wait(9)"), Reach(tests=(THREAD, ELSEWHERE))),
+        (edited_texts("shop.py", "request.get", "request . get"), Reach(tests=(ASKED, ELSEWHERE))),
+        (
+            edited_texts("shop.py", "return 0", "return 1"),
             Reach(everything=True, why="no test is known to reach the change"),
         ),
         ({"README.md": ""}, Reach(everything=True, why="no test is known to reach the change")),
@@ -148,11 +154,12 @@ def edited(path: str, old: str, new: str) -> Mapping[str, str]:
     ],
 )
 def test_edit_reaches_callers_readers_and_importers(
-    traced: tuple[Path, Reached], edits: Mapping[str, str | None], reached: Reach
+    traced_tree: tuple[Path, Reached], edits: Mapping[str, str | None], reached: Reach
 ) -> None:
-    found = TracedImpact(*traced).reach(edits)
+    found = TracedImpact(*traced_tree).reach(edits)
     in_order = sorted(
-        reached.tests, key=lambda test: traced[1].tests.index(test) if test in traced[1].tests else 99
+        reached.tests,
+        key=lambda test: traced_tree[1].tests.index(test) if test in traced_tree[1].tests else 99,
     )
     assert found == reached.model_copy(update={"tests": tuple(in_order), "soonest": found.soonest})
     assert sorted(found.soonest) == sorted(found.tests)
@@ -177,19 +184,21 @@ def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
     assert found.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
 
 
-def test_unknown_test_is_always_reached(traced: tuple[Path, Reached]) -> None:
-    tree, known = traced
+def test_unknown_test_is_always_reached(traced_tree: tuple[Path, Reached]) -> None:
+    tree, known = traced_tree
     less = {test: number for test, number in known.entry_of.items() if test != ALONE}
     impact = TracedImpact(tree, known.model_copy(update={"entry_of": less}))
-    assert ALONE in impact.reach(edited("shop.py", "number * RATE", "number * 3")).tests
+    assert ALONE in impact.reach(edited_texts("shop.py", "number * RATE", "number * 3")).tests
 
 
 def test_everything_is_reached_without_data(tmp_path: Path) -> None:
     assert TracedImpact(tmp_path, Reached()).reach({"a.py": ""}).everything
 
 
-def test_retraces_only_tests_affected_by_file_changes(traced: tuple[Path, Reached], tmp_path: Path) -> None:
-    _, known = traced
+def test_retraces_only_tests_affected_by_file_changes(
+    traced_tree: tuple[Path, Reached], tmp_path: Path
+) -> None:
+    _, known = traced_tree
     save(known, tmp_path / "state" / "known.json")
     assert load(tmp_path / "state" / "known.json") == known
     assert load(tmp_path / "nowhere.json") == Reached()
@@ -202,9 +211,9 @@ def test_retraces_only_tests_affected_by_file_changes(traced: tuple[Path, Reache
             "tests/test_new.py": "def test_new(): pass\n",
         },
     )
-    again = learned(tmp_path / "tree", known.model_copy(update={"seconds": marked}))
+    again = learn_reach(tmp_path / "tree", known.model_copy(update={"seconds": marked}))
     new = "tests/test_new.py::test_new"
     assert {test for test, seconds in again.seconds.items() if seconds != 77.0} == {ALONE, new}
     assert again.entry_of.keys() == {*known.tests, new}
     assert set(again.tests) == {*known.tests, new}
-    assert learned(tmp_path / "tree", again) is again
+    assert learn_reach(tmp_path / "tree", again) is again

@@ -1,4 +1,4 @@
-"""Which test files a change can reach."""
+"""Test files that a change can reach."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,69 +26,71 @@ SHOP = {
 
 
 @pytest.fixture
-def reached(tmp_path: Path) -> Reached:
-    def found(change: dict[str, str], base: dict[str, str] = SHOP) -> tuple[str, ...] | None:
+def select_tests(tmp_path: Path) -> Reached:
+    def select(change: dict[str, str], base: dict[str, str] = SHOP) -> tuple[str, ...] | None:
         write(tmp_path / "old", base)
         write(tmp_path / "new", {**base, **change})
         part = impacted(tmp_path / "old", tmp_path / "new", sorted(change))
         return None if part is None else part.files
 
-    return found
+    return select
 
 
-def test_direct_tests_come_before_tests_of_users(reached: Reached) -> None:
+def test_direct_tests_come_before_tests_of_users(select_tests: Reached) -> None:
     change = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
-    assert reached(change) == ("tests/test_cart.py", "tests/test_bill.py", "tests/test_page.py")
+    assert select_tests(change) == ("tests/test_cart.py", "tests/test_bill.py", "tests/test_page.py")
 
 
-def test_changed_tests_come_first(reached: Reached) -> None:
+def test_changed_tests_come_first(select_tests: Reached) -> None:
     change = {
         "shop/bill.py": SHOP["shop/bill.py"].replace("(prices)\n", "(list(prices))\n"),
         "tests/test_user.py": "def test_b(): pass\n",
     }
-    assert reached(change) == ("tests/test_user.py", "tests/test_bill.py", "tests/test_page.py")
+    assert select_tests(change) == ("tests/test_user.py", "tests/test_bill.py", "tests/test_page.py")
 
 
-def test_conftest_and_helper_reach_their_users(reached: Reached) -> None:
-    assert reached({"tests/unit/conftest.py": "x = 1\n"}) == ("tests/unit/test_unit.py",)
-    assert reached({"tests/helpers.py": "def shown():\n    return 2\n"}) == ("tests/unit/test_unit.py",)
+def test_conftest_and_helper_reach_their_users(select_tests: Reached) -> None:
+    assert select_tests({"tests/unit/conftest.py": "x = 1\n"}) == ("tests/unit/test_unit.py",)
+    assert select_tests({"tests/helpers.py": "def shown():\n    return 2\n"}) == ("tests/unit/test_unit.py",)
 
 
-def test_prose_reaches_nothing(reached: Reached) -> None:
-    assert reached({"README.md": "text", "docs/api.html": "x", "CHANGES": "x"}) == ()
+def test_prose_reaches_nothing(select_tests: Reached) -> None:
+    assert select_tests({"README.md": "text", "docs/api.html": "x", "CHANGES": "x"}) == ()
 
 
 @pytest.mark.parametrize("path", ["pyproject.toml", "shop/data.json", "pytest.ini", "shop/fast.c"])
-def test_configuration_and_data_reach_everything(reached: Reached, path: str) -> None:
-    assert reached({path: "x = 1\n"}) is None
+def test_configuration_and_data_reach_everything(select_tests: Reached, path: str) -> None:
+    assert select_tests({path: "x = 1\n"}) is None
 
 
 @pytest.mark.parametrize(
     "line", ["import sys\nsys.x = 1\n", "install()\n", "if 1:\n    def total(): pass\n", "def broken(:\n"]
 )
-def test_import_time_code_reaches_everything(reached: Reached, line: str) -> None:
-    assert reached({"shop/cart.py": SHOP["shop/cart.py"] + line}) is None
+def test_import_time_code_reaches_everything(select_tests: Reached, line: str) -> None:
+    assert select_tests({"shop/cart.py": SHOP["shop/cart.py"] + line}) is None
 
 
-def test_module_is_found_by_names_in_its_users(reached: Reached) -> None:
+def test_module_is_found_by_names_in_its_users(select_tests: Reached) -> None:
     base = {
         **SHOP,
         "shop/rates.py": "RATE = 2\n",
         "tests/test_rates.py": "from shop.rates import RATE\n\n\ndef test_rate():\n    assert RATE\n",
     }
-    assert reached({"shop/rates.py": "RATE = 3\n"}, base) == ("tests/test_rates.py",)
+    assert select_tests({"shop/rates.py": "RATE = 3\n"}, base) == ("tests/test_rates.py",)
 
 
-def test_ignores_test_files_with_unusual_names(reached: Reached) -> None:
+def test_ignores_test_files_with_unusual_names(select_tests: Reached) -> None:
     assert (
-        reached({"shop/cart.py": "x = 1\n"}, {**SHOP, "pytest.ini": "[pytest]\npython_files = *_spec.py\n"})
+        select_tests(
+            {"shop/cart.py": "x = 1\n"}, {**SHOP, "pytest.ini": "[pytest]\npython_files = *_spec.py\n"}
+        )
         is None
     )
 
 
-def test_doctests_of_changed_module_are_its_tests(reached: Reached) -> None:
+def test_doctests_of_changed_module_are_its_tests(select_tests: Reached) -> None:
     base = {**SHOP, "pytest.ini": "[pytest]\naddopts = -q --doctest-modules\n"}
-    assert reached({"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}, base) == (
+    assert select_tests({"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}, base) == (
         "shop/page.py",
         "tests/test_page.py",
     )
@@ -110,10 +112,10 @@ def test_selects_deleted_test_file_on_base(tmp_path: Path) -> None:
     assert part is not None and part.files == ("tests/test_user.py",)
 
 
-def test_changed_import_reaches_users_of_name(reached: Reached) -> None:
+def test_changed_import_reaches_users_of_name(select_tests: Reached) -> None:
     change = {
         "shop/page.py": SHOP["shop/page.py"].replace(
             "from shop.bill import bill", "from shop.bill import total as bill"
         )
     }
-    assert reached(change) == ("tests/test_bill.py", "tests/test_page.py")
+    assert select_tests(change) == ("tests/test_bill.py", "tests/test_page.py")

@@ -1,4 +1,4 @@
-"""What of a change no test would miss."""
+"""Parts of a change that no test would miss."""
 
 import ast
 from collections.abc import Mapping
@@ -29,8 +29,8 @@ def name():
 """
 
 
-def notices(texts: Mapping[str, str]) -> bool | None:
-    """Two tests, on the clamp alone."""
+def is_noticed(texts: Mapping[str, str]) -> bool | None:
+    """Return whether two tests, on the clamp alone, notice."""
     space: dict[str, object] = {}
     exec(texts["clamp.py"], space)  # the test's own text
     clamp = space["clamp"]
@@ -39,7 +39,7 @@ def notices(texts: Mapping[str, str]) -> bool | None:
 
 
 def test_reports_untested_line() -> None:
-    found = guard({"clamp.py": OLD}, {"clamp.py": NEW}, notices, in_time=lambda: True)
+    found = guard({"clamp.py": OLD}, {"clamp.py": NEW}, is_noticed, in_time=lambda: True)
     assert found == Guarded(
         unguarded=(
             Unguarded(path="clamp.py", line=2, what="is as it was before", whole_hunk=True),

@@ -1,4 +1,4 @@
-"""How closely the tests of a real tree watch a change."""
+"""Mutation score of the tests of a real tree."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ MORE = "import src\n\n\ndef test_high():\n    assert src.high(1) == 3\n"
     ],
 )
 def test_runs_tests_importing_changed_module(
-    more: str, loose: tuple[Unguarded, ...], tmp_path: Path, sandbox: ProcessSandbox, runner_of: Run
+    more: str, loose: tuple[Unguarded, ...], tmp_path: Path, sandbox: ProcessSandbox, make_runner: Run
 ) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     for place, source in ((old, OLD), (new, NEW)):
@@ -37,7 +37,7 @@ def test_runs_tests_importing_changed_module(
         (place / "src.py").write_text(source)
         (place / "test_low.py").write_text(TESTS)
         (place / "test_more.py").write_text(more)
-    after = runner_of(new).run(new)
+    after = make_runner(new).run(new)
     project = find_project(new, sandbox=sandbox, environment={})
     with WarmRunner(
         project, new, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)

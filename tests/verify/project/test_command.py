@@ -1,4 +1,4 @@
-"""Test commands as people type them."""
+"""Test commands as users type them."""
 
 from pathlib import Path
 

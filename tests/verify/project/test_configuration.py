@@ -1,4 +1,4 @@
-"""What a repository's files say about its tests."""
+"""Test configuration in a repository's files."""
 
 from pathlib import Path
 

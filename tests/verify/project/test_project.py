@@ -1,4 +1,4 @@
-"""How a project is tested, found in its files and environments."""
+"""Discovery of a project's test setup in its files and environments."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from tests.builders import write
 OWN = {"PATH": os.environ["PATH"]}
 
 
-def found(
+def discover(
     root: Path,
     sandbox: ProcessSandbox,
     *,
@@ -28,7 +28,7 @@ def found(
 
 
 def fake_venv(place: Path) -> Path:
-    """An environment with an interpreter that has no packages at all."""
+    """Create an environment with an interpreter that has no packages at all."""
     (place / "bin").mkdir(parents=True)
     (place / "pyvenv.cfg").touch()
     python = place / "bin" / "python"
@@ -38,7 +38,7 @@ def fake_venv(place: Path) -> Path:
 
 
 def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    project = found(tmp_path, sandbox)
+    project = discover(tmp_path, sandbox)
     assert (project.interpreter, project.command.text, project.problem) == (
         Path(sys.executable),
         DEFAULT_COMMAND,
@@ -54,7 +54,7 @@ def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: Proces
 def test_uses_environment_in_repository(tmp_path: Path, sandbox: ProcessSandbox, place: str) -> None:
     python = fake_venv(tmp_path / place)
     (tmp_path / place / "lib/python3.11/site-packages/pytest").mkdir(parents=True)
-    project = found(tmp_path, sandbox)
+    project = discover(tmp_path, sandbox)
     assert project.interpreter == python
     assert project.environment["VIRTUAL_ENV"] == str(tmp_path / place)
     assert project.environment["PATH"].startswith(f"{tmp_path / place / 'bin'}:")
@@ -64,20 +64,22 @@ def test_prefers_active_environment_unless_it_is_own(tmp_path: Path, sandbox: Pr
     active = fake_venv(tmp_path / "active")
     inside = fake_venv(tmp_path / "repo" / ".venv")
     assert (
-        found(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": str(tmp_path / "active")}).interpreter
+        discover(
+            tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": str(tmp_path / "active")}
+        ).interpreter
         == active
     )
-    assert found(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": sys.prefix}).interpreter == inside
+    assert discover(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": sys.prefix}).interpreter == inside
 
 
 def test_finds_environments_of_other_tools(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     pdm = fake_venv(tmp_path / "pdm")
     write(tmp_path / "a", {".pdm-python": f"{pdm}\n"})
-    assert found(tmp_path / "a", sandbox).interpreter == pdm
+    assert discover(tmp_path / "a", sandbox).interpreter == pdm
     conda = {"CONDA_PREFIX": str(tmp_path / "pdm"), "CONDA_DEFAULT_ENV": "work"}
     (tmp_path / "b").mkdir()
-    assert found(tmp_path / "b", sandbox, environment=conda).interpreter == pdm
-    assert found(
+    assert discover(tmp_path / "b", sandbox, environment=conda).interpreter == pdm
+    assert discover(
         tmp_path / "b", sandbox, environment={**conda, "CONDA_DEFAULT_ENV": "base"}
     ).interpreter == Path(sys.executable)
 
@@ -91,20 +93,20 @@ def test_asks_poetry_where_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     write(tmp_path / "repo", {"poetry.lock": ""})
     with ProcessSandbox(os.environ) as sandbox:
-        assert found(tmp_path / "repo", sandbox).interpreter == python
+        assert discover(tmp_path / "repo", sandbox).interpreter == python
 
 
 def test_missing_pytest_names_install_command(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     python = fake_venv(tmp_path / ".venv")
     write(tmp_path, {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--cov=pkg'"})
-    problem = found(tmp_path, sandbox).problem
+    problem = discover(tmp_path, sandbox).problem
     assert problem is not None
     assert (problem.kind, problem.text) == (
         "no_runner",
         f"pytest is not installed in {python}. Install it there: {python} -m pip install pytest pytest-cov",
     )
     write(tmp_path, {"uv.lock": ""})
-    assert "uv add --dev pytest pytest-cov" in str(found(tmp_path, sandbox).problem)
+    assert "uv add --dev pytest pytest-cov" in str(discover(tmp_path, sandbox).problem)
 
 
 def test_missing_plugin_names_install_command(tmp_path: Path, sandbox: ProcessSandbox) -> None:
@@ -114,14 +116,14 @@ def test_missing_plugin_names_install_command(tmp_path: Path, sandbox: ProcessSa
             "pytest.ini": "[pytest]\nrequired_plugins = pytest-no-such>=1 pytest-xdist\naddopts = -p no_such_plugin -p pytester"
         },
     )
-    problem = found(tmp_path, sandbox).problem
+    problem = discover(tmp_path, sandbox).problem
     assert problem is not None
     assert "pytest needs no-such-plugin, pytest-no-such, named in" in problem.text
 
 
 def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     fake_venv(tmp_path / ".venv").write_text("#!/bin/sh\nexit 3\n")
-    assert "could not be asked for its pytest" in str(found(tmp_path, sandbox).problem)
+    assert "could not be asked for its pytest" in str(discover(tmp_path, sandbox).problem)
 
 
 @pytest.mark.parametrize(
@@ -154,13 +156,13 @@ def test_reads_command_from_each_source(
     tmp_path: Path, sandbox: ProcessSandbox, files: dict[str, str], command: str | None, text: str, where: str
 ) -> None:
     write(tmp_path, files)
-    project = found(tmp_path, sandbox, command=command)
+    project = discover(tmp_path, sandbox, command=command)
     assert (project.command.text, project.why[1]) == (text, f"Test command: {text}, {where}.")
 
 
 def test_unparsable_command_is_user_error(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     with pytest.raises(UserError, match="cannot be understood"):
-        found(tmp_path, sandbox, command="pytest 'open")
+        discover(tmp_path, sandbox, command="pytest 'open")
 
 
 def test_the_probe_needs_no_more_than_an_old_python() -> None:

@@ -1,4 +1,4 @@
-"""Where importable code lies."""
+"""Directories of importable code."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The right reason to be red."""
+"""Right and wrong reasons for a red test."""
 
 import pytest
 

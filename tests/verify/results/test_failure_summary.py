@@ -1,4 +1,4 @@
-"""The distilled failure."""
+"""Summary of failures."""
 
 from coder.core.values.verdict import Problem, TestReport, Verdict, VerdictKind
 from coder.verify.results.failure_summary import LIMIT, distil

@@ -1,4 +1,4 @@
-"""Reports of runners that are not pytest."""
+"""Reports of runners other than pytest."""
 
 import os
 import subprocess

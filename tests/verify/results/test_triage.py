@@ -1,4 +1,4 @@
-"""What class of failure a red test is."""
+"""Failure class of a red test."""
 
 from pathlib import Path
 
@@ -88,11 +88,11 @@ def test_unrunnable_suite_names_missing_package() -> None:
         passed("b.py::b"),
     )
 
-    def lacking(*results: TestResult) -> str:
+    def missing_note(*results: TestResult) -> str:
         return unable(TestReport(command="pytest", results=results))
 
-    assert lacking(missing) == "the package x is not installed for the project's interpreter"
-    assert [lacking(missing, told), lacking(missing, failing), lacking()] == ["", "", ""]
+    assert missing_note(missing) == "the package x is not installed for the project's interpreter"
+    assert [missing_note(missing, told), missing_note(missing, failing), missing_note()] == ["", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What callers of a module may notice."""
+"""Changes that callers of a module may notice."""
 
 import pytest
 

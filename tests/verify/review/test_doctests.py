@@ -1,4 +1,4 @@
-"""Examples of the documentation, as far as a change leaves them alone."""
+"""Doctest examples that a change leaves alone."""
 
 from pathlib import Path
 

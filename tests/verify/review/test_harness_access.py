@@ -1,4 +1,4 @@
-"""Constructs that reach for the test process are found in changed code."""
+"""Access to the test process in changed code."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The code that stands in an issue, run on both sides of a change."""
+"""Code of an issue, run on both sides of a change."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ $ make it fail
 """
 
 
-def shown(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: str = ISSUE) -> Shown:
+def run_scripts(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: str = ISSUE) -> Shown:
     write(tmp_path / "old", {"calc.py": old})
     write(tmp_path / "new", {"calc.py": new})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
@@ -44,16 +44,18 @@ def test_finds_code_in_fences_and_interactive_sessions() -> None:
 
 
 def test_shows_script_that_now_works(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = shown(
+    found = run_scripts(
         tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
     )
     assert found == Shown(fixed=("from calc import add", ">>> from calc import add"))
 
 
 def test_shows_script_failing_on_both_sides(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = shown(tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return 3\n")
+    found = run_scripts(
+        tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return 3\n"
+    )
     assert found == Shown(fixed=("from calc import add",), failing=(">>> from calc import add",))
 
 
 def test_reports_module_no_longer_importable(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    assert shown(tmp_path, sandbox, "a = 1\n", "import nowhere_to_be_found\n", "").lost == ("calc",)
+    assert run_scripts(tmp_path, sandbox, "a = 1\n", "import nowhere_to_be_found\n", "").lost == ("calc",)

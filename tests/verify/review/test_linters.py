@@ -1,4 +1,4 @@
-"""What a project's own checkers say of a change."""
+"""Findings of a project's own checkers about a change."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ OLD = "import os\n\n\ndef one():\n    return 1\n"
 NEW = "import os\nimport sys\n\n\ndef one():\n    return 1\n"
 
 
-def compared(
+def compare_findings(
     tmp_path: Path, sandbox: ProcessSandbox, *, old: dict[str, str], new: dict[str, str], more: dict[str, str]
 ) -> Checked:
     write(tmp_path / "old", {**old, **more})
@@ -29,7 +29,7 @@ def compared(
 
 
 def test_counts_only_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compared(
+    found = compare_findings(
         tmp_path,
         sandbox,
         old={"a.py": OLD},
@@ -40,7 +40,7 @@ def test_counts_only_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> No
 
 
 def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compared(
+    found = compare_findings(
         tmp_path,
         sandbox,
         old={"a.py": OLD},
@@ -52,13 +52,15 @@ def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox
 
 def test_project_without_checkers_gets_default_ones(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     unsafe = f"{OLD}\n\ndef call(text):\n    return eval(text)\n"
-    found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": unsafe}, more={})
+    found = compare_findings(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": unsafe}, more={})
     assert [line.split()[:3] for line in found.new] == [["ruff:", "a.py:9:", "S307"]]
 
 
 def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     more = {"pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\n"}
-    found = compared(tmp_path, sandbox, old={"a.py": "x: int = 1\n"}, new={"a.py": "x:  str = 1"}, more=more)
+    found = compare_findings(
+        tmp_path, sandbox, old={"a.py": "x: int = 1\n"}, new={"a.py": "x:  str = 1"}, more=more
+    )
     assert found.ran == ("ruff", "mypy")
     assert found.new[0] == "ruff: a.py:1: is not formatted"
     assert found.new[1].startswith("mypy: a.py:1: error: Incompatible types in assignment")
@@ -82,13 +84,15 @@ def test_configuration_change_is_checked_by_its_command(
     tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, found: Checked
 ) -> None:
     assert (
-        compared(tmp_path, sandbox, old={"ruff.toml": before}, new={"ruff.toml": after}, more={"a.py": OLD})
+        compare_findings(
+            tmp_path, sandbox, old={"ruff.toml": before}, new={"ruff.toml": after}, more={"a.py": OLD}
+        )
         == found
     )
 
 
 def test_reports_missing_configured_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compared(
+    found = compare_findings(
         tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""}
     )
     assert found == Checked(missing=("flake8", "bandit"))

@@ -1,4 +1,4 @@
-"""A fix made for the tests' own cases is told apart from one made for the cause."""
+"""Fixes made for the tests' own cases rather than for the cause."""
 
 import pytest
 

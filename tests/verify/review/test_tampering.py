@@ -1,4 +1,4 @@
-"""A test that became weaker is named; one that was rewritten as well as before is not."""
+"""Weakened tests, as opposed to equivalent rewrites."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""New tests that assert something else than behaviour are named."""
+"""New tests that assert something other than behaviour."""
 
 import pytest
 
@@ -26,7 +26,7 @@ HONEST = (
 )
 
 
-def found(body: str, *, issue: str = "It is wrong.", before: TestReport | None = None) -> list[str]:
+def weaknesses(body: str, *, issue: str = "It is wrong.", before: TestReport | None = None) -> list[str]:
     text = f"def test_new():\n    {body}\n"
     result = TestResult(id="test_a.py::test_new", outcome="passed")
     return weak_tests(
@@ -40,18 +40,18 @@ def found(body: str, *, issue: str = "It is wrong.", before: TestReport | None =
 
 @pytest.mark.parametrize("body", WEAK)
 def test_names_weakness_of_new_test(body: str) -> None:
-    assert found(body) == [f"test_a.py::test_new {WEAK[body]}"]
+    assert weaknesses(body) == [f"test_a.py::test_new {WEAK[body]}"]
 
 
 @pytest.mark.parametrize("body", HONEST)
 def test_accepts_assertions_about_behaviour(body: str) -> None:
-    assert found(body) == []
+    assert weaknesses(body) == []
 
 
 def test_accepts_weakness_named_in_issue_and_old_tests() -> None:
-    assert found("assert isinstance(median([1]), float)", issue="median returns int, not float") == []
+    assert weaknesses("assert isinstance(median([1]), float)", issue="median returns int, not float") == []
     known = TestReport(command="pytest", results=(TestResult(id="test_a.py::test_new", outcome="failed"),))
-    assert found("assert isinstance(median([1]), float)", before=known) == []
+    assert weaknesses("assert isinstance(median([1]), float)", before=known) == []
 
 
 def test_lists_definitions_that_differ() -> None:

@@ -1,4 +1,4 @@
-"""Packages from a directory of wheels, laid over an environment for real."""
+"""Packages from a directory of wheels, overlaid on a real environment."""
 
 import base64
 import hashlib
@@ -23,8 +23,8 @@ from tests.builders import write
 TESTS = "import answers\n\n\ndef test_answer():\n    assert answers.ANSWER == 42\n"
 
 
-def wheel(place: Path, name: str, code: str) -> None:
-    """A package of one module, as an index would give it."""
+def write_wheel(place: Path, name: str, code: str) -> None:
+    """Write a package of one module, as an index would serve it."""
     facts = f"{name}-1.0.dist-info"
     files = {
         f"{name}.py": code,
@@ -42,12 +42,14 @@ def wheel(place: Path, name: str, code: str) -> None:
             made.writestr(path, text)
 
 
-def prepared(tmp_path: Path, sandbox: ProcessSandbox, heard: list[str]) -> tuple[Project, OverlayEquipment]:
+def prepare_project(
+    tmp_path: Path, sandbox: ProcessSandbox, heard: list[str]
+) -> tuple[Project, OverlayEquipment]:
     write(
         tmp_path / "project",
         {"test_answers.py": TESTS, "test_own.py": "import own_module\n", "own_module/x.py": ""},
     )
-    wheel(tmp_path / "wheels", "answers", "ANSWER = 42\n")
+    write_wheel(tmp_path / "wheels", "answers", "ANSWER = 42\n")
     found = find_project(tmp_path / "project", sandbox=sandbox, environment={})
     overlay = Overlay(
         interpreter=Path(sys.executable), root=tmp_path / "overlays", chosen=tmp_path / "chosen.json"
@@ -69,7 +71,7 @@ def report_of(project: Project, sandbox: ProcessSandbox, tree: Path) -> TestRepo
 
 def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     heard: list[str] = []
-    project, equipment = prepared(tmp_path, sandbox, heard)
+    project, equipment = prepare_project(tmp_path, sandbox, heard)
     assert project.overlay is not None
     before = report_of(project, sandbox, tmp_path / "project")
     assert equipment.lacks(before) == ("answers",)
@@ -88,7 +90,7 @@ def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, san
 
 def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     heard: list[str] = []
-    project, equipment = prepared(tmp_path, sandbox, heard)
+    project, equipment = prepare_project(tmp_path, sandbox, heard)
     assert "nowhere" in equipment.install(["nowhere-to-be-found"])
     assert (heard, project.overlay and project.overlay.packages) == ([], ())
     assert [*(tmp_path / "overlays").iterdir()] == []
@@ -113,6 +115,6 @@ def test_works_in_sandbox(tmp_path: Path) -> None:
         pytest.skip("no walls on this machine")
     exposed = (TARGET, tmp_path / "overlays", tmp_path / "wheels")
     with ProcessSandbox(os.environ, walls=walls, exposed=exposed) as sandbox:
-        project, equipment = prepared(tmp_path, sandbox, [])
+        project, equipment = prepare_project(tmp_path, sandbox, [])
         assert equipment.install(["answers"]) == ""
         assert report_of(project, sandbox, tmp_path / "project").counts.passed == 1

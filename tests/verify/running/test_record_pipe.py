@@ -1,4 +1,4 @@
-"""Records come over a pipe that only the recorder of a run can write valid lines to."""
+"""Records over a pipe that only the recorder of a run can write valid lines to."""
 
 import os
 import subprocess
@@ -13,8 +13,8 @@ from coder.verify.running.record_pipe import RecordPipe
 WRITER = "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign import signer; sign = signer(sys.argv[3]);"
 
 
-def received(tmp_path: Path, script: str, *, key: str = "") -> tuple[list[Mapping[str, Any]], int]:
-    """What a process that runs `script` got through: valid records, and the number of forged lines."""
+def receive(tmp_path: Path, script: str, *, key: str = "") -> tuple[list[Mapping[str, Any]], int]:
+    """Return what a process that runs `script` sent: valid records, and the number of forged lines."""
     taken: list[Mapping[str, Any]] = []
     with RecordPipe(tmp_path / "report", taken.append) as pipe:
         code = f"{WRITER} pipe = os.open(sys.argv[2], os.O_WRONLY); {script}"
@@ -24,22 +24,22 @@ def received(tmp_path: Path, script: str, *, key: str = "") -> tuple[list[Mappin
 
 def test_sealed_records_arrive_in_order(tmp_path: Path) -> None:
     script = """[os.write(pipe, sign(b'{"n": %d}' % n) + b"\\n") for n in range(3)]"""
-    assert received(tmp_path, script) == ([{"n": 0}, {"n": 1}, {"n": 2}], 0)
+    assert receive(tmp_path, script) == ([{"n": 0}, {"n": 1}, {"n": 2}], 0)
 
 
 def test_unsealed_and_cut_lines_are_forged(tmp_path: Path) -> None:
-    assert received(tmp_path, """os.write(pipe, b'{"n": 1}\\n{"n"')""") == ([], 2)
+    assert receive(tmp_path, """os.write(pipe, b'{"n": 1}\\n{"n"')""") == ([], 2)
 
 
 def test_another_key_is_forged(tmp_path: Path) -> None:
-    assert received(tmp_path, """os.write(pipe, sign(b'{"n": 1}') + b"\\n")""", key=os.urandom(16).hex()) == (
+    assert receive(tmp_path, """os.write(pipe, sign(b'{"n": 1}') + b"\\n")""", key=os.urandom(16).hex()) == (
         [],
         1,
     )
 
 
 def test_repeated_record_is_forged(tmp_path: Path) -> None:
-    assert received(tmp_path, """line = sign(b'{"n": 1}') + b"\\n"; os.write(pipe, line + line)""") == (
+    assert receive(tmp_path, """line = sign(b'{"n": 1}') + b"\\n"; os.write(pipe, line + line)""") == (
         [{"n": 1}],
         1,
     )

@@ -1,4 +1,4 @@
-"""Reading the plugin's lines."""
+"""Parsing of the plugin's lines."""
 
 import json
 from pathlib import Path
@@ -6,20 +6,20 @@ from pathlib import Path
 from coder.verify.running.recording import Recording
 
 
-def line(**fields: object) -> bytes:
+def record_line(**fields: object) -> bytes:
     return json.dumps(fields).encode() + b"\n"
 
 
-def phase(test: str, when: str, outcome: str, *, failure: str = "", xfail: bool = False) -> bytes:
+def phase_line(test: str, when: str, outcome: str, *, failure: str = "", xfail: bool = False) -> bytes:
     described = (
         {"type": failure, "message": "", "frames": [["a.py", 1, "f"]], "text": ""} if failure else None
     )
-    return line(
+    return record_line(
         kind="phase", id=test, when=when, outcome=outcome, seconds=0.5, xfail=xfail, failure=described
     )
 
 
-def read(tmp_path: Path, *parts: bytes) -> Recording:
+def read_recording(tmp_path: Path, *parts: bytes) -> Recording:
     file = tmp_path / "report"
     file.write_bytes(b"".join(parts))
     recording = Recording(file)
@@ -28,13 +28,13 @@ def read(tmp_path: Path, *parts: bytes) -> Recording:
 
 
 def test_merges_phases_and_reports_first_failure(tmp_path: Path) -> None:
-    recording = read(
+    recording = read_recording(
         tmp_path,
-        phase("a", "setup", "passed"),
-        phase("a", "call", "passed"),
-        phase("a", "call", "failed", failure="First"),
-        phase("a", "call", "failed", failure="Second"),
-        phase("a", "teardown", "passed"),
+        phase_line("a", "setup", "passed"),
+        phase_line("a", "call", "passed"),
+        phase_line("a", "call", "failed", failure="First"),
+        phase_line("a", "call", "failed", failure="Second"),
+        phase_line("a", "teardown", "passed"),
     )
     (result,) = recording.results
     assert (result.outcome, result.when, result.seconds, result.failure and result.failure.type) == (
@@ -46,12 +46,12 @@ def test_merges_phases_and_reports_first_failure(tmp_path: Path) -> None:
 
 
 def test_rerun_test_has_no_result_yet(tmp_path: Path) -> None:
-    assert read(tmp_path, phase("a", "call", "rerun", failure="X")).results == ()
+    assert read_recording(tmp_path, phase_line("a", "call", "rerun", failure="X")).results == ()
 
 
 def test_reads_torn_last_line_once_complete(tmp_path: Path) -> None:
-    whole = phase("a", "call", "passed")
-    recording = read(tmp_path, whole, whole.replace(b'"a"', b'"b"')[:10])
+    whole = phase_line("a", "call", "passed")
+    recording = read_recording(tmp_path, whole, whole.replace(b'"a"', b'"b"')[:10])
     assert [result.id for result in recording.results] == ["a"]
     with (tmp_path / "report").open("ab") as file:
         file.write(whole.replace(b'"a"', b'"b"')[10:])
@@ -60,13 +60,17 @@ def test_reads_torn_last_line_once_complete(tmp_path: Path) -> None:
 
 
 def test_reports_running_test_and_progress(tmp_path: Path) -> None:
-    begun = (line(kind="session"), line(kind="collected", count=2), line(kind="start", id="a"))
-    recording = read(
+    begun = (
+        record_line(kind="session"),
+        record_line(kind="collected", count=2),
+        record_line(kind="start", id="a"),
+    )
+    recording = read_recording(
         tmp_path,
         *begun,
-        phase("a", "call", "failed", failure="X"),
-        phase("a", "teardown", "passed"),
-        line(kind="start", id="b"),
+        phase_line("a", "call", "failed", failure="X"),
+        phase_line("a", "teardown", "passed"),
+        record_line(kind="start", id="b"),
     )
     assert (recording.began, recording.finished, recording.running, recording.progress) == (
         True,
@@ -77,10 +81,14 @@ def test_reports_running_test_and_progress(tmp_path: Path) -> None:
 
 
 def test_session_ending_before_all_tests_ended_early(tmp_path: Path) -> None:
-    end = line(kind="finish", exit=2, loaded={}, stopped=False)
-    begun = (line(kind="session"), line(kind="collected", count=2), line(kind="start", id="a"))
-    assert read(tmp_path, *begun, end).ended_early
-    assert not read(tmp_path, *begun, line(kind="start", id="b"), end).ended_early
+    end = record_line(kind="finish", exit=2, loaded={}, stopped=False)
+    begun = (
+        record_line(kind="session"),
+        record_line(kind="collected", count=2),
+        record_line(kind="start", id="a"),
+    )
+    assert read_recording(tmp_path, *begun, end).ended_early
+    assert not read_recording(tmp_path, *begun, record_line(kind="start", id="b"), end).ended_early
 
 
 def test_missing_file_means_no_session(tmp_path: Path) -> None:

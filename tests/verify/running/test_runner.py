@@ -1,4 +1,4 @@
-"""Running real pytest in small trees."""
+"""Runs of real pytest in small trees."""
 
 import subprocess
 from pathlib import Path
@@ -22,18 +22,18 @@ def outcomes(report: TestReport) -> dict[str, str]:
     }
 
 
-def tree(place: Path, files: dict[str, str]) -> Path:
+def write_tree(place: Path, files: dict[str, str]) -> Path:
     write(place, files)
     return place
 
 
-def listed(place: Path) -> set[str]:
+def list_files(place: Path) -> set[str]:
     return {path.relative_to(place).as_posix() for path in place.rglob("*")}
 
 
-def test_failure_has_assertion_frames_and_output(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, CALC)
-    report = runner_of(root).run(root)
+def test_failure_has_assertion_frames_and_output(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(tmp_path, CALC)
+    report = make_runner(root).run(root)
     (result,) = report.reds
     assert (result.id, result.outcome, result.when) == ("tests/test_calc.py::test_add", "failed", "call")
     assert result.failure is not None
@@ -47,10 +47,10 @@ def test_failure_has_assertion_frames_and_output(tmp_path: Path, runner_of: Run)
     assert (report.problem, report.exit_code, report.by_exit_code) == (None, 1, False)
 
 
-def test_reports_exception_of_doctest_example(tmp_path: Path, runner_of: Run) -> None:
+def test_reports_exception_of_doctest_example(tmp_path: Path, make_runner: Run) -> None:
     code = 'def half(n):\n    """Half.\n\n    >>> half(4)\n    2\n    """\n    raise ValueError("odd")\n'
-    root = tree(tmp_path, {"calc.py": code})
-    (result,) = runner_of(root, command="pytest --doctest-modules").run(root).reds
+    root = write_tree(tmp_path, {"calc.py": code})
+    (result,) = make_runner(root, command="pytest --doctest-modules").run(root).reds
     assert result.failure is not None
     assert (result.failure.type, result.failure.message) == ("ValueError", "odd")
     assert [(frame.path, frame.line) for frame in result.failure.frames if frame.path == "calc.py"] == [
@@ -58,14 +58,14 @@ def test_reports_exception_of_doctest_example(tmp_path: Path, runner_of: Run) ->
     ]
 
 
-def test_writes_nothing_in_tree(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, CALC)
-    before = listed(root)
-    runner_of(root).run(root)
-    assert listed(root) == before
+def test_writes_nothing_in_tree(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(tmp_path, CALC)
+    before = list_files(root)
+    make_runner(root).run(root)
+    assert list_files(root) == before
 
 
-def test_reports_every_outcome(tmp_path: Path, runner_of: Run) -> None:
+def test_reports_every_outcome(tmp_path: Path, make_runner: Run) -> None:
     code = """
 import os, sys, unittest
 import pytest
@@ -104,8 +104,8 @@ class TestCase(unittest.TestCase):
             with self.subTest(number=number):
                 self.assertEqual(number, 1)
 """
-    root = tree(tmp_path, {"test_all.py": code})
-    runner = runner_of(root)
+    root = write_tree(tmp_path, {"test_all.py": code})
+    runner = make_runner(root)
     report = runner.run(root)
     assert report.problem is None
     assert outcomes(report) == {
@@ -143,9 +143,9 @@ class TestCase(unittest.TestCase):
     }
 
 
-def test_import_error_does_not_hide_other_files(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {"test_bad.py": "import nowhere", "test_good.py": "def test_it(): pass"})
-    report = runner_of(root).run(root)
+def test_import_error_does_not_hide_other_files(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(tmp_path, {"test_bad.py": "import nowhere", "test_good.py": "def test_it(): pass"})
+    report = make_runner(root).run(root)
     assert outcomes(report) == {"test_bad.py": "error in collect", "test_good.py::test_it": "passed"}
     assert report.problem is None
     failure = report.reds[0].failure
@@ -153,25 +153,25 @@ def test_import_error_does_not_hide_other_files(tmp_path: Path, runner_of: Run) 
     assert (failure.type, failure.message) == ("ModuleNotFoundError", "No module named 'nowhere'")
 
 
-def test_overrules_stop_on_first_failure(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(
+def test_overrules_stop_on_first_failure(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(
         tmp_path,
         {
             "pytest.ini": "[pytest]\naddopts = -x\n",
             "test_it.py": "def test_a(): assert 0\ndef test_b(): pass",
         },
     )
-    assert outcomes(runner_of(root, command="pytest --exitfirst").run(root)) == {
+    assert outcomes(make_runner(root, command="pytest --exitfirst").run(root)) == {
         "test_it.py::test_a": "failed",
         "test_it.py::test_b": "passed",
     }
 
 
-def test_xdist_workers_report_through_controller(tmp_path: Path, runner_of: Run) -> None:
+def test_xdist_workers_report_through_controller(tmp_path: Path, make_runner: Run) -> None:
     files = {f"test_{name}.py": "import os\ndef test_a(): assert 1 == 2\ndef test_b(): pass" for name in "xy"}
     files["test_z.py"] = "import os\ndef test_dies(): os._exit(3)"
-    root = tree(tmp_path, files)
-    report = runner_of(root, command="pytest -n 2").run(root)
+    root = write_tree(tmp_path, files)
+    report = make_runner(root, command="pytest -n 2").run(root)
     assert report.problem is None
     assert dict(sorted(outcomes(report).items())) == {
         "test_x.py::test_a": "failed",
@@ -188,43 +188,45 @@ def test_xdist_workers_report_through_controller(tmp_path: Path, runner_of: Run)
     }
     assert [
         result.id
-        for result in runner_of(root, command="pytest -n 2").run(root, ["test_x.py::test_b"]).results
+        for result in make_runner(root, command="pytest -n 2").run(root, ["test_x.py::test_b"]).results
     ] == ["test_x.py::test_b"]
 
 
-def problem(report: TestReport, kind: str) -> str:
+def problem_text(report: TestReport, kind: str) -> str:
     assert isinstance(report.problem, Problem)
     assert report.problem.kind == kind, report
     return report.problem.text
 
 
-def test_dead_process_is_crash_of_running_test(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(
+def test_dead_process_is_crash_of_running_test(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(
         tmp_path,
         {"test_it.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): pass"},
     )
-    report = runner_of(root).run(root)
+    report = make_runner(root).run(root)
     assert outcomes(report) == {"test_it.py::test_a": "passed", "test_it.py::test_b": "error"}
     assert (
-        problem(report, "crash")
+        problem_text(report, "crash")
         == "The test process ended with exit code 0 while test_it.py::test_b was running, after 1 of 3 tests."
     )
 
 
-def test_session_ended_by_test_is_crash(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(
+def test_session_ended_by_test_is_crash(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(
         tmp_path, {"test_it.py": "import pytest\ndef test_a(): pytest.exit('enough', 0)\ndef test_b(): pass"}
     )
-    assert problem(runner_of(root).run(root), "crash").startswith(
+    assert problem_text(make_runner(root).run(root), "crash").startswith(
         "pytest ended before its end, after 0 of 2 tests"
     )
 
 
-def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)"})
-    report = runner_of(root).run(root, timeout_seconds=3.0)
+def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(
+        tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)"}
+    )
+    report = make_runner(root).run(root, timeout_seconds=3.0)
     assert outcomes(report) == {"test_it.py::test_a": "passed"}
-    assert problem(report, "timeout") == (
+    assert problem_text(report, "timeout") == (
         "The tests did not end within 3 s; the limit came after 1 of 2 tests, in test_it.py::test_b."
     )
 
@@ -240,11 +242,11 @@ ENDLESS = {
 
 @pytest.mark.parametrize("options", ["", " -n 2"])
 def test_endless_test_is_red_and_others_run(
-    tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch, options: str
+    tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
-    root = tree(tmp_path, ENDLESS)
-    report = runner_of(root, command=f"pytest{options}").run(root)
+    root = write_tree(tmp_path, ENDLESS)
+    report = make_runner(root, command=f"pytest{options}").run(root)
     red = {"test_it.py::test_b": "failed", "test_it.py::test_c": "failed"}
     assert (outcomes(report), report.problem) == (
         {"test_it.py::test_a": "passed", "test_it.py::test_d": "passed", **red},
@@ -257,70 +259,72 @@ def test_endless_test_is_red_and_others_run(
 
 
 def test_slow_test_among_slow_ones_is_not_endless(
-    tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 0.5)
     busy = "import time\ndef busy(seconds):\n    began = time.process_time()\n    while time.process_time() - began < seconds: pass\n"
-    root = tree(tmp_path, {"test_it.py": f"{busy}def test_a(): busy(0.2)\ndef test_b(): busy(1.0)\n"})
-    assert outcomes(runner_of(root).run(root)) == {
+    root = write_tree(tmp_path, {"test_it.py": f"{busy}def test_a(): busy(0.2)\ndef test_b(): busy(1.0)\n"})
+    assert outcomes(make_runner(root).run(root)) == {
         "test_it.py::test_a": "passed",
         "test_it.py::test_b": "passed",
     }
 
 
-def test_leaves_timer_of_project_alone(tmp_path: Path, runner_of: Run) -> None:
+def test_leaves_timer_of_project_alone(tmp_path: Path, make_runner: Run) -> None:
     conftest = "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n"
-    root = tree(tmp_path, {**ENDLESS, "conftest.py": conftest})
-    assert problem(runner_of(root).run(root, timeout_seconds=3.0), "timeout").endswith(
+    root = write_tree(tmp_path, {**ENDLESS, "conftest.py": conftest})
+    assert problem_text(make_runner(root).run(root, timeout_seconds=3.0), "timeout").endswith(
         "in test_it.py::test_b."
     )
 
 
-def test_nothing_to_run_is_a_problem(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {"calc.py": ""})
-    problem(runner_of(root).run(root), "no_tests")
-    assert problem(runner_of(root).run(root, ["tests/test_gone.py::test_a"]), "no_tests").endswith(
+def test_nothing_to_run_is_a_problem(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(tmp_path, {"calc.py": ""})
+    problem_text(make_runner(root).run(root), "no_tests")
+    assert problem_text(make_runner(root).run(root, ["tests/test_gone.py::test_a"]), "no_tests").endswith(
         "exists: tests/test_gone.py::test_a."
     )
 
 
-def test_reports_wrong_option_in_words_of_pytest(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, CALC)
-    assert "unrecognized arguments: --no-such-option" in problem(
-        runner_of(root, command="pytest --no-such-option").run(root), "usage"
+def test_reports_wrong_option_in_words_of_pytest(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(tmp_path, CALC)
+    assert "unrecognized arguments: --no-such-option" in problem_text(
+        make_runner(root, command="pytest --no-such-option").run(root), "usage"
     )
 
 
-def test_reports_broken_conftest(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {**CALC, "conftest.py": "import nowhere"})
-    assert "No module named 'nowhere'" in problem(runner_of(root).run(root), "usage")
+def test_reports_broken_conftest(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(tmp_path, {**CALC, "conftest.py": "import nowhere"})
+    assert "No module named 'nowhere'" in problem_text(make_runner(root).run(root), "usage")
 
 
 @pytest.mark.parametrize(("code", "outcome"), [(0, "passed"), (3, "failed")])
-def test_other_command_counts_by_exit_code(tmp_path: Path, runner_of: Run, code: int, outcome: str) -> None:
-    root = tree(tmp_path, {"run.sh": f"exit {code}"})
-    report = runner_of(root, command="sh run.sh").run(root)
+def test_other_command_counts_by_exit_code(tmp_path: Path, make_runner: Run, code: int, outcome: str) -> None:
+    root = write_tree(tmp_path, {"run.sh": f"exit {code}"})
+    report = make_runner(root, command="sh run.sh").run(root)
     assert (report.by_exit_code, outcomes(report), report.problem) == (True, {"sh run.sh": outcome}, None)
 
 
-def test_any_command_that_starts_pytest_reports_test_by_test(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {**CALC, "run.sh": "cd tests && exec python -m pytest"})
-    runner = runner_of(root, command="sh run.sh")
+def test_any_command_that_starts_pytest_reports_test_by_test(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(tmp_path, {**CALC, "run.sh": "cd tests && exec python -m pytest"})
+    runner = make_runner(root, command="sh run.sh")
     assert outcomes(runner.run(root)) == {"tests/test_calc.py::test_add": "failed"}
 
 
-def test_ignores_pytest_started_by_test(tmp_path: Path, runner_of: Run) -> None:
+def test_ignores_pytest_started_by_test(tmp_path: Path, make_runner: Run) -> None:
     inner = "import os, subprocess, sys\ndef test_it(tmp_path):\n    (tmp_path / 'test_in.py').write_text('def test_in(): pass')\n"
     inner += "    assert not [name for name in os.environ if name.startswith(('CODER', 'PYTEST_ADDOPTS'))]\n"
     inner += "    assert subprocess.call([sys.executable, '-m', 'pytest', str(tmp_path)]) == 0\n"
-    root = tree(tmp_path, {"test_out.py": inner})
-    assert outcomes(runner_of(root).run(root)) == {"test_out.py::test_it": "passed"}
+    root = write_tree(tmp_path, {"test_out.py": inner})
+    assert outcomes(make_runner(root).run(root)) == {"test_out.py::test_it": "passed"}
 
 
-def test_reports_progress_while_tests_run(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(1)"})
+def test_reports_progress_while_tests_run(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(
+        tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(1)"}
+    )
     heard: list[str] = []
-    runner_of(root).run(root, progress=heard.append)
+    make_runner(root).run(root, progress=heard.append)
     assert "1 of 2 tests" in heard
 
 
@@ -331,7 +335,7 @@ LAYOUTS = {"src": "src/{}/__init__.py", "flat": "{}/__init__.py"}
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_worktree_tests_its_own_code_despite_installation(
-    tmp_path: Path, runner_of: Run, bare_venv: Path, layout: str
+    tmp_path: Path, make_runner: Run, bare_venv: Path, layout: str
 ) -> None:
     name = f"editable_{layout}"
     source = LAYOUTS[layout].format(name)
@@ -339,8 +343,8 @@ def test_worktree_tests_its_own_code_despite_installation(
         "pyproject.toml": PROJECT.format(name),
         "tests/test_it.py": f"import {name}\ndef test_it(): assert {name}.answer() == 42\n",
     }
-    checkout = tree(tmp_path / "checkout", {**files, source: PACKAGE.format(41)})
-    worktree = tree(tmp_path / "worktree", {**files, source: PACKAGE.format(42)})
+    checkout = write_tree(tmp_path / "checkout", {**files, source: PACKAGE.format(41)})
+    worktree = write_tree(tmp_path / "worktree", {**files, source: PACKAGE.format(42)})
     python = str(bare_venv / "bin" / "python")
     install = [
         python,
@@ -366,26 +370,26 @@ def test_worktree_tests_its_own_code_despite_installation(
     )
     assert installed.stdout == "41\n"
 
-    runner = runner_of(checkout, command="pytest", venv=bare_venv)
+    runner = make_runner(checkout, command="pytest", venv=bare_venv)
     report = runner.run(worktree, expect_loaded=[source])
     assert (outcomes(report), report.problem) == ({"tests/test_it.py::test_it": "passed"}, None)
 
     thief = f"import sys\nsys.path.insert(0, {str((checkout / source).parent.parent)!r})\n"
-    tree(worktree, {"conftest.py": thief})
-    said = problem(runner.run(worktree, expect_loaded=[source]), "wrong_code")
+    write_tree(worktree, {"conftest.py": thief})
+    said = problem_text(runner.run(worktree, expect_loaded=[source]), "wrong_code")
     assert str(checkout / source) in said
     assert str(worktree / source) in said
     assert f"imported {name} " in said
-    xdist = runner_of(checkout, command="pytest -n 1", venv=bare_venv)
-    assert str(checkout / source) in problem(xdist.run(worktree, expect_loaded=[source]), "wrong_code")
+    xdist = make_runner(checkout, command="pytest -n 1", venv=bare_venv)
+    assert str(checkout / source) in problem_text(xdist.run(worktree, expect_loaded=[source]), "wrong_code")
 
 
-def test_files_in_private_home_are_no_harness_access(tmp_path: Path, runner_of: Run) -> None:
+def test_files_in_private_home_are_no_harness_access(tmp_path: Path, make_runner: Run) -> None:
     save = "import pathlib, tempfile\n\n\ndef save():\n    pathlib.Path(tempfile.mkdtemp(), 'a').write_text('x')\n"
     peek = "def peek():\n    return open('/proc/self/cmdline').read()\n"
     test = "from store import save\nfrom look import peek\n\n\ndef test_both():\n    save()\n    peek()\n"
-    root = tree(tmp_path, {"store.py": save, "look.py": peek, "test_store.py": test})
-    report = runner_of(root).run(root, ["test_store.py"])
+    root = write_tree(tmp_path, {"store.py": save, "look.py": peek, "test_store.py": test})
+    report = make_runner(root).run(root, ["test_store.py"])
     assert (report.reached, report.results[0].body and report.results[0].body.ended) == (
         ("look.py: open",),
         1,

@@ -1,4 +1,4 @@
-"""Which lines tests execute, seen by running them."""
+"""Line coverage of real tests."""
 
 import os
 from collections.abc import Callable

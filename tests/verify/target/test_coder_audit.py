@@ -1,4 +1,4 @@
-"""The audit inside the test process: what counts as reaching for it, and which functions it compares."""
+"""Audit inside the test process: events that count as access to it, and functions that it compares."""
 
 import sys
 from types import ModuleType

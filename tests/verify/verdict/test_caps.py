@@ -1,4 +1,4 @@
-"""Conditions seen in test runs that keep a verdict from being PROVEN."""
+"""Conditions in test runs that keep a verdict from being PROVEN."""
 
 from collections.abc import Sequence
 

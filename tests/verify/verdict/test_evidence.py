@@ -1,4 +1,4 @@
-"""What goes with a commit."""
+"""Evidence attached to a commit."""
 
 from coder.core.values.verdict import Counts, Run, Verdict, VerdictKind
 from coder.verify.verdict.evidence import page, trailers

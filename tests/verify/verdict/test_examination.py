@@ -1,4 +1,4 @@
-"""The second look at a change that broke nothing."""
+"""Second examination of a change that broke nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +25,9 @@ Examine = Callable[..., Verdict]
 
 @pytest.fixture
 def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
-    """Examine a change of files, with linters and scripts that say what they are told to."""
+    """Return a function that examines a change of files, with scripted linters and scripts."""
 
-    def looked(
+    def examine_files(
         old: dict[str, str],
         new: dict[str, str],
         verdict: Verdict,
@@ -62,7 +62,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         )
         return examine(change, instruments, issue="", progress=None)
 
-    return looked
+    return examine_files
 
 
 def test_closely_tested_fix_has_no_notes(look: Examine) -> None:

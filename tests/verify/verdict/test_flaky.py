@@ -1,4 +1,4 @@
-"""Telling flaky tests and those that depend on the order from broken ones, with runs that say how tests end."""
+"""Separation of flaky and order-dependent tests from broken ones, with scripted runs."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,8 +11,8 @@ IT = red("t.py::it")
 Run = Callable[[str, Sequence[str]], TestReport]
 
 
-def side(*, alone: bool, in_order: bool, asked: list[tuple[str, ...]] | None = None) -> Run:
-    """One side, on which `t.py::it` is green as said."""
+def make_side(*, alone: bool, in_order: bool, asked: list[tuple[str, ...]] | None = None) -> Run:
+    """Return one side, on which `t.py::it` is green as the arguments say."""
 
     def run(_label: str, tests: Sequence[str]) -> TestReport:
         if asked is not None:
@@ -28,27 +28,27 @@ def side(*, alone: bool, in_order: bool, asked: list[tuple[str, ...]] | None = N
 
 def test_repeated_failure_only_on_change_is_broken() -> None:
     asked: list[tuple[str, ...]] = []
-    change, base = side(alone=False, in_order=False, asked=asked), side(alone=True, in_order=True)
+    change, base = make_side(alone=False, in_order=False, asked=asked), make_side(alone=True, in_order=True)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,))
     assert asked == [("t.py::it",)]
 
 
 def test_passing_alone_and_in_order_is_flaky() -> None:
     asked: list[tuple[str, ...]] = []
-    change, base = side(alone=True, in_order=True, asked=asked), side(alone=True, in_order=True)
+    change, base = make_side(alone=True, in_order=True, asked=asked), make_side(alone=True, in_order=True)
     notes = ("t.py::it is flaky: it has failed and passed on the change",)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(flaky=(IT.id,), notes=notes)
     assert asked == [("t.py::it",), ("t.py::first", "t.py::it")]
 
 
 def test_order_dependent_failure_only_on_change_is_broken() -> None:
-    change, base = side(alone=True, in_order=False), side(alone=True, in_order=True)
+    change, base = make_side(alone=True, in_order=False), make_side(alone=True, in_order=True)
     notes = ("t.py::it depends on the order: alone it passes, after other tests it fails on the change",)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,), notes=notes)
 
 
 def test_failure_alone_on_both_sides_is_judged_in_order() -> None:
-    change, base = side(alone=False, in_order=False), side(alone=False, in_order=True)
+    change, base = make_side(alone=False, in_order=False), make_side(alone=False, in_order=True)
     notes = (
         "t.py::it depends on the order: alone it fails on the base as well, after other tests it fails on the change",
     )
@@ -56,7 +56,7 @@ def test_failure_alone_on_both_sides_is_judged_in_order() -> None:
 
 
 def test_failure_in_order_on_base_is_not_blamed() -> None:
-    change, base = side(alone=True, in_order=False), side(alone=True, in_order=False)
+    change, base = make_side(alone=True, in_order=False), make_side(alone=True, in_order=False)
     notes = ("t.py::it is flaky or depends on the order, on the base as well",)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(notes=notes)
 

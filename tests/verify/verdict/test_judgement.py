@@ -1,4 +1,4 @@
-"""The judging of a change, with a runner that says how tests end."""
+"""Judgement of a change, with a scripted runner."""
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -21,7 +21,9 @@ OTHER = "tests/test_other.py::test_other"
 
 
 def suite(files: Files) -> list[TestResult]:
-    """Three tests: one that always passes, one that `breaks` breaks, one that is there once added and green once fixed."""
+    """Return three tests: one that always passes, one that `breaks` breaks, one that is there once added
+    and green once fixed.
+    """
     calc, tests = files.get("calc.py", ""), files.get(TEST, "")
     results = [passed(OLD)] if "old" in tests else []
     if "new" in tests:
@@ -31,7 +33,7 @@ def suite(files: Files) -> list[TestResult]:
     return results
 
 
-def judged(
+def judge(
     tmp_path: Path,
     change: Files,
     *,
@@ -51,13 +53,13 @@ def judged(
     return verdict
 
 
-def of(result: TestResult, cause: str) -> TestResult:
-    """As a verdict shows it."""
+def in_verdict(result: TestResult, cause: str) -> TestResult:
+    """Return the result as a verdict shows it."""
     return result.model_copy(update={"cause": cause})
 
 
 def test_turning_green_proves_fix(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST})
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST})
     assert verdict == Verdict(
         kind=VerdictKind.PROVEN,
         reason="1 test went from red to green, and nothing that passed before fails now.",
@@ -81,12 +83,12 @@ def test_turning_green_proves_fix(tmp_path: Path) -> None:
 
 
 def test_existing_red_test_proves_fix(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, FIX, base={**BASE, **NEW_TEST})
+    verdict = judge(tmp_path, FIX, base={**BASE, **NEW_TEST})
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
 
 
 def test_change_without_red_test_is_only_passing(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, FIX)
+    verdict = judge(tmp_path, FIX)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ())
     assert "no test went from red to green" in verdict.reason
 
@@ -95,7 +97,7 @@ def test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
     def cannot_fail(files: Files) -> list[TestResult]:
         return [passed(OLD), *([passed(ADDED)] if "new" in files[TEST] else [])]
 
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=[ADDED], ending=cannot_fail)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named=[ADDED], ending=cannot_fail)
     assert verdict.kind == VerdictKind.PASSING
     assert f"{ADDED}: passes already on the base" in verdict.notes
 
@@ -108,13 +110,13 @@ def test_red_for_wrong_reason_proves_nothing(tmp_path: Path) -> None:
             else red(TEST, "ImportError", "no name 'x'", when="collect")
         ]
 
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=imports)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=imports)
     assert verdict.kind == VerdictKind.PASSING
     assert "its file cannot be collected: ImportError: no name 'x'" in verdict.notes[0]
 
 
 def importing(files: Files) -> list[TestResult]:
-    """The file of the tests can be collected once the source is fixed."""
+    """Return a file of tests that can be collected once the source is fixed."""
     if files["calc.py"] == "bug":
         return [
             red(TEST, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"),
@@ -128,14 +130,14 @@ def importing(files: Files) -> list[TestResult]:
 
 
 def test_tests_of_uncollectable_file_count_as_red(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, FIX, ending=importing)
+    verdict = judge(tmp_path, FIX, ending=importing)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (OLD,))
-    named = judged(tmp_path, FIX, ending=importing, named=[TEST])
+    named = judge(tmp_path, FIX, ending=importing, named=[TEST])
     assert (named.kind, named.targets) == (VerdictKind.PROVEN, (OLD,))
 
 
 def test_collectable_file_that_stays_red_is_not_fixed(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, {"calc.py": "half"}, ending=importing, named=[TEST])
+    verdict = judge(tmp_path, {"calc.py": "half"}, ending=importing, named=[TEST])
     assert (verdict.kind, [result.id for result in verdict.still_red]) == (VerdictKind.PASSING, [ADDED])
 
 
@@ -148,10 +150,10 @@ def test_reports_test_failing_differently(tmp_path: Path) -> None:
         )
         return [stuck, *suite(files)[:-1]]
 
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=further)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=further)
     assert verdict.kind == VerdictKind.PROVEN
     assert f"{OTHER} fails otherwise than before: ImportError: no name 'y'" in verdict.notes
-    same = judged(tmp_path, {**FIX, **NEW_TEST}, ending=lambda files: [red(OTHER), *suite(files)[:-1]])
+    same = judge(tmp_path, {**FIX, **NEW_TEST}, ending=lambda files: [red(OTHER), *suite(files)[:-1]])
     assert not any("otherwise" in note for note in same.notes)
 
 
@@ -159,15 +161,15 @@ def test_named_test_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
         return [*suite(files), passed(f"{TEST}::test_elsewhere", "skipped")]
 
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=[TEST], ending=skipping)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named=[TEST], ending=skipping)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
 
 
 def test_red_target_is_not_fixed_and_skips_suite(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, {"calc.py": "other", **NEW_TEST})
+    verdict = judge(tmp_path, {"calc.py": "other", **NEW_TEST})
     assert (verdict.kind, verdict.still_red, verdict.after) == (
         VerdictKind.PASSING,
-        (of(red(ADDED), "logic"),),
+        (in_verdict(red(ADDED), "logic"),),
         None,
     )
     assert verdict.reason.startswith(f"The issue is not fixed, 1 test not green on the change: {ADDED}")
@@ -177,16 +179,16 @@ def test_newly_skipped_named_test_is_not_green(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
         return [passed(OLD, "skipped") if files["calc.py"] == "fixed" else red(OLD)]
 
-    verdict = judged(tmp_path, FIX, named=[OLD], ending=skipping)
+    verdict = judge(tmp_path, FIX, named=[OLD], ending=skipping)
     assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (passed(OLD, "skipped"),))
 
 
 def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, {"calc.py": "fixed breaks", **NEW_TEST})
+    verdict = judge(tmp_path, {"calc.py": "fixed breaks", **NEW_TEST})
     assert (verdict.kind, verdict.targets, verdict.broken) == (
         VerdictKind.BROKEN,
         (ADDED,),
-        (of(red(OTHER), "logic"),),
+        (in_verdict(red(OTHER), "logic"),),
     )
     assert verdict.reason == f"The change breaks 1 test that passed before: {OTHER}."
 
@@ -200,17 +202,17 @@ def test_newly_skipped_or_xfailed_test_is_broken(tmp_path: Path, outcome: str) -
             else passed(OTHER)
         ]
 
-    verdict = judged(tmp_path, FIX, ending=weakened)
+    verdict = judge(tmp_path, FIX, ending=weakened)
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
 def test_a_deleted_test_is_broken(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST, "tests/test_other.py": ""})
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST, "tests/test_other.py": ""})
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
 def test_no_longer_generated_by_source_is_broken(tmp_path: Path) -> None:
-    verdict = judged(
+    verdict = judge(
         tmp_path,
         FIX,
         ending=lambda files: [passed(OLD), *([passed(OTHER)] if files["calc.py"] == "bug" else [])],
@@ -222,10 +224,10 @@ def test_newly_uncollectable_file_breaks_its_tests(tmp_path: Path) -> None:
     def collecting(files: Files) -> list[TestResult]:
         return [red(TEST, "SyntaxError", "bad", when="collect")] if "bad" in files[TEST] else [passed(OLD)]
 
-    verdict = judged(tmp_path, {TEST: "bad"}, ending=collecting)
+    verdict = judge(tmp_path, {TEST: "bad"}, ending=collecting)
     assert (verdict.kind, verdict.broken) == (
         VerdictKind.BROKEN,
-        (of(red(OLD, "SyntaxError", "bad", when="collect"), "collection"),),
+        (in_verdict(red(OLD, "SyntaxError", "bad", when="collect"), "collection"),),
     )
 
 
@@ -233,7 +235,7 @@ def test_does_not_blame_tests_red_before(tmp_path: Path) -> None:
     def failing(files: Files) -> list[TestResult]:
         return [red(OTHER), *suite(files)[:-1]]
 
-    assert judged(tmp_path, {**FIX, **NEW_TEST}, ending=failing).kind == VerdictKind.PROVEN
+    assert judge(tmp_path, {**FIX, **NEW_TEST}, ending=failing).kind == VerdictKind.PROVEN
 
 
 def test_does_not_blame_flaky_test(tmp_path: Path) -> None:
@@ -243,7 +245,7 @@ def test_does_not_blame_flaky_test(tmp_path: Path) -> None:
         runs.append(files["calc.py"])
         return [red(OTHER) if runs == ["bug", "fixed"] else passed(OTHER)]
 
-    verdict = judged(tmp_path, FIX, ending=flaky)
+    verdict = judge(tmp_path, FIX, ending=flaky)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
     assert verdict.notes == (f"{OTHER} is flaky: it has failed and passed on the change",)
 
@@ -255,7 +257,7 @@ def test_does_not_blame_test_failing_alone_on_base(tmp_path: Path) -> None:
         runs.append(files["calc.py"])
         return [passed(OTHER) if runs == ["bug"] else red(OTHER)]
 
-    verdict = judged(tmp_path, FIX, ending=dependent)
+    verdict = judge(tmp_path, FIX, ending=dependent)
     assert (verdict.kind, verdict.broken, runs) == (
         VerdictKind.PASSING,
         (),
@@ -287,7 +289,7 @@ def test_target_failing_in_whole_suite_is_not_proven(tmp_path: Path) -> None:
 
     runner = FakeRunner(dependent)
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
-    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (of(red(ADDED), "logic"),))
+    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (in_verdict(red(ADDED), "logic"),))
 
 
 @pytest.mark.parametrize(
@@ -305,27 +307,27 @@ def test_target_failing_in_whole_suite_is_not_proven(tmp_path: Path) -> None:
 def test_change_of_test_configuration_is_at_most_passing(
     tmp_path: Path, path: str, old: str, new: str
 ) -> None:
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST, path: new}, base={**BASE, path: old})
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST, path: new}, base={**BASE, path: old})
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
     assert f"the change touches how tests run ({path})" in verdict.reason
 
 
 def test_other_parts_of_a_configuration_file_may_change(tmp_path: Path) -> None:
     change = {**FIX, **NEW_TEST, "pyproject.toml": "[project]\nname = 'x'\n"}
-    assert judged(tmp_path, change, base={**BASE, "pyproject.toml": "[project]\n"}).kind == VerdictKind.PROVEN
+    assert judge(tmp_path, change, base={**BASE, "pyproject.toml": "[project]\n"}).kind == VerdictKind.PROVEN
 
 
 @pytest.mark.parametrize("kind", ["no_runner", "wrong_code", "usage", "crash"])
 def test_a_problem_on_the_change_is_inconclusive(tmp_path: Path, kind: str) -> None:
     problem = Problem.model_validate({"kind": kind, "text": "What to do."})
-    verdict = judged(
+    verdict = judge(
         tmp_path, FIX, ending=lambda files: problem if files["calc.py"] == "fixed" else suite(files)
     )
     assert (verdict.kind, verdict.reason) == (VerdictKind.INCONCLUSIVE, "What to do.")
 
 
 def test_a_problem_on_the_base_is_inconclusive(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, FIX, ending=lambda _files: Problem(kind="no_runner", text="Install pytest."))
+    verdict = judge(tmp_path, FIX, ending=lambda _files: Problem(kind="no_runner", text="Install pytest."))
     assert (verdict.kind, verdict.reason) == (
         VerdictKind.INCONCLUSIVE,
         "The base could not be tested: Install pytest.",
@@ -420,13 +422,13 @@ def test_a_command_without_reports_is_at_most_passing(
     def command(files: Files) -> list[TestResult]:
         return [TestResult(id="make test", outcome="failed" if files["calc.py"] == "breaks" else "passed")]
 
-    verdict = judged(tmp_path, {"calc.py": calc}, ending=command, by_exit_code=True)
+    verdict = judge(tmp_path, {"calc.py": calc}, ending=command, by_exit_code=True)
     assert verdict.kind == kind
     assert said in verdict.reason
 
 
 def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=["tests/test_upstream.py::test_x"])
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named=["tests/test_upstream.py::test_x"])
     assert verdict.kind == VerdictKind.PROVEN
     assert "tests/test_upstream.py::test_x, which was named, does not exist" in verdict.notes
 
@@ -442,7 +444,7 @@ def test_doctest_is_target_unless_change_rewrote_it(tmp_path: Path, wanted: str,
 
     text = 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a - b\n'
     fixed = text.replace("a - b", "a + b").replace("Add.", "Both.").replace("    3", f"    {wanted}")
-    verdict = judged(tmp_path, {"calc.py": fixed}, base={"calc.py": text}, ending=doctest)
+    verdict = judge(tmp_path, {"calc.py": fixed}, base={"calc.py": text}, ending=doctest)
     assert (verdict.kind, verdict.targets) == (
         kind,
         ("calc.py::calc.add",) if kind is VerdictKind.PROVEN else (),
@@ -450,7 +452,9 @@ def test_doctest_is_target_unless_change_rewrote_it(tmp_path: Path, wanted: str,
 
 
 def cases(files: Files) -> list[TestResult]:
-    """One parametrised test, a case for each letter of `calc.py`'s tests, named by position; case `b` needs the source not to break it."""
+    """Return one parametrized test, a case for each letter of `calc.py`'s tests, named by position; case
+    `b` needs the source not to break it.
+    """
     letters = files.get(TEST, "")
     broken = "breaks" in files.get("calc.py", "")
     ids = [(f"{TEST}::test_case[{letter}{position}]", letter) for position, letter in enumerate(letters)]
@@ -458,20 +462,20 @@ def cases(files: Files) -> list[TestResult]:
 
 
 def test_renumbered_cases_are_not_broken(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, {TEST: "axb"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
+    verdict = judge(tmp_path, {TEST: "axb"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
     assert verdict.notes == (f"cases of {TEST}::test_case have other ids than before, and none is lost",)
 
 
 def test_case_swapped_for_passing_one_is_broken(tmp_path: Path) -> None:
     change = {"calc.py": "breaks", TEST: "axx"}
-    verdict = judged(tmp_path, change, base={"calc.py": "x", TEST: "ab"}, ending=cases)
+    verdict = judge(tmp_path, change, base={"calc.py": "x", TEST: "ab"}, ending=cases)
     assert verdict.kind is VerdictKind.BROKEN
     assert [result.id for result in verdict.broken] == [f"{TEST}::test_case[b1]"]
 
 
 def test_removed_case_is_broken(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, {TEST: "a"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
+    verdict = judge(tmp_path, {TEST: "a"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
     assert verdict.kind is VerdictKind.BROKEN
 
 
@@ -481,7 +485,7 @@ def test_ids_with_timestamps_are_not_broken(tmp_path: Path) -> None:
     def ticking(files: Files) -> list[TestResult]:
         return [passed(f"{OTHER}[{next(moments)}]"), *suite({**files, "tests/test_other.py": ""})]
 
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=ticking)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=ticking)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PROVEN, ())
 
 
@@ -496,7 +500,7 @@ def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
         ] + others
 
     change = {"calc.py": "fixed breaks", **NEW_TEST, "tests/test_other.py": "weak"}
-    verdict = judged(tmp_path, change, ending=weakened)
+    verdict = judge(tmp_path, change, ending=weakened)
     assert verdict.kind is VerdictKind.PASSING
     assert (
         f"1 test that passed before fail where the change's own tests are left out: {OTHER}" in verdict.reason
@@ -513,15 +517,18 @@ def test_intermittently_red_test_proves_nothing(tmp_path: Path) -> None:
             for result in suite(files)
         ]
 
-    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=flaky)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=flaky)
     assert verdict.kind is VerdictKind.PASSING
     assert f"{ADDED} is red by turns without the change, so it proves nothing" in verdict.notes
 
 
 def test_tests_unrunnable_on_machine_are_inconclusive(tmp_path: Path) -> None:
     lacking = red(OLD, "ModuleNotFoundError", "No module named 'numpy'")
-    verdict = judged(tmp_path, FIX, named=[OLD], ending=lambda _files: [lacking, passed(OTHER)])
-    assert (verdict.kind, verdict.still_red) == (VerdictKind.INCONCLUSIVE, (of(lacking, "environment"),))
+    verdict = judge(tmp_path, FIX, named=[OLD], ending=lambda _files: [lacking, passed(OTHER)])
+    assert (verdict.kind, verdict.still_red) == (
+        VerdictKind.INCONCLUSIVE,
+        (in_verdict(lacking, "environment"),),
+    )
     assert "the package numpy is not installed" in verdict.reason
 
 
@@ -534,8 +541,8 @@ def test_unrunnable_suite_is_inconclusive_unless_change_repairs_it(
 
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    assert judged(tmp_path / "a", FIX, ending=lacking).kind is VerdictKind.INCONCLUSIVE
-    assert judged(tmp_path / "b", {"texts.py": "hello"}, ending=lacking).kind is VerdictKind.PASSING
+    assert judge(tmp_path / "a", FIX, ending=lacking).kind is VerdictKind.INCONCLUSIVE
+    assert judge(tmp_path / "b", {"texts.py": "hello"}, ending=lacking).kind is VerdictKind.PASSING
 
 
 def test_process_ended_by_changed_code_prevents_proof(tmp_path: Path) -> None:
@@ -548,7 +555,7 @@ def test_process_ended_by_changed_code_prevents_proof(tmp_path: Path) -> None:
             ]
         return [passed(OLD), red(ADDED), red(OTHER)]
 
-    verdict = judged(tmp_path, FIX, base={**BASE, **NEW_TEST}, ending=ending)
+    verdict = judge(tmp_path, FIX, base={**BASE, **NEW_TEST}, ending=ending)
     assert verdict.kind is VerdictKind.PASSING
     assert (
         "test_other, red before too, now fails in the changed code: ValueError: must be in 0..9"

@@ -1,4 +1,4 @@
-"""The verifier: baseline once, reproductions for the right reason."""
+"""Verifier: one baseline, and reproductions for the right reason."""
 
 import threading
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_measures_baseline_once(tmp_path: Path) -> None:
     assert runner.asked == [()]
 
 
-def reproduced(tmp_path: Path, runner: FakeRunner, change: Files, *named: str, issue: str = "") -> Reproduced:
+def reproduce(tmp_path: Path, runner: FakeRunner, change: Files, *named: str, issue: str = "") -> Reproduced:
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, change)
     return WorktreeVerifier(trees=trees, runner=runner, issue=issue).reproduces(trees.patch, named)
 
@@ -38,7 +38,7 @@ def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:
         assert files["calc.py"] == "bug"
         return [passed(f"{TEST}::test_old"), *([red(f"{TEST}::test_new")] if "new" in files[TEST] else [])]
 
-    found = reproduced(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
+    found = reproduce(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
     assert found == Reproduced(
         tests=(f"{TEST}::test_new",), results=(passed(f"{TEST}::test_old"), red(f"{TEST}::test_new"))
     )
@@ -55,7 +55,7 @@ def test_gives_reason_for_each_rejected_test(tmp_path: Path) -> None:
             red(f"{TEST}::test_typo", "NameError", "name 'x' is not defined"),
         ]
 
-    found = reproduced(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
+    found = reproduce(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
     assert found.tests == ()
     assert found.rejected == (
         f"{TEST}::test_green: passes already on the base",
@@ -79,27 +79,27 @@ def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
 
 def test_error_named_by_issue_counts(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it", "KeyError", "'name'")])
-    assert reproduced(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (
+    assert reproduce(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (
         f"{TEST}::test_it",
     )
 
 
 def test_a_change_without_tests_reproduces_nothing(tmp_path: Path) -> None:
-    found = reproduced(tmp_path, FakeRunner(lambda _files: []), {"calc.py": "fixed"})
+    found = reproduce(tmp_path, FakeRunner(lambda _files: []), {"calc.py": "fixed"})
     assert found.rejected == ("The change adds or changes no test file, and no test was named.",)
 
 
 def test_an_old_test_may_be_named(tmp_path: Path) -> None:
     source = (("calc.py", 2, "add"),)
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_old", "IndexError", "", frames=source)])
-    assert reproduced(tmp_path, runner, {"calc.py": "fixed"}, f"{TEST}::test_old").tests == (
+    assert reproduce(tmp_path, runner, {"calc.py": "fixed"}, f"{TEST}::test_old").tests == (
         f"{TEST}::test_old",
     )
 
 
 def test_inconclusive_run_reproduces_nothing(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: Problem(kind="usage", text="pytest refused to run."))
-    found = reproduced(tmp_path, runner, {TEST: "new"})
+    found = reproduce(tmp_path, runner, {TEST: "new"})
     assert (found.tests, found.rejected) == ((), ("pytest refused to run.",))
 
 
@@ -117,11 +117,11 @@ def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
 def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
     wrong = Problem(kind="wrong_code", text="The tests imported calc from elsewhere.")
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it")], problem=lambda _tests: wrong)
-    found = reproduced(tmp_path, runner, {TEST: "new"})
+    found = reproduce(tmp_path, runner, {TEST: "new"})
     assert (found.tests, found.rejected) == ((), ("The tests imported calc from elsewhere.",))
 
 
-def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> None:
+def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, make_runner: Run) -> None:
     base = {
         "src/calc.py": "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return 2 * a\n",
         "tests/test_old.py": "from calc import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n",
@@ -133,7 +133,9 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> No
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
-    verifier = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue="1 + 2 is not -1")
+    verifier = WorktreeVerifier(
+        trees=trees, runner=make_runner(tmp_path / "checkout"), issue="1 + 2 is not -1"
+    )
     assert verifier.reproduces(trees.patch, ()).tests == ("tests/test_add.py::test_add",)
     verdict = verifier.verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("tests/test_add.py::test_add",))
@@ -143,7 +145,7 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> No
 
 
 def test_fixed_endless_loop_is_proven_by_real_runs(
-    tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
     base = {
@@ -153,14 +155,14 @@ def test_fixed_endless_loop_is_proven_by_real_runs(
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, {"calc.py": base["calc.py"].replace("a / 2", "a /= 2")})
-    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue="").verify(
+    verdict = WorktreeVerifier(trees=trees, runner=make_runner(tmp_path / "checkout"), issue="").verify(
         trees.patch, ()
     )
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::test_some",))
     assert (verdict.before, verdict.after) == (Counts(passed=1, failed=1), Counts(passed=2))
 
 
-def test_runner_with_test_names_can_prove_fix(tmp_path: Path, runner_of: Run) -> None:
+def test_runner_with_test_names_can_prove_fix(tmp_path: Path, make_runner: Run) -> None:
     start = "import unittest\nfrom calc import add\n\n\nclass Adding(unittest.TestCase):\n"
     case = f"{start}    def test_none(self):\n        self.assertEqual(add(0, 0), 0)\n"
     base = {"calc.py": "def add(a, b):\n    return a - b\n", "test_calc.py": case}
@@ -170,7 +172,7 @@ def test_runner_with_test_names_can_prove_fix(tmp_path: Path, runner_of: Run) ->
     }
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
-    runner = runner_of(tmp_path / "checkout", command="python -m unittest")
+    runner = make_runner(tmp_path / "checkout", command="python -m unittest")
     trees = FakeTrees(tmp_path / "trees", base, change)
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.Adding.test_some",))

@@ -1,4 +1,4 @@
-"""How long a run of tests is waited for."""
+"""Time limits of test runs."""
 
 from coder.core.values.verdict import Problem, TestReport
 from coder.verify.verdict.runs import patience

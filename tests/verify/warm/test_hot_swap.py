@@ -1,4 +1,4 @@
-"""Cutting one function out of a file, at its own lines."""
+"""Extraction of one function from a file, at its own lines."""
 
 import textwrap
 
@@ -30,7 +30,7 @@ TEXT = textwrap.dedent(
 )
 
 
-def edit(old: str, new: str) -> Edit:
+def make_edit(old: str, new: str) -> Edit:
     start = TEXT.index(old)
     return Edit(
         path="a.py",
@@ -43,7 +43,7 @@ def edit(old: str, new: str) -> Edit:
 
 def test_compiles_only_function_and_its_enclosing_scopes() -> None:
     module = Module(TEXT)
-    change = edit("é + extra", "é - extra")
+    change = make_edit("é + extra", "é - extra")
     outer = module.function_of(change.changes)
     assert outer is not None
     lines = module.alone(outer, change.changes).split("\n")
@@ -67,7 +67,7 @@ def test_compiles_only_function_and_its_enclosing_scopes() -> None:
 
 def test_every_block_compiles() -> None:
     module = Module(TEXT)
-    change = edit("return LIMIT", "return 2")
+    change = make_edit("return LIMIT", "return 2")
     outer = module.function_of(change.changes)
     assert outer is not None
     compile(module.alone(outer, change.changes), "a.py", "exec")
@@ -79,4 +79,4 @@ def test_every_block_compiles() -> None:
     [("LIMIT = 3", "LIMIT = 4"), ("tax = 1", "tax = 2"), ("extra=0", "extra=1"), ("@cached", "@other")],
 )
 def test_import_time_code_belongs_to_no_function(old: str, new: str) -> None:
-    assert Module(TEXT).function_of(edit(old, new).changes) is None
+    assert Module(TEXT).function_of(make_edit(old, new).changes) is None

@@ -1,4 +1,4 @@
-"""Trying edits in forks of a process that has collected real tests."""
+"""Trials of edits in forks of a process that has collected real tests."""
 
 import os
 import textwrap
@@ -75,8 +75,8 @@ def test_leaves_something_behind(given):
 }
 
 
-def trying(sandbox: ProcessSandbox, root: Path, files: dict[str, str]) -> PytestTrials:
-    """The trials of a project that has these files."""
+def make_trials(sandbox: ProcessSandbox, root: Path, files: dict[str, str]) -> PytestTrials:
+    """Return the trials of a project that has these files."""
     write(root, files)
     project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
     return PytestTrials(
@@ -85,8 +85,10 @@ def trying(sandbox: ProcessSandbox, root: Path, files: dict[str, str]) -> Pytest
 
 
 @pytest.fixture
-def outcomes(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
-    """Tries (old, new) edits of one file and says (outcome, the test that was not green) of each."""
+def try_edits(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
+    """Return a function that tries (old, new) edits of one file and returns (outcome, the test that was
+    not green) of each.
+    """
 
     def make(
         files: dict[str, str],
@@ -98,8 +100,8 @@ def outcomes(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
         seconds: float = 30.0,
     ) -> list[tuple[str, str]]:
         root = tmp_path / "project"
-        trials = trying(sandbox, root, files)
-        made = [replacing(files[path], path, old, new, guards) for old, new in edits]
+        trials = make_trials(sandbox, root, files)
+        made = [replacement(files[path], path, old, new, guards) for old, new in edits]
         before = {name: name.read_bytes() for name in root.rglob("*") if name.is_file()}
         found: list[tuple[str, str]] = [
             (tried.outcome, tried.test.partition("::")[2])
@@ -111,38 +113,38 @@ def outcomes(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
     return make
 
 
-def replacing(text: str, path: str, old: str, new: str, guards: tuple[str, ...] = ()) -> Edit:
+def replacement(text: str, path: str, old: str, new: str, guards: tuple[str, ...] = ()) -> Edit:
     start = text.index(old)
     changes = (Change(start=start, end=start + len(old), text=new),)
     return Edit(path=path, changes=changes, line=1, family="", summary="", guards=guards)
 
 
-def test_a_method_behind_a_decorator_is_replaced(outcomes: Outcomes) -> None:
+def test_a_method_behind_a_decorator_is_replaced(try_edits: Outcomes) -> None:
     edits = [("(self.values()) - 1", "(self.values())"), ("- 1", "- 2"), ("- 1", "- ("), ("values", "keys")]
-    found = outcomes(SHOP, ["tests/test_shop.py::test_total"], edits)
+    found = try_edits(SHOP, ["tests/test_shop.py::test_total"], edits)
     assert found == [("passed", ""), ("failed", "test_total"), ("invalid", ""), ("failed", "test_total")]
 
 
-def test_red_guard_test_rejects_edit(outcomes: Outcomes) -> None:
+def test_red_guard_test_rejects_edit(try_edits: Outcomes) -> None:
     guards = ("tests/test_shop.py::test_get", "tests/test_shop.py::test_leaves_something_behind[given0]")
-    found = outcomes(SHOP, ["tests/test_shop.py::test_total"], [("- 1", "- 0")], guards=guards)
+    found = try_edits(SHOP, ["tests/test_shop.py::test_total"], [("- 1", "- 0")], guards=guards)
     assert found == [("broke", "test_leaves_something_behind[given0]")]
 
 
-def test_reexecutes_import_time_code_with_edit(outcomes: Outcomes) -> None:
-    found = outcomes(
+def test_reexecutes_import_time_code_with_edit(try_edits: Outcomes) -> None:
+    found = try_edits(
         SHOP,
         ["tests/test_shop.py::test_rated"],
         [("RATE = 2", "RATE = 3"), ("rate=RATE", "rate=3"), ("* rate", "* 3")],
     )
     assert found == [("passed", ""), ("passed", ""), ("passed", "")]
-    found = outcomes(
+    found = try_edits(
         SHOP, ["tests/test_shop.py::test_rated"], [("RATE = 2", "RATE = 4"), ("RATE = 2", "RATE = None.x")]
     )
     assert found == [("failed", "test_rated"), ("failed", "")]
 
 
-def test_tries_import_time_results_old_and_rebuilt(outcomes: Outcomes) -> None:
+def test_tries_import_time_results_old_and_rebuilt(try_edits: Outcomes) -> None:
     shop = "class Odd(Exception):\n    pass\n\n\ndef checked(number):\n    return number\n\n\nRATE = checked(1)\n"
     tests = """\
         import pytest, shop
@@ -157,7 +159,7 @@ def test_tries_import_time_results_old_and_rebuilt(outcomes: Outcomes) -> None:
             assert shop.RATE == 5
         """
     files = {"shop.py": shop, "tests/test_shop.py": textwrap.dedent(tests)}
-    assert outcomes(
+    assert try_edits(
         files,
         ["tests/test_shop.py::test_old"],
         [
@@ -165,12 +167,12 @@ def test_tries_import_time_results_old_and_rebuilt(outcomes: Outcomes) -> None:
             ("return number", "return 5"),
         ],
     ) == [("passed", ""), ("failed", "test_old")]
-    assert outcomes(files, ["tests/test_shop.py::test_new"], [("return number", "return 5")]) == [
+    assert try_edits(files, ["tests/test_shop.py::test_new"], [("return number", "return 5")]) == [
         ("passed", "")
     ]
 
 
-def test_rebuilds_objects_made_at_collection(outcomes: Outcomes) -> None:
+def test_rebuilds_objects_made_at_collection(try_edits: Outcomes) -> None:
     shop = "def doubled(function):\n    count = 3\n    return lambda number: function(number) * count\n"
     tests = """\
         import unittest
@@ -196,7 +198,7 @@ def test_rebuilds_objects_made_at_collection(outcomes: Outcomes) -> None:
         """
     files = {"shop.py": shop, "tests/test_shop.py": textwrap.dedent(tests)}
     named = ["tests/test_shop.py::test_price", "tests/test_shop.py::TestRate::test_rate"]
-    assert outcomes(files, named, [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_price")]
+    assert try_edits(files, named, [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_price")]
 
 
 @pytest.mark.parametrize(
@@ -207,13 +209,13 @@ def test_rebuilds_objects_made_at_collection(outcomes: Outcomes) -> None:
         ("", "@pytest.mark.filterwarnings('error')"),
     ],
 )
-def test_applies_warning_filters_of_project(outcomes: Outcomes, wish: str, mark: str) -> None:
+def test_applies_warning_filters_of_project(try_edits: Outcomes, wish: str, mark: str) -> None:
     files = {
         "shop.py": "import warnings\n\n\ndef old(number):\n    if number > 1:\n        warnings.warn('old')\n    return number\n",
         "tests/test_shop.py": f"import pytest, shop\n\n\n{mark}\ndef test_old():\n    assert shop.old(2) == 2\n",
         "pytest.ini": f"[pytest]\n{wish}\n",
     }
-    found = outcomes(
+    found = try_edits(
         files,
         ["tests/test_shop.py::test_old"],
         [("> 1", "> 2"), ("> 1", "> 0"), ("return number", "return 2")],
@@ -221,7 +223,7 @@ def test_applies_warning_filters_of_project(outcomes: Outcomes, wish: str, mark:
     assert [outcome for outcome, _ in found] == ["passed", "failed", "failed"]
 
 
-def test_leaves_results_of_other_processes_to_confirmation(outcomes: Outcomes) -> None:
+def test_leaves_results_of_other_processes_to_confirmation(try_edits: Outcomes) -> None:
     tests = """\
         import subprocess, sys
         import shop
@@ -234,23 +236,23 @@ def test_leaves_results_of_other_processes_to_confirmation(outcomes: Outcomes) -
         """
     files = {"shop.py": "def price():\n    return 3\n", "tests/test_shop.py": textwrap.dedent(tests)}
     here, there = "tests/test_shop.py::test_here", "tests/test_shop.py::test_there"
-    assert outcomes(files, [here, there], [("3", "2"), ("3", "4")]) == [
+    assert try_edits(files, [here, there], [("3", "2"), ("3", "4")]) == [
         ("passed", ""),
         ("failed", "test_here"),
     ]
-    assert outcomes(files, [there], [("3", "2")]) == [("failed", "test_there")]
+    assert try_edits(files, [there], [("3", "2")]) == [("failed", "test_there")]
 
 
-def test_changed_free_variables_reexecute_module(outcomes: Outcomes) -> None:
+def test_changed_free_variables_reexecute_module(try_edits: Outcomes) -> None:
     edits = [
         ("super().get(key, 0)", "dict.get(self, key, 0)"),
         ("super().get(key, 0)", "super().get(key, 0) or 0"),
     ]
-    found = outcomes(SHOP, ["tests/test_shop.py::test_total"], edits)
+    found = try_edits(SHOP, ["tests/test_shop.py::test_total"], edits)
     assert found == [("failed", "test_total"), ("failed", "test_total")]
 
 
-def test_method_with_super_call_updates_existing_objects(outcomes: Outcomes) -> None:
+def test_method_with_super_call_updates_existing_objects(try_edits: Outcomes) -> None:
     shop = """\
         class Base:
             def price(self):
@@ -279,34 +281,34 @@ def test_method_with_super_call_updates_existing_objects(outcomes: Outcomes) -> 
         ("return more", new)
         for new in ("return more - super().price()", "return super().price() + more", "return more")
     ] * 20
-    found = outcomes(files, ["tests/test_shop.py::test_price"], edits)
+    found = try_edits(files, ["tests/test_shop.py::test_price"], edits)
     assert [outcome for outcome, _ in found] == ["failed", "passed", "failed"] * 20
-    found = outcomes(
+    found = try_edits(
         files, ["tests/test_shop.py::test_double"], [("super()", "self"), ("2 * super().price()", "4")]
     )
     assert [outcome for outcome, _ in found] == ["passed", "passed"]
 
 
-def test_cached_result_does_not_reach_next_edit(outcomes: Outcomes) -> None:
+def test_cached_result_does_not_reach_next_edit(try_edits: Outcomes) -> None:
     edits = [("+ 1", f"+ {number}") for number in range(2, 80)] + [("+ 1", "+ 0")]
-    found = outcomes(SHOP, ["tests/test_shop.py::test_price"], edits)
+    found = try_edits(SHOP, ["tests/test_shop.py::test_price"], edits)
     assert found == [("failed", "test_price")] * 78 + [("passed", "")]
 
 
-def test_endless_loop_and_crash_affect_no_other_edit(outcomes: Outcomes) -> None:
+def test_endless_loop_and_crash_affect_no_other_edit(try_edits: Outcomes) -> None:
     edits = [
         ("sum(self.values()) - 1", new)
         for new in ("0", "[0 for _ in iter(int, 1)]", "__import__('os')._exit(3)", "sum(self.values())")
     ]
     many = edits + [("- 1", "- 2")] * 40 + edits
-    found = [outcome for outcome, _ in outcomes(SHOP, ["tests/test_shop.py::test_total"], many)]
+    found = [outcome for outcome, _ in try_edits(SHOP, ["tests/test_shop.py::test_total"], many)]
     expected = ["failed", "timeout", "crashed", "passed"]
     assert found == expected + ["failed"] * 40 + expected
 
 
-def test_endless_wait_times_out(outcomes: Outcomes) -> None:
+def test_endless_wait_times_out(try_edits: Outcomes) -> None:
     waiting = "__import__('threading').Event().wait() or 1"
-    found = outcomes(
+    found = try_edits(
         SHOP,
         ["tests/test_shop.py::test_total"],
         [("sum(self.values()) - 1", new) for new in (waiting, "sum(self.values())")],
@@ -314,14 +316,14 @@ def test_endless_wait_times_out(outcomes: Outcomes) -> None:
     assert [outcome for outcome, _ in found] == ["timeout", "passed"]
 
 
-def test_detects_state_left_by_batch(outcomes: Outcomes) -> None:
+def test_detects_state_left_by_batch(try_edits: Outcomes) -> None:
     tests = "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n    assert shop.SEEN == []\n"
     files = {
         "shop.py": "SEEN = []\n\n\ndef fresh():\n    return len(SEEN) + 1\n",
         "tests/test_shop.py": tests,
     }
     spoiling = [("len(SEEN) + 1", f"SEEN.append({number}) or 0") for number in range(40)]
-    found = outcomes(
+    found = try_edits(
         files,
         ["tests/test_shop.py::test_it"],
         [*spoiling, ("len(SEEN) + 1", "len(SEEN) + 5")],
@@ -330,7 +332,7 @@ def test_detects_state_left_by_batch(outcomes: Outcomes) -> None:
     assert found[-1] == ("passed", "")
 
 
-def test_unittest_failure_does_not_reach_next_edit(outcomes: Outcomes) -> None:
+def test_unittest_failure_does_not_reach_next_edit(try_edits: Outcomes) -> None:
     tests = """\
         import unittest
         import shop
@@ -341,11 +343,11 @@ def test_unittest_failure_does_not_reach_next_edit(outcomes: Outcomes) -> None:
         """
     files = {"shop.py": "def fresh():\n    return 1\n", "tests/test_shop.py": textwrap.dedent(tests)}
     edits = [("return 1", f"return {100 + number}") for number in range(40)]
-    found = outcomes(files, ["tests/test_shop.py::TestShop::test_it"], [*edits, ("return 1", "return 5")])
+    found = try_edits(files, ["tests/test_shop.py::TestShop::test_it"], [*edits, ("return 1", "return 5")])
     assert found[-2:] == [("failed", "TestShop::test_it"), ("passed", "")]
 
 
-def test_a_batch_with_several_failing_tests_needs_one_process(outcomes: Outcomes, tmp_path: Path) -> None:
+def test_a_batch_with_several_failing_tests_needs_one_process(try_edits: Outcomes, tmp_path: Path) -> None:
     tests = f"""\
         import os, shop
 
@@ -364,7 +366,7 @@ def test_a_batch_with_several_failing_tests_needs_one_process(outcomes: Outcomes
     }
     count = 64
     edits = [("len(SEEN) + 1", f"len(SEEN) + {100 + number}") for number in range(count)]
-    outcomes(
+    try_edits(
         files,
         ["tests/test_shop.py::test_one", "tests/test_shop.py::test_two"],
         edits,
@@ -374,22 +376,22 @@ def test_a_batch_with_several_failing_tests_needs_one_process(outcomes: Outcomes
     assert len(processes) < count
 
 
-def test_late_import_uses_edit(outcomes: Outcomes) -> None:
+def test_late_import_uses_edit(try_edits: Outcomes) -> None:
     files = {
         "late.py": "VALUE = 1\n",
         "tests/test_late.py": "def test_late():\n    import late\n    assert late.VALUE == 2\n",
     }
-    found = outcomes(
+    found = try_edits(
         files, ["tests/test_late.py::test_late"], [("1", "3"), ("1", "2"), ("1", "(")], path="late.py"
     )
     assert found == [("failed", "test_late"), ("passed", ""), ("invalid", "")]
 
 
-def test_green_alone_ends_search(outcomes: Outcomes) -> None:
-    assert outcomes(SHOP, ["tests/test_shop.py::test_get"], [("- 1", "- 0")]) == []
+def test_green_alone_ends_search(try_edits: Outcomes) -> None:
+    assert try_edits(SHOP, ["tests/test_shop.py::test_get"], [("- 1", "- 0")]) == []
 
 
-def test_keeps_session_setup_of_earlier_test(outcomes: Outcomes) -> None:
+def test_keeps_session_setup_of_earlier_test(try_edits: Outcomes) -> None:
     tests = """\
 import pytest, shop
 
@@ -406,11 +408,11 @@ def test_second(known):
 """
     files = {"shop.py": "def value():\n    return 1\n", "tests/test_shop.py": tests}
     edits = [("return 1", f"return {number}") for number in [*range(3, 45), 2, 1]]
-    found = outcomes(files, ["tests/test_shop.py::test_second", "tests/test_shop.py::test_first"], edits)
+    found = try_edits(files, ["tests/test_shop.py::test_second", "tests/test_shop.py::test_first"], edits)
     assert found == [("failed", "test_first")] * 42 + [("passed", ""), ("failed", "test_first")]
 
 
-def test_keeps_plugin_setup_and_rebuilds_project_setup(outcomes: Outcomes, tmp_path: Path) -> None:
+def test_keeps_plugin_setup_and_rebuilds_project_setup(try_edits: Outcomes, tmp_path: Path) -> None:
     plugin = """\
         import pytest
 
@@ -427,13 +429,13 @@ def test_keeps_plugin_setup_and_rebuilds_project_setup(outcomes: Outcomes, tmp_p
     test = "import shop\n\ndef test_it():\n    assert shop.value() == 5\n"
     files = {"shop.py": "def value():\n    return 1\n", "conftest.py": known, "tests/test_shop.py": test}
     edits = [("return 1", f"return {100 + number}") for number in range(64)]
-    outcomes(files, ["tests/test_shop.py::test_it"], edits)
+    try_edits(files, ["tests/test_shop.py::test_it"], edits)
     assert 0 < counts["theirs"].read_text().count("begun") < 64
-    outcomes({**files, "conftest.py": known + fixture["ours"]}, ["tests/test_shop.py::test_it"], edits)
+    try_edits({**files, "conftest.py": known + fixture["ours"]}, ["tests/test_shop.py::test_it"], edits)
     assert counts["ours"].read_text().count("begun") > 64
 
 
-def test_skipping_is_not_passing_and_subtests_count(outcomes: Outcomes) -> None:
+def test_skipping_is_not_passing_and_subtests_count(try_edits: Outcomes) -> None:
     code = """\
         import unittest
         import shop
@@ -448,13 +450,13 @@ def test_skipping_is_not_passing_and_subtests_count(outcomes: Outcomes) -> None:
         """
     files = {"shop.py": "def state():\n    return 'bad'\n", "tests/test_shop.py": textwrap.dedent(code)}
     edits = [("'bad'", new) for new in ("'skip'", "1", "'good'")]
-    found = outcomes(files, ["tests/test_shop.py::Case::test_parts"], edits)
+    found = try_edits(files, ["tests/test_shop.py::Case::test_parts"], edits)
     assert [outcome for outcome, _ in found] == ["failed", "failed", "passed"]
 
 
 def test_closing_iterator_ends_work_immediately(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    trials = trying(sandbox, tmp_path, SHOP)
-    edit = replacing(SHOP["shop.py"], "shop.py", "- 1", "- __import__('time').sleep(0.05)")
+    trials = make_trials(sandbox, tmp_path, SHOP)
+    edit = replacement(SHOP["shop.py"], "shop.py", "- 1", "- __import__('time').sleep(0.05)")
     results = trials.try_out(tmp_path, ["tests/test_shop.py::test_total"], [edit] * 2000, seconds=60.0)
     assert len(list(islice(results, 3))) == 3
     started = time.monotonic()
@@ -491,12 +493,12 @@ def test_push():
 
 @pytest.fixture
 def trials(sandbox: ProcessSandbox, tmp_path: Path) -> PytestTrials:
-    return trying(sandbox, tmp_path, {"a.py": STACK, "tests/test_a.py": STACKED})
+    return make_trials(sandbox, tmp_path, {"a.py": STACK, "tests/test_a.py": STACKED})
 
 
 def test_compares_edits_by_results(trials: PytestTrials, tmp_path: Path) -> None:
     edits = [
-        replacing(STACK, "a.py", "items[1]", new)
+        replacement(STACK, "a.py", "items[1]", new)
         for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")
     ]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
@@ -513,7 +515,7 @@ PRINTING = "def told(item):\n    print('one', item)\n    return 1\n"
 
 
 def test_printed_output_is_part_of_result(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    trials = trying(
+    trials = make_trials(
         sandbox,
         tmp_path,
         {
@@ -522,8 +524,8 @@ def test_printed_output_is_part_of_result(sandbox: ProcessSandbox, tmp_path: Pat
         },
     )
     edits = [
-        replacing(PRINTING, "a.py", "'one'", "'two'"),
-        replacing(PRINTING, "a.py", "return 1", "return 2"),
+        replacement(PRINTING, "a.py", "'one'", "'two'"),
+        replacement(PRINTING, "a.py", "return 1", "return 2"),
     ]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
     assert found.before[0] == "1\tdict{'item': 3}\t'one 3\\n'"
@@ -539,7 +541,7 @@ DOCUMENTED = (
 
 
 def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    trials = trying(
+    trials = make_trials(
         sandbox,
         tmp_path,
         {
@@ -547,7 +549,7 @@ def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> N
             "tests/test_a.py": "from a import twice\n\ndef test_two():\n    assert twice(2) == 4\n",
         },
     )
-    edits = [replacing(DOCUMENTED, "a.py", "number * 3", new) for new in ("number * 2", "number + 3")]
+    edits = [replacement(DOCUMENTED, "a.py", "number * 3", new) for new in ("number * 2", "number + 3")]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
     assert found.calls[-1] == ">>> a.twice"
     assert [found.before[-1], *(answers[-1] for answers in found.after)] == [
@@ -559,7 +561,7 @@ def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> N
 
 def test_calls_method_on_copy_of_object(trials: PytestTrials, tmp_path: Path) -> None:
     found = trials.compare(
-        tmp_path, ["tests/test_a.py::test_push"], [replacing(STACK, "a.py", " + 1", "")], seconds=20.0
+        tmp_path, ["tests/test_a.py::test_push"], [replacement(STACK, "a.py", " + 1", "")], seconds=20.0
     )
     place = found.calls.index("Stack.push(item=1)")
     assert (found.before[place][:2], found.after[0][place][:2]) == ("2\t", "1\t")
@@ -581,7 +583,7 @@ class Held:
 
 
 def test_copies_object_with_uncopyable_parts(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    trials = trying(
+    trials = make_trials(
         sandbox,
         tmp_path,
         {
@@ -590,7 +592,7 @@ def test_copies_object_with_uncopyable_parts(sandbox: ProcessSandbox, tmp_path: 
         },
     )
     found = trials.compare(
-        tmp_path, ["tests/test_a.py::test_two"], [replacing(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0
+        tmp_path, ["tests/test_a.py::test_two"], [replacement(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0
     )
     place = found.calls.index("Held.twice()")
     assert (found.before[place][:2], found.after[0][place][:2]) == ("6\t", "4\t")
@@ -611,9 +613,9 @@ def made(number):
 
 def test_slots_are_part_of_result(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import made\n\ndef test_two():\n    assert made(2).number == 4\n"
-    trials = trying(sandbox, tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
+    trials = make_trials(sandbox, tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
     found = trials.compare(
-        tmp_path, ["tests/test_a.py::test_two"], [replacing(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0
+        tmp_path, ["tests/test_a.py::test_two"], [replacement(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0
     )
     place = found.calls.index("made(number=2)")
     assert (found.before[place].split("\t")[0], found.after[0][place].split("\t")[0]) == (
@@ -627,9 +629,9 @@ TABLE = "def made():\n    return [1, 3]\n\n\nHELD = made()\n\n\ndef at(place):\n
 
 def test_rebuilds_import_time_objects_before_calling(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "import a\n\ndef test_at():\n    assert a.at(1) == 2\n"
-    trials = trying(sandbox, tmp_path, {"a.py": TABLE, "tests/test_a.py": tests})
+    trials = make_trials(sandbox, tmp_path, {"a.py": TABLE, "tests/test_a.py": tests})
     found = trials.compare(
-        tmp_path, ["tests/test_a.py::test_at"], [replacing(TABLE, "a.py", "3", "2")], seconds=20.0
+        tmp_path, ["tests/test_a.py::test_at"], [replacement(TABLE, "a.py", "3", "2")], seconds=20.0
     )
     place = found.calls.index("at(place=1)")
     assert (found.before[place][:2], found.after[0][place][:2]) == ("3\t", "2\t")
@@ -665,14 +667,14 @@ def outer(items):
 
 def test_calls_edited_functions_directly(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import outer\n\ndef test_outer():\n    assert outer([1, 2, 3]) == 0\n"
-    trials = trying(sandbox, tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
+    trials = make_trials(sandbox, tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
     changes = {
         'options.get("end", "")': '""',
         "item, item": "item, 0",
         "self.spare(0)": "0",
         "number + 1": "number",
     }
-    edits = [replacing(INNER, "a.py", old, new) for old, new in changes.items()]
+    edits = [replacement(INNER, "a.py", old, new) for old, new in changes.items()]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
     asked = (
         "joined(1, 2, 3, separator='-', end='!')",
@@ -697,8 +699,8 @@ SLOW = "import time\n\n\ndef ready():\n    return False\n\n\ndef finish():\n    
 
 def test_quickly_failing_test_gets_time_to_pass(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import ready, finish\n\ndef test_it():\n    assert ready()\n    assert finish()\n"
-    trials = trying(sandbox, tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
-    edits = [replacing(SLOW, "a.py", "return False", "return True")]
+    trials = make_trials(sandbox, tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
+    edits = [replacement(SLOW, "a.py", "return False", "return True")]
     for patient, outcome in ((False, "timeout"), (True, "passed")):
         found = [
             *trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)
@@ -711,9 +713,9 @@ ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    
 
 def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import halved\n\ndef test_it():\n    assert halved(8) == 1\n\ndef test_none():\n    assert halved(1) == 1\n"
-    trials = trying(sandbox, tmp_path, {"a.py": ENDLESS, "tests/test_a.py": tests})
+    trials = make_trials(sandbox, tmp_path, {"a.py": ENDLESS, "tests/test_a.py": tests})
     edits = [
-        replacing(ENDLESS, "a.py", "number //", new)
+        replacement(ENDLESS, "a.py", "number //", new)
         for new in ("number *", "number = number //", "number = number +")
     ]
     told = [
@@ -729,7 +731,7 @@ COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        n
 
 def test_does_not_repeat_fruitless_calls(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     calls = "".join(f"    assert steps({number}) in (0, {number}, {number} + 1)\n" for number in range(3, 15))
-    trials = trying(
+    trials = make_trials(
         sandbox,
         tmp_path,
         {
@@ -738,7 +740,7 @@ def test_does_not_repeat_fruitless_calls(sandbox: ProcessSandbox, tmp_path: Path
         },
     )
     edits = [
-        replacing(COUNTING, "a.py", "taken + 1", new)
+        replacement(COUNTING, "a.py", "taken + 1", new)
         for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")
     ]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)

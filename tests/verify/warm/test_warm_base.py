@@ -1,4 +1,4 @@
-"""A base that is kept ready, for real."""
+"""Warm base in a real process."""
 
 import time
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def standby(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
+def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
     project = find_project(tree, sandbox=sandbox, environment={})
 
     @contextmanager
@@ -60,32 +60,36 @@ def standby(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
     made.close()
 
 
-def test_reports_not_ready_yet(standby: Standby) -> None:
-    assert isinstance(standby.run({}, ()), Cold)
-    assert standby.reach({"numbers_.py": ""}).everything
-    assert not standby.ready
+def test_reports_not_ready_yet(warm_base: Standby) -> None:
+    assert isinstance(warm_base.run({}, ()), Cold)
+    assert warm_base.reach({"numbers_.py": ""}).everything
+    assert not warm_base.ready
 
 
-def test_runs_impacted_tests_first_and_reports_suspects(standby: Standby, tree: Path, runner_of: Run) -> None:
-    before = runner_of(tree).run(tree)
-    standby.begin()
-    while not standby.ready:
+def test_runs_impacted_tests_first_and_reports_suspects(
+    warm_base: Standby, tree: Path, make_runner: Run
+) -> None:
+    before = make_runner(tree).run(tree)
+    warm_base.begin()
+    while not warm_base.ready:
         time.sleep(0.02)
     heard: list[str] = []
-    found = first_look(standby, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, heard.append)
+    found = first_look(
+        warm_base, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, heard.append
+    )
     assert heard == ["test_numbers.py::test_two is red", "1 tests that the change reaches, 1 red"]
     assert found.reach.tests == ("test_numbers.py::test_two",)
     assert found.suspects == ("test_numbers.py::test_two",)
     assert [run.counts.failed for run in found.runs] == [1]
-    ran = standby.run({"numbers_.py": SOURCE.replace("return 1", "return 0")}, ())
+    ran = warm_base.run({"numbers_.py": SOURCE.replace("return 1", "return 0")}, ())
     assert isinstance(ran, Ran)
     assert [result.id for result in ran.report.reds] == ["test_numbers.py::test_one"]
 
 
-def test_can_be_closed_while_preparing(standby: Standby) -> None:
-    standby.begin()
-    standby.close()
-    assert isinstance(standby.run({}, ()), Cold)
+def test_can_be_closed_while_preparing(warm_base: Standby) -> None:
+    warm_base.begin()
+    warm_base.close()
+    assert isinstance(warm_base.run({}, ()), Cold)
 
 
 def test_rejects_edits_of_non_text_files(tmp_path: Path) -> None:
@@ -104,11 +108,11 @@ def test_ends_quietly_when_worktree_is_gone(tree: Path, sandbox: ProcessSandbox)
     def checkout() -> Iterator[Path]:
         yield next((tree / "gone").iterdir())
 
-    made = Standby(checkout, warm=unreachable, learn=unreachable, stop=sandbox.stop)
+    made = Standby(checkout, warm=fail_on_call, learn=fail_on_call, stop=sandbox.stop)
     made.begin()
     made.close()
     assert isinstance(made.run({}, ()), Cold)
 
 
-def unreachable(place: Path) -> NoReturn:
+def fail_on_call(place: Path) -> NoReturn:
     raise AssertionError(place)

@@ -1,4 +1,4 @@
-"""Runs in forks of a process that has collected real tests, beside runs in processes of their own."""
+"""Runs in forks of a process that has collected real tests, beside runs in separate processes."""
 
 import ast
 import os
@@ -100,18 +100,18 @@ def test_forever(tmp_path, capfd):
     assert str(tmp_path) in capfd.readouterr().out
 """
 PROJECT = {"shop.py": CODE, "tests/test_shop.py": TESTS, "pytest.ini": "[pytest]\n"}
-Open = Callable[..., "Both"]
+Open = Callable[..., "ComparedRunner"]
 
 
-class Both:
-    """Asks the warm runner, and compares what it says with a run in a process of its own."""
+class ComparedRunner:
+    """Warm runner that compares its results with a run in a separate process."""
 
     def __init__(self, warm: WarmRunner, cold: PytestRunner, tree: Path) -> None:
         self.warm = warm
         self._cold = cold
         self._tree = tree
 
-    def edited(self, old: str, new: str, *tests: str, path: str = "shop.py") -> Ran:
+    def run_edited(self, old: str, new: str, *tests: str, path: str = "shop.py") -> Ran:
         text = (self._tree / path).read_text()
         assert old in text
         return self.run({path: text.replace(old, new, 1)}, *tests)
@@ -121,12 +121,12 @@ class Both:
         assert isinstance(ran, Ran), ran
         self.warm.wait()
         with written(self._tree, edits):
-            assert told(ran.report) == told(self._cold.run(self._tree, tests))
+            assert comparable(ran.report) == comparable(self._cold.run(self._tree, tests))
         return ran
 
 
-def told(report: TestReport) -> list[object]:
-    """All but times and what is printed."""
+def comparable(report: TestReport) -> list[object]:
+    """Return the report without times and printed output."""
     results = [
         (item.id, item.outcome, item.when, item.failure and (item.failure.type, item.failure.message))
         for item in report.results
@@ -137,54 +137,59 @@ def told(report: TestReport) -> list[object]:
     ]
 
 
-def names(report: TestReport) -> list[str]:
+def red_test_names(report: TestReport) -> list[str]:
     return [result.id.rpartition("::")[2] for result in report.reds]
 
 
 @contextmanager
-def opened(sandbox: ProcessSandbox, tree: Path, files: dict[str, str], command: str | None) -> Iterator[Both]:
+def open_runner(
+    sandbox: ProcessSandbox, tree: Path, files: dict[str, str], command: str | None
+) -> Iterator[ComparedRunner]:
     write(tree, files)
     project = find_project(
         tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]}, test_command=command
     )
     limits = Limits(wall_seconds=60.0, memory_bytes=None)
     with WarmRunner(project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=limits) as warm:
-        yield Both(
+        yield ComparedRunner(
             warm, PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits), tree
         )
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    """One process for all that leave it as it was."""
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparedRunner]:
+    """Yield one process for all tests that do not change it."""
     with (
         ProcessSandbox(os.environ) as sandbox,
-        opened(sandbox, tmp_path_factory.mktemp("shop"), PROJECT, None) as both,
+        open_runner(sandbox, tmp_path_factory.mktemp("shop"), PROJECT, None) as both,
     ):
         yield both
 
 
 @pytest.fixture
-def both(sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[Open]:
+def open_project(sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as stack:
         yield lambda files, command=None: stack.enter_context(
-            opened(sandbox, tmp_path / "project", files, command)
+            open_runner(sandbox, tmp_path / "project", files, command)
         )
 
 
-def test_swaps_function_body(shop: Both) -> None:
+def test_swaps_function_body(shop: ComparedRunner) -> None:
     assert shop.run({}).how == "swapped"
-    ran = shop.edited("sum(self.values())", "sum(self.values()) + 1")
-    assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
-    assert names(shop.edited("* rate", "* rate + 1", "tests/test_shop.py::test_rated").report) == [
-        "test_rated"
-    ]
+    ran = shop.run_edited("sum(self.values())", "sum(self.values()) + 1")
+    assert (ran.how, red_test_names(ran.report)) == (
+        "swapped",
+        ["test_total", "test_rated", "test_elsewhere"],
+    )
+    assert red_test_names(
+        shop.run_edited("* rate", "* rate + 1", "tests/test_shop.py::test_rated").report
+    ) == ["test_rated"]
     assert shop.run({}).report.counts.failed == 0
 
 
-def test_shifts_lines_after_edit(shop: Both) -> None:
-    ran = shop.edited("    return sum", "    # why\n        # and how\n        return sum")
-    assert (ran.how, names(ran.report)) == ("swapped", [])
+def test_shifts_lines_after_edit(shop: ComparedRunner) -> None:
+    ran = shop.run_edited("    return sum", "    # why\n        # and how\n        return sum")
+    assert (ran.how, red_test_names(ran.report)) == ("swapped", [])
 
 
 @pytest.mark.parametrize(
@@ -220,34 +225,39 @@ def test_shifts_lines_after_edit(shop: Both) -> None:
         ),
     ],
 )
-def test_reimports_other_changes(shop: Both, old: str, new: str, why: str, red: list[str] | None) -> None:
-    ran = shop.edited(old, new)
+def test_reimports_other_changes(
+    shop: ComparedRunner, old: str, new: str, why: str, red: list[str] | None
+) -> None:
+    ran = shop.run_edited(old, new)
     assert (ran.how, ran.why) == ("imported", why)
-    assert red is None or names(ran.report) == red
+    assert red is None or red_test_names(ran.report) == red
 
 
-def test_swaps_decorator_whose_inner_function_changed(shop: Both) -> None:
-    ran = shop.edited("return function(*arguments)", "return function(*arguments) + 1")
-    assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
+def test_swaps_decorator_whose_inner_function_changed(shop: ComparedRunner) -> None:
+    ran = shop.run_edited("return function(*arguments)", "return function(*arguments) + 1")
+    assert (ran.how, red_test_names(ran.report)) == (
+        "swapped",
+        ["test_total", "test_rated", "test_elsewhere"],
+    )
 
 
-def test_recollects_tests_and_new_files(shop: Both) -> None:
-    assert names(shop.edited("== 3", "== 4", path="tests/test_shop.py").report) == ["test_total"]
+def test_recollects_tests_and_new_files(shop: ComparedRunner) -> None:
+    assert red_test_names(shop.run_edited("== 3", "== 4", path="tests/test_shop.py").report) == ["test_total"]
     new = shop.run(
         {"tests/deep/test_new.py": "def test_new():\n    assert False\n"}, "tests/deep/test_new.py::test_new"
     )
-    assert (new.how, new.why, names(new.report)) == (
+    assert (new.how, new.why, red_test_names(new.report)) == (
         "imported",
         "tests/deep/test_new.py is more than the source of an imported module",
         ["test_new"],
     )
-    assert names(shop.run({"tests/conftest.py": "raise OSError('no')\n"}).report) == []
+    assert red_test_names(shop.run({"tests/conftest.py": "raise OSError('no')\n"}).report) == []
     assert shop.run({"shop.py": None}).report.reds[0].when == "collect"
     assert shop.run({}, "tests/deep").report.problem is not None
     assert shop.run({"data.txt": "new"}).how == "imported"
 
 
-def test_ends_endless_loop(shop: Both) -> None:
+def test_ends_endless_loop(shop: ComparedRunner) -> None:
     test = "tests/test_shop.py::test_forever"
     assert shop.run({}, test).report.problem is None
     for old, new in (
@@ -261,13 +271,13 @@ def test_ends_endless_loop(shop: Both) -> None:
     assert shop.run({}, test).report.problem is None
 
 
-def test_a_process_that_dies_is_a_crash(shop: Both) -> None:
+def test_a_process_that_dies_is_a_crash(shop: ComparedRunner) -> None:
     for new in (
         "__import__('os')._exit(3)",
         "__import__('pytest').exit('enough')",
         "__import__('sys').exit(0)",
     ):
-        assert shop.edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
+        assert shop.run_edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
 
 
 MANY = """\
@@ -383,11 +393,11 @@ class TestUnit(unittest.TestCase):
 @pytest.mark.parametrize(
     "hook", ["", "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"]
 )
-def test_outcomes_match_separate_process(both: Open, hook: str) -> None:
+def test_outcomes_match_separate_process(open_project: Open, hook: str) -> None:
     files = {"tests/test_shop.py": MANY, "pytest.ini": "[pytest]\n", "tests/conftest.py": hook}
-    here = both({"shop.py": "def one():\n    return 1\n", **files})
+    here = open_project({"shop.py": "def one():\n    return 1\n", **files})
     here.run({})
-    ran = here.edited("return 1", "return 2")
+    ran = here.run_edited("return 1", "return 2")
     assert ran.how == "swapped"
     if not hook:
         red = ran.report.of("tests/test_shop.py::test_red")
@@ -395,14 +405,16 @@ def test_outcomes_match_separate_process(both: Open, hook: str) -> None:
         assert red.failure is not None
         assert "somebody reads this test_red0" in red.failure.text
         assert "nobody" not in red.failure.text
-        assert here.edited("return 1", "return 1\n\n\nTWO = 2").how == "imported"
+        assert here.run_edited("return 1", "return 1\n\n\nTWO = 2").how == "imported"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "how"),
     [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")],
 )
-def test_first_red_test_is_reported_and_can_stop_run(shop: Both, old: str, new: str, how: str) -> None:
+def test_first_red_test_is_reported_and_can_stop_run(
+    shop: ComparedRunner, old: str, new: str, how: str
+) -> None:
     edits = {"shop.py": CODE.replace(old, new)}
     heard: list[str] = []
     whole = shop.warm.run(edits, on_red=heard.append)
@@ -415,7 +427,7 @@ def test_first_red_test_is_reported_and_can_stop_run(shop: Both, old: str, new: 
     assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][
         : len(part.report.results)
     ]
-    assert names(part.report) == names(whole.report)[:1]
+    assert red_test_names(part.report) == red_test_names(whole.report)[:1]
     order = [result.id for result in reversed(whole.report.results)]
     late = shop.warm.run(edits, order, in_order=True, until_red=True, on_red=heard.append)
     assert isinstance(late, Ran)
@@ -424,12 +436,14 @@ def test_first_red_test_is_reported_and_can_stop_run(shop: Both, old: str, new: 
     assert len(part.report.results) < len(whole.report.results) == 6
 
 
-def test_fork_respects_configuration(both: Open) -> None:
+def test_fork_respects_configuration(open_project: Open) -> None:
     code = "import warnings\n\ndef old():\n    return 1\n"
     tests = "import shop\n\ndef test_old():\n    assert shop.old() == 1\n"
-    here = both({"shop.py": code, "test_shop.py": tests, "pytest.ini": "[pytest]\nfilterwarnings = error\n"})
-    ran = here.edited("return 1", "warnings.warn('old')\n    return 1")
-    assert (ran.how, names(ran.report)) == ("swapped", ["test_old"])
+    here = open_project(
+        {"shop.py": code, "test_shop.py": tests, "pytest.ini": "[pytest]\nfilterwarnings = error\n"}
+    )
+    ran = here.run_edited("return 1", "warnings.warn('old')\n    return 1")
+    assert (ran.how, red_test_names(ran.report)) == ("swapped", ["test_old"])
 
 
 @pytest.mark.parametrize(
@@ -439,44 +453,46 @@ def test_fork_respects_configuration(both: Open) -> None:
         ({"fast.c": "int x;\n"}, "fast.c has to be built"),
     ],
 )
-def test_runs_unforkable_tests_in_separate_process(shop: Both, edits: Edits, reason: str) -> None:
+def test_runs_unforkable_tests_in_separate_process(shop: ComparedRunner, edits: Edits, reason: str) -> None:
     assert shop.warm.run(edits) == Cold(reason=reason)
 
 
-def test_project_plugins_run_in_separate_process(both: Open) -> None:
-    here = both({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
+def test_project_plugins_run_in_separate_process(open_project: Open) -> None:
+    here = open_project({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
     reason = "shop.py is used before any test is collected, by a plugin of pytest or as its configuration"
     assert here.warm.run({"shop.py": CODE.replace("RATE = 2", "RATE = 3")}) == Cold(reason=reason)
     assert here.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == Cold(reason=reason)
 
 
-def test_xdist_runs_in_separate_process(both: Open) -> None:
-    assert both(PROJECT, "pytest -n 2").warm.run({}) == Cold(reason="the tests run in processes of xdist")
+def test_xdist_runs_in_separate_process(open_project: Open) -> None:
+    assert open_project(PROJECT, "pytest -n 2").warm.run({}) == Cold(
+        reason="the tests run in processes of xdist"
+    )
 
 
-def test_import_time_thread_or_connection_prevents_swapping(both: Open) -> None:
+def test_import_time_thread_or_connection_prevents_swapping(open_project: Open) -> None:
     code = "import threading\nSTOP = threading.Event()\nthreading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
-    here = both(
+    here = open_project(
         {
             "shop.py": code + "\ndef one():\n    return 1\n",
             "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n",
         }
     )
-    ran = here.edited("return 1", "return 2")
+    ran = here.run_edited("return 1", "return 2")
     assert (ran.how, ran.why) == ("imported", "a thread runs since the tests were collected (busy)")
 
 
-def test_does_not_swap_source_read_as_text(both: Open) -> None:
+def test_does_not_swap_source_read_as_text(open_project: Open) -> None:
     code = "import inspect\n\ndef one():\n    return 1\n\nLENGTH = len(inspect.getsource(one))\n"
-    here = both(
+    here = open_project(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.LENGTH == 26\n"}
     )
-    ran = here.edited("return 1", "return 22")
+    ran = here.run_edited("return 1", "return 22")
     assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
 
 
 @pytest.mark.parametrize(("options", "how"), [("-m 'not slow'", "swapped"), ("", "imported")])
-def test_swaps_source_read_for_constants(both: Open, options: str, how: str) -> None:
+def test_swaps_source_read_for_constants(open_project: Open, options: str, how: str) -> None:
     guessing = "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n@given(strategies.integers())\n"
     files = {
         "shop.py": "def one():\n    return 1\n",
@@ -484,17 +500,17 @@ def test_swaps_source_read_for_constants(both: Open, options: str, how: str) -> 
         "test_guess.py": f"{guessing}def test_any(number):\n    assert shop.one() == 1\n",
         "pytest.ini": f"[pytest]\nmarkers = slow\naddopts = {options}\n",
     }
-    ran = both(files).edited("return 1", "return 2")
-    assert (ran.how, "test_one" in names(ran.report)) == (how, True)
+    ran = open_project(files).run_edited("return 1", "return 2")
+    assert (ran.how, "test_one" in red_test_names(ran.report)) == (how, True)
 
 
-def test_swaps_source_opened_for_warning(both: Open) -> None:
+def test_swaps_source_opened_for_warning(open_project: Open) -> None:
     code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
-    here = both(
+    here = open_project(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}
     )
-    ran = here.edited("return 1", "return 2")
-    assert (ran.how, names(ran.report)) == ("swapped", ["test_one"])
+    ran = here.run_edited("return 1", "return 2")
+    assert (ran.how, red_test_names(ran.report)) == ("swapped", ["test_one"])
 
 
 @pytest.mark.parametrize(
@@ -505,18 +521,20 @@ def test_swaps_source_opened_for_warning(both: Open) -> None:
         (">>> one()", ">>> one() + 1", "imported", 1),
     ],
 )
-def test_swaps_source_unless_its_doctests_change(both: Open, old: str, new: str, how: str, reds: int) -> None:
+def test_swaps_source_unless_its_doctests_change(
+    open_project: Open, old: str, new: str, how: str, reds: int
+) -> None:
     code = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
-    here = both(
+    here = open_project(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"},
         "pytest --doctest-modules",
     )
-    ran = here.edited(old, new)
+    ran = here.run_edited(old, new)
     assert (ran.how, len(ran.report.reds)) == (how, reds)
     assert "shop.py::shop.one" in [result.id for result in ran.report.results]
 
 
-def test_run_leaves_tree_unchanged(both: Open, tmp_path: Path) -> None:
+def test_run_leaves_tree_unchanged(open_project: Open, tmp_path: Path) -> None:
     code = """\
         from pathlib import Path
 
@@ -526,7 +544,7 @@ def test_run_leaves_tree_unchanged(both: Open, tmp_path: Path) -> None:
             Path("out/a").write_text("a")
         """
     code = textwrap.dedent(code)
-    here = both({**PROJECT, "tests/test_writes.py": code})
+    here = open_project({**PROJECT, "tests/test_writes.py": code})
     for _ in range(3):
         assert here.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would say so
     spoils = code.replace('Path("out").mkdir()', "Path('pytest.ini').write_text('[pytest]  ')")
@@ -536,7 +554,7 @@ def test_run_leaves_tree_unchanged(both: Open, tmp_path: Path) -> None:
     )
 
 
-def test_run_leaves_nothing_behind(both: Open, sandbox: ProcessSandbox) -> None:
+def test_run_leaves_nothing_behind(open_project: Open, sandbox: ProcessSandbox) -> None:
     code = """\
         import subprocess, sys, tempfile
 
@@ -544,7 +562,7 @@ def test_run_leaves_nothing_behind(both: Open, sandbox: ProcessSandbox) -> None:
             tempfile.mkdtemp()
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(77.5)"], start_new_session=True)
         """
-    here = both({"test_leaves.py": textwrap.dedent(code)})
+    here = open_project({"test_leaves.py": textwrap.dedent(code)})
     here.warm.run({})
     here.warm.run({"conftest.py": ""})
     here.warm.wait()
@@ -559,13 +577,13 @@ def test_run_leaves_nothing_behind(both: Open, sandbox: ProcessSandbox) -> None:
     assert [*sandbox.scratch.iterdir()] == []
 
 
-def test_reports_collection_errors(both: Open) -> None:
+def test_reports_collection_errors(open_project: Open) -> None:
     files = {
         **PROJECT,
         "tests/test_broken.py": "import nowhere\n",
         "tests/test_skipped.py": "import pytest\npytest.skip('no', allow_module_level=True)\n",
     }
-    ran = both(files).edited("sum(self.values())", "3")
+    ran = open_project(files).run_edited("sum(self.values())", "3")
     assert ran.how == "swapped"
     assert [result.id for result in ran.report.reds] == [
         "tests/test_broken.py",
@@ -573,12 +591,12 @@ def test_reports_collection_errors(both: Open) -> None:
     ]
 
 
-def test_other_command_has_no_warm_process(both: Open) -> None:
-    assert both(PROJECT, "python -c 1").warm.run({}) == Cold(reason="the test command is no pytest")
+def test_other_command_has_no_warm_process(open_project: Open) -> None:
+    assert open_project(PROJECT, "python -c 1").warm.run({}) == Cold(reason="the test command is no pytest")
 
 
-def test_reports_stopped_process(both: Open, sandbox: ProcessSandbox) -> None:
-    here = both({"test_one.py": "def test_one(): pass\n"})
+def test_reports_stopped_process(open_project: Open, sandbox: ProcessSandbox) -> None:
+    here = open_project({"test_one.py": "def test_one(): pass\n"})
     here.run({})
     sandbox.stop()
     ended = next(
@@ -593,15 +611,17 @@ def test_works_in_sandbox(tmp_path: Path) -> None:
         pytest.skip("no walls on this machine")
     with (
         ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,)) as sandbox,
-        opened(sandbox, tmp_path / "shop", PROJECT, None) as both,
+        open_runner(sandbox, tmp_path / "shop", PROJECT, None) as both,
     ):
-        assert both.edited("sum(self.values())", "sum(self.values()) + 1").how == "swapped"
-        assert both.edited("RATE = 2", "RATE = 3").how == "imported"
+        assert both.run_edited("sum(self.values())", "sum(self.values()) + 1").how == "swapped"
+        assert both.run_edited("RATE = 2", "RATE = 3").how == "imported"
 
 
 def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
-    """Annotations are never evaluated there; a type that a module gives a name to is, and Python 3.8 cannot subscript most."""
-    for file in TARGET.rglob("*.py"):
+    """Annotations are never evaluated there; a type that a module gives a name to is, and Python 3.8
+    cannot subscript most.
+    """
+    for file in TARGET.glob("*.py"):
         body = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8)).body
         named = [node.value for node in body if isinstance(node, ast.Assign)]
         assert not [

@@ -1,4 +1,4 @@
-"""Calls made out of recorded ones."""
+"""Calls derived from recorded ones."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
