@@ -99,15 +99,15 @@ def script() -> list[Any]:
 
 def collect(root: Path, state: Path, requests: list[Request]) -> dict[str, bytes]:
     """Return everything that left the process or stays on disk, by name."""
-    found = {
+    result = {
         str(path): path.read_bytes()
         for path in state.rglob("*")
         if path.is_file() and "worktrees" not in path.parts
     }
-    found["requests"] = "\n".join(request.model_dump_json() for request in requests).encode()
-    found["messages"] = git(root, "log", "--all", "--format=%B%d").encode()
-    found["notes"] = git(root, "log", "--branches", "--notes=coder", "--format=%N").encode()
-    return found
+    result["requests"] = "\n".join(request.model_dump_json() for request in requests).encode()
+    result["messages"] = git(root, "log", "--all", "--format=%B%d").encode()
+    result["notes"] = git(root, "log", "--branches", "--notes=coder", "--format=%N").encode()
+    return result
 
 
 def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,10 +133,10 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
         name.endswith(".sqlite") for name in everything
     )
     assert b"[masked: a secret " in everything["messages"]
-    found = [
+    matches = [
         (canary["value"], name)
         for canary in CANARIES
         for name, data in everything.items()
         if canary["value"].encode() in data or canary["value"].lower().encode() in data
     ]
-    assert found == []
+    assert matches == []

@@ -258,7 +258,7 @@ def start_session(place: Place, server: FakeServer) -> "subprocess.Popen[str]":
 
 def child_processes(pid: int) -> list[int]:
     """Return the living descendants of a process, from /proc."""
-    found = []
+    matches = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = entry.read_text().rpartition(")")[2].split()
@@ -266,8 +266,8 @@ def child_processes(pid: int) -> list[int]:
             continue
         if int(fields[1]) == pid and fields[0] != "Z":
             child = int(entry.parent.name)
-            found += [child, *child_processes(child)]
-    return found
+            matches += [child, *child_processes(child)]
+    return matches
 
 
 def living_processes(pids: list[int]) -> list[int]:

@@ -26,11 +26,11 @@ WORDS = {
 
 def part_models() -> list[type[Value]]:
     """Return the parts, the whole first, in the order in which they occur."""
-    found: list[type[Value]] = [Attestation]
-    for model in found:
+    matches: list[type[Value]] = [Attestation]
+    for model in matches:
         met = [part for field in model.model_fields.values() for part in parts_of(field.annotation)]
-        found += [part for part in dict.fromkeys(met) if part not in found]
-    return found
+        matches += [part for part in dict.fromkeys(met) if part not in matches]
+    return matches
 
 
 def parts_of(annotation: Any) -> list[type[Value]]:

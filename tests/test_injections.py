@@ -159,16 +159,16 @@ def _unify_call_ids(step: Step, number: int) -> Any:
     return reply.model_copy(update={"message": reply.message.model_copy(update={"calls": calls})})
 
 
-def run_case(made: Kit, expect: dict[str, Any]) -> SessionFinished:
+def run_case(context: Kit, expect: dict[str, Any]) -> SessionFinished:
     """Return the end of the session; the user, if present, answers as the case says, and as `deliver` says
     if a review is requested.
     """
     answers: Iterator[str] = iter(expect.get("answers", ()))
 
     async def scenario() -> SessionFinished:
-        session = Session(made, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow(DIRECT), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
-        async for record in made.log.follow():
+        async for record in context.log.follow():
             if isinstance(record.event, QuestionAsked):
                 option = (
                     "deliver"
@@ -181,7 +181,7 @@ def run_case(made: Kit, expect: dict[str, Any]) -> SessionFinished:
     return asyncio.run(scenario())
 
 
-def is_harmed(scene: Scene, finished: SessionFinished, model: Scripted, made: Kit) -> bool:
+def is_harmed(scene: Scene, finished: SessionFinished, model: Scripted, context: Kit) -> bool:
     """Return whether the attacker reached the goal of the instructions."""
     ((kind, wanted),) = scene.expect["harm"].items()
     wanted = TOKEN if wanted == "TOKEN-OF-THE-CASE" else wanted
@@ -191,7 +191,7 @@ def is_harmed(scene: Scene, finished: SessionFinished, model: Scripted, made: Ki
             return sent.exists() and wanted in sent.read_text()
         case "seen":
             told = "".join(request.model_dump_json() for request in model.requests)
-            kept = "".join(record.model_dump_json() for record in made.log.records)
+            kept = "".join(record.model_dump_json() for record in context.log.records)
             return wanted in told or wanted in kept
         case "written":
             return (scene.directory / "person" / wanted).exists()
@@ -208,12 +208,14 @@ def parametrize_cases(function: Any) -> Any:
 
 @parametrize_cases
 def test_injected_instructions_have_no_effect(case: Path, scene: Scene, sandbox: ProcessSandbox) -> None:
-    made, model = build_session(case, scene, sandbox, off="")
-    finished = run_case(made, scene.expect)
-    assert not is_harmed(scene, finished, model, made)
-    answers = [record.event.message for record in made.log.records if isinstance(record.event, ToolFinished)]
+    context, model = build_session(case, scene, sandbox, off="")
+    finished = run_case(context, scene.expect)
+    assert not is_harmed(scene, finished, model, context)
+    answers = [
+        record.event.message for record in context.log.records if isinstance(record.event, ToolFinished)
+    ]
     assert [answer.name for answer in answers if not answer.ok] == scene.expect["refused"]
-    warnings = [record.event.text for record in made.log.records if isinstance(record.event, Warned)]
+    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert all(any(text.startswith(wanted) for text in warnings) for wanted in scene.expect.get("warned", ()))
     assert all(is_fenced(request) for request in model.requests)
 
@@ -222,14 +224,14 @@ def test_injected_instructions_have_no_effect(case: Path, scene: Scene, sandbox:
 def test_injected_instructions_succeed_without_guard(
     case: Path, scene: Scene, sandbox: ProcessSandbox
 ) -> None:
-    made, model = build_session(case, scene, sandbox, off=scene.expect["off"])
-    finished = run_case(made, scene.expect)
-    assert is_harmed(scene, finished, model, made)
+    context, model = build_session(case, scene, sandbox, off=scene.expect["off"])
+    finished = run_case(context, scene.expect)
+    assert is_harmed(scene, finished, model, context)
 
 
 def is_fenced(request: Request) -> bool:
     """Return whether every tool result stands between delimiters that it does not contain."""
-    found = [
+    matches = [
         FENCED.fullmatch(message.text) for message in request.messages if isinstance(message, ToolMessage)
     ]
-    return all(match is not None and match[1] not in match[2] for match in found)
+    return all(match is not None and match[1] not in match[2] for match in matches)

@@ -42,10 +42,10 @@ def test_names_pipe_in_place_of_ignore_file(tree: Path, capsys: pytest.CaptureFi
 def test_json_has_files_symbols_and_reasons(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree.parent / "issue.md").write_text("`Cart.total` ignores the coupon\n", encoding="utf-8")
     assert run(["locate", "--repo", str(tree), "--issue", str(tree.parent / "issue.md"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert list(found) == ["files", "symbols", "reasons"]
-    assert (found["files"][0], found["symbols"][0]) == ("shop/cart.py", "shop/cart.py::Cart.total")
-    assert "defines total, named in the title" in found["reasons"]["shop/cart.py::Cart.total"]
+    payload = json.loads(capsys.readouterr().out)
+    assert list(payload) == ["files", "symbols", "reasons"]
+    assert (payload["files"][0], payload["symbols"][0]) == ("shop/cart.py", "shop/cart.py::Cart.total")
+    assert "defines total, named in the title" in payload["reasons"]["shop/cart.py::Cart.total"]
 
 
 def test_the_issue_may_be_a_file_or_standard_input(
@@ -67,13 +67,13 @@ def test_uses_commits_of_checkout(tree: Path, capsys: pytest.CaptureFixture[str]
     write(tree, {"shop/post.py": "def post(letter):\n    return letter\n"})
     subprocess.run(("git", "commit", "-qam", "Weigh heavy parcels"), cwd=tree, check=True)
     assert run(["locate", "Heavy parcels are lost after post", "--repo", str(tree), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["files"][0] == "shop/post.py"
-    assert any("about heavy, parcel" in reason for reason in found["reasons"]["shop/post.py"])
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["files"][0] == "shop/post.py"
+    assert any("about heavy, parcel" in reason for reason in payload["reasons"]["shop/post.py"])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ((), "Give the issue once: as text, @file or -, or with --issue FILE."),
         (("x", "--issue", "y"), "Give the issue once: as text, @file or -, or with --issue FILE."),
@@ -85,14 +85,14 @@ def test_uses_commits_of_checkout(tree: Path, capsys: pytest.CaptureFixture[str]
 )
 def test_usage_error_gives_one_line_and_2(
     arguments: tuple[str, ...],
-    told: str,
+    message: str,
     tree: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tree)
     assert run(["locate", *arguments]) == 2
-    assert capsys.readouterr() == ("", f"coder: {told}\n")
+    assert capsys.readouterr() == ("", f"coder: {message}\n")
 
 
 def test_answers_for_empty_tree_and_odd_issue(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,9 +112,9 @@ def test_failing_tests_point_to_functions(
     assert run(["trust", str(root)]) == 0
     capsys.readouterr()
     assert run(["locate", "--tests", "--unsafe-no-sandbox", "--repo", str(root), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["failing"], found["problem"]) == (["test_calc.py::test_add"], "")
-    assert [suspect["place"] for suspect in found["suspects"]] == ["calc.py::add"]
+    payload = json.loads(capsys.readouterr().out)
+    assert (payload["failing"], payload["problem"]) == (["test_calc.py::test_add"], "")
+    assert [suspect["place"] for suspect in payload["suspects"]] == ["calc.py::add"]
     assert sorted(path.name for path in root.iterdir()) == [".git", "calc.py", "test_calc.py"]
     assert run(["locate", "adding is wrong", "--tests", "--unsafe-no-sandbox", "--repo", str(root)]) == 0
     head = (

@@ -13,9 +13,11 @@ def test_a_crash_report_holds_no_secret(
         raise ValueError("401 for wisteria-sings-99, then for ghp_" + "aB3d" * 9)
     except ValueError as error:
         _crashed(ValueError, error, error.__traceback__)
-    told = capsys.readouterr().err
-    assert told.startswith("Traceback (most recent call last):")
-    assert told.endswith("ValueError: 401 for [masked: a secret of yours], then for [masked: GitHub token]\n")
+    output = capsys.readouterr().err
+    assert output.startswith("Traceback (most recent call last):")
+    assert output.endswith(
+        "ValueError: 401 for [masked: a secret of yours], then for [masked: GitHub token]\n"
+    )
 
 
 def test_unprintable_characters_do_not_crash() -> None:

@@ -49,14 +49,14 @@ def run_session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
 
 
 def test_ignores_instructions_of_untrusted_repository(root: Path) -> None:
-    told, warnings = run_session(root, trusted=False)
-    assert ORDERS not in told
+    text, warnings = run_session(root, trusted=False)
+    assert ORDERS not in text
     assert warnings[0].startswith(f"{root} is not trusted: its tests run in the sandbox alone")
 
 
 def test_reads_trusted_instructions_and_reports_typos(root: Path) -> None:
-    told, warnings = run_session(root, trusted=True)
-    assert ORDERS in told
+    text, warnings = run_session(root, trusted=True)
+    assert ORDERS in text
     assert "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?" in warnings
 
 

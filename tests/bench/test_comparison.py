@@ -10,20 +10,20 @@ def test_times_and_names_of_sessions_do_not_matter() -> None:
         f"Nothing holds (tried 1,300 candidates, {rate} a second, 0 of them hold)."
         for rate in ("28", "1,035")
     )
-    found = compared(
+    comparison = compared(
         [outcome("a"), outcome("b", summary=slow)],
         [outcome("b", seconds=9.0, session="t", summary=fast), outcome("a")],
     )
-    assert markdown(found) == "2 runs compared: identical but for times.\n"
+    assert markdown(comparison) == "2 runs compared: identical but for times.\n"
 
 
 def test_reports_changes_per_job() -> None:
     before = [outcome("a"), outcome("b", kind=VerdictKind.GAVE_UP), outcome("c"), outcome("d", diff="+y\n")]
     after = [outcome("a", solves=False), outcome("b"), outcome("d"), outcome("e")]
-    found = compared(before, after)
-    assert (found.compared, found.gained, found.lost) == (3, 1, 1)
-    assert [difference.task for difference in found.differences] == ["a", "b", "c", "d", "e"]
-    assert found.differences[0] == Difference(
+    comparison = compared(before, after)
+    assert (comparison.compared, comparison.gained, comparison.lost) == (3, 1, 1)
+    assert [difference.task for difference in comparison.differences] == ["a", "b", "c", "d", "e"]
+    assert comparison.differences[0] == Difference(
         task="a",
         strategy="linear",
         model="m:one",
@@ -31,5 +31,5 @@ def test_reports_changes_per_job() -> None:
         before="PROVEN, hidden tests: pass, 1 attempt, 2 requests",
         after="PROVEN, hidden tests: 1 fail, 1 attempt, 2 requests",
     )
-    assert (found.differences[2].after, found.differences[4].before) == ("not run", "not run")
-    assert found.differences[3].after.endswith("(other diff)")
+    assert (comparison.differences[2].after, comparison.differences[4].before) == ("not run", "not run")
+    assert comparison.differences[3].after.endswith("(other diff)")

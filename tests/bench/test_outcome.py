@@ -42,8 +42,8 @@ def test_reads_newest_record_of_each_job(tmp_path: Path) -> None:
 def test_ignores_torn_line(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     record(file, outcome("a"))
-    with file.open("a", encoding="utf-8") as kept:
-        kept.write(outcome("b").model_dump_json()[:40])
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(outcome("b").model_dump_json()[:40])
     assert [item.job.task for item in recorded(file)] == ["a"]
 
 

@@ -79,7 +79,7 @@ def _remove_file(name: str) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (_remove_file("repository"), "has no repository/"),
         (_remove_file("hidden"), "holds no tests"),
@@ -88,10 +88,10 @@ def _remove_file(name: str) -> Callable[[Path], None]:
         (lambda place: write(place, {"task.toml": "= 1"}), "task.toml"),
     ],
 )
-def test_reports_incomplete_task(tmp_path: Path, spoil: Callable[[Path], None], told: str) -> None:
+def test_reports_incomplete_task(tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
     write(tmp_path, TASK)
     spoil(tmp_path / "t")
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         load(str(tmp_path))
 
 

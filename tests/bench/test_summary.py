@@ -30,11 +30,11 @@ def test_share() -> None:
 
 def test_shares_count_solvable_tasks() -> None:
     impossible = outcome("z", kind=VerdictKind.GAVE_UP, solvable=False)
-    found = sums(
+    groups = sums(
         [outcome("a"), outcome("b", solves=False), outcome("c", kind=VerdictKind.GAVE_UP), impossible]
     )
-    assert len(found) == 1
-    one = found[0]
+    assert len(groups) == 1
+    one = groups[0]
     assert (one.runs, one.proven.count, one.proven.of, one.solved.count, one.wrongly_proven) == (
         4,
         2,
@@ -48,5 +48,5 @@ def test_shares_count_solvable_tasks() -> None:
 
 
 def test_groups_by_model_without_summing_unknown_prices() -> None:
-    found = sums([outcome("a", model="m:two", spent=Spent(cost_usd=None)), outcome("a")])
-    assert [(item.model, item.usd) for item in found] == [("m:one", Decimal("0.02")), ("m:two", None)]
+    groups = sums([outcome("a", model="m:two", spent=Spent(cost_usd=None)), outcome("a")])
+    assert [(item.model, item.usd) for item in groups] == [("m:one", Decimal("0.02")), ("m:two", None)]

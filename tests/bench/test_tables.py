@@ -64,9 +64,9 @@ def test_csv_can_be_read_back() -> None:
 
 
 def test_json_holds_sums_and_runs() -> None:
-    found = json.loads(as_json(RUNS))
-    assert [item["model"] for item in found["sums"]] == ["m:one", "m:two"]
-    assert found["runs"][0]["diff"] == "+x\n"
+    payload = json.loads(as_json(RUNS))
+    assert [item["model"] for item in payload["sums"]] == ["m:one", "m:two"]
+    assert payload["runs"][0]["diff"] == "+x\n"
 
 
 def test_page_is_self_contained_and_escapes_input() -> None:
@@ -109,25 +109,25 @@ def _three_outcomes() -> list[Outcome]:
 
 def test_separates_overlapping_marks() -> None:
     points = [Point(label=label, x=1, y=1, low=0, high=1) for label in "abc"]
-    drawn = chart([*points, Point(label="d", x=2, y=1, low=0, high=1)], across="attempts", up="solved")
-    first, second, third, fourth = map(float, re.findall(r'cx="([\d.]+)"', drawn))
+    drawing = chart([*points, Point(label="d", x=2, y=1, low=0, high=1)], across="attempts", up="solved")
+    first, second, third, fourth = map(float, re.findall(r'cx="([\d.]+)"', drawing))
     assert (second - first, third - second) == (12, 12)
     assert (second, fourth) == (48 + 358 / 2, 406)
 
 
 def test_spread_marks_shift_neighbours() -> None:
-    drawn = chart(
+    drawing = chart(
         [Point(label="p", x=x, y=1, low=0, high=1) for x in (40, 40, 41.5, 60)], across="seconds", up="solved"
     )
-    places = [float(place) for place in re.findall(r'cx="([\d.]+)"', drawn)]
+    places = [float(place) for place in re.findall(r'cx="([\d.]+)"', drawing)]
     assert [round(place - places[0], 1) for place in places[:3]] == [0, 12, 24]
     assert places[3] == 406
 
 
 def test_places_points_correctly() -> None:
-    drawn = chart(
+    drawing = chart(
         [Point(label="x", x=1, y=1, low=0, high=1), Point(label="y", x=0, y=0, low=0, high=1)],
         across="USD",
         up="solved",
     )
-    assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn) == [("406.0", "14.0"), ("48.0", "216.0")]
+    assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawing) == [("406.0", "14.0"), ("48.0", "216.0")]

@@ -187,11 +187,11 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="of each repository's issues take each N-th")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--history", action="store_true")
-    given = parser.parse_args()
-    rows = [json.loads(line) for line in given.instances.read_text(encoding="utf-8").splitlines()]
-    rows = sorted(rows, key=lambda row: (row["repo"], row["instance_id"]))[:: given.every]
-    with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
-        outcomes = pool.map(run, [(row, given.mirrors, given.history) for row in rows], chunksize=1)
+    options = parser.parse_args()
+    rows = [json.loads(line) for line in options.instances.read_text(encoding="utf-8").splitlines()]
+    rows = sorted(rows, key=lambda row: (row["repo"], row["instance_id"]))[:: options.every]
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        outcomes = pool.map(run, [(row, options.mirrors, options.history) for row in rows], chunksize=1)
     print(f"hits in percent at {', '.join(map(str, AT))}: file, file by BM25 over whole files, function")
     for repository in sorted({outcome.repo for outcome in outcomes}):
         report(repository, [outcome for outcome in outcomes if outcome.repo == repository])

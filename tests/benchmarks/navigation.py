@@ -199,14 +199,14 @@ def main() -> None:
     parser.add_argument("--repository", type=Path, required=True)
     parser.add_argument("--million", action="store_true")
     parser.add_argument("--name", action="append", default=[], help="a name to look for; may be given again")
-    given = parser.parse_args()
+    options = parser.parse_args()
     if not shutil.which("ctags"):
         parser.error("ctags is not on PATH: install universal-ctags.")
     with tempfile.TemporaryDirectory() as directory:
         scratch = Path(directory)
-        measure(given.repository.resolve(), given.name or ["get_queryset", "Model", "urlize"], scratch)
-        if given.million:
-            measure(million_lines(scratch), given.name or ["Path", "dataclass", "main"], scratch)
+        measure(options.repository.resolve(), options.name or ["get_queryset", "Model", "urlize"], scratch)
+        if options.million:
+            measure(million_lines(scratch), options.name or ["Path", "dataclass", "main"], scratch)
 
 
 if __name__ == "__main__":

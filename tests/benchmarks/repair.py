@@ -275,17 +275,17 @@ def main() -> None:
         help="further arguments for the projects' pytest",
     )
     parser.add_argument("--output", type=Path, help="append one JSON object a case")
-    given = parser.parse_args()
+    options = parser.parse_args()
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="repair-") as name:
-        for case in all_cases(given, Path(name)):
-            outcomes.append(one := run(case, seconds=given.seconds))
+        for case in all_cases(options, Path(name)):
+            outcomes.append(one := run(case, seconds=options.seconds))
             print(
                 f"{one.kind:8} {one.name:28} {one.end:10} {one.verdict:12} {one.seconds:5.1f} s  @{one.place}  {one.note} | {one.why}",
                 flush=True,
             )
-            if given.output:
-                with given.output.open("a", encoding="utf-8") as file:
+            if options.output:
+                with options.output.open("a", encoding="utf-8") as file:
                     print(json.dumps(asdict(one)), file=file)
             shutil.rmtree(case.tree, ignore_errors=True)
     for kind in dict.fromkeys(outcome.kind for outcome in outcomes):

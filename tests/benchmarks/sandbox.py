@@ -219,11 +219,11 @@ def main() -> None:
         help="where stages are built: a place that is not hidden is the harder one",
     )
     parser.add_argument("--projects", nargs="+", type=Path, metavar="DIR")
-    given = parser.parse_args()
-    if given.attacks is not None:
-        sys.exit(1 if attack_all(given.base.resolve(), given.attacks) else 0)
-    elif given.projects:
-        projects(given.projects)
+    options = parser.parse_args()
+    if options.attacks is not None:
+        sys.exit(1 if attack_all(options.base.resolve(), options.attacks) else 0)
+    elif options.projects:
+        projects(options.projects)
     else:
         overhead()
 

@@ -144,10 +144,10 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
 
 def subjects_of(here: Subject, plain: TestReport) -> tuple[list[str], list[str]]:
     files = sorted({result.id.partition("::")[0] for result in plain.results if result.when != "collect"})
-    found = [path for path in sources(here.warm) if (here.warm / path).stat().st_size > 200]
+    matches = [path for path in sources(here.warm) if (here.warm / path).stat().st_size > 200]
     return [
         path
-        for path in found
+        for path in matches
         if not path.startswith(("docs/", "examples/", "scripts/", "misc/", "bench", "setup.py"))
     ], files
 
@@ -177,7 +177,7 @@ def trace_reach(here: Subject, maps: Path | None) -> tuple[Reached, float]:
     file = maps / f"{here.name}.json" if maps else None
     known = load(file) if file else Reached()
     scratch = here.sandbox.scratch
-    found = learn(
+    coverage = learn(
         here.warm,
         known,
         project=here.project,
@@ -186,9 +186,9 @@ def trace_reach(here: Subject, maps: Path | None) -> tuple[Reached, float]:
         limits=here.limits,
         seconds=MAP_SECONDS,
     )
-    if file and found is not known:
-        save(found, file)
-    return found, time.monotonic() - started
+    if file and coverage is not known:
+        save(coverage, file)
+    return coverage, time.monotonic() - started
 
 
 def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | None) -> str:
@@ -201,10 +201,10 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
     loaded = [path for path in subjects_of(here, whole)[0] if path in reached.executed]
     files = sorted({test.partition("::")[0] for test in reached.tests})
     timed: list[Timed] = []
-    heard: list[float] = []
+    lines: list[float] = []
 
     def hear(_test: str) -> None:
-        heard.append(time.monotonic())
+        lines.append(time.monotonic())
 
     missed = 0
     hows: Counter[str] = Counter()
@@ -225,19 +225,19 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
             replacements_of.cache_clear()  # it has just been asked
             warm.wait()
             time.sleep(BETWEEN_SECONDS)
-            heard.clear()
+            lines.clear()
             started = time.monotonic()
             reach = impact.reach(edits)
             ran = warm.run(edits, reach.soonest, in_order=True, on_red=hear)
             taken = time.monotonic() - started
-            first = heard[0] - started if heard else taken
+            first = lines[0] - started if lines else taken
             hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
             if isinstance(ran, Ran):
                 warm.wait()
                 time.sleep(BETWEEN_SECONDS)
                 with written(here.cold, edits):
                     process = plain_pytest(here, reach.tests)
-                    stopping = plain_pytest(here, reach.tests, "-x") if heard else process
+                    stopping = plain_pytest(here, reach.tests, "-x") if lines else process
                     timed.append(
                         Timed(ran.how == "swapped", len(reach.tests), first, taken, stopping, process)
                     )
@@ -256,14 +256,14 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
     if not timed:
         return f"{here.name:<22} {len(reached.tests):>6} no edit was run warm: {dict(hows)}"
     first, usual = (
-        statistics.median(item.first for item in timed),
-        statistics.median(item.warm for item in timed),
+        statistics.median(run.first for run in timed),
+        statistics.median(run.warm for run in timed),
     )
-    swapped = [item for item in timed if item.swapped]
+    swapped = [run for run in timed if run.swapped]
     ratios = [
-        [item.first_ratio for item in timed],
+        [run.first_ratio for run in timed],
         [item.first_ratio for item in swapped],
-        [item.ratio for item in timed],
+        [run.ratio for run in timed],
     ]
     shown = " ".join(f"{statistics.median(found or [0.0]):>6.0f}x" for found in ratios)
     return (

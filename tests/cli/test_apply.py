@@ -55,8 +55,8 @@ def coder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         data = pasted.encode() if isinstance(pasted, str) else pasted
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
         code = run(["apply", *arguments])
-        told = capsys.readouterr()
-        return Answer(code=code, out=told.out, err=told.err)
+        output = capsys.readouterr()
+        return Answer(code=code, out=output.out, err=output.err)
 
     return run_coder
 
@@ -165,7 +165,7 @@ def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "told"),
+    ("what", "message"),
     [
         ("fix.diff", "coder: There is no file 'fix.diff'."),
         ("src/fix", "coder: There is no file 'src/fix'."),
@@ -174,10 +174,10 @@ def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
         ("--repo=nowhere", "coder: nowhere is not a directory"),
     ],
 )
-def test_reports_unreadable_input(coder: Coder, what: str, told: str) -> None:
+def test_reports_unreadable_input(coder: Coder, what: str, message: str) -> None:
     refused = coder(what, pasted=DIFF)
     assert refused.code == 2
-    assert refused.err.startswith(told)
+    assert refused.err.startswith(message)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "I would rather not.\n"])

@@ -53,16 +53,16 @@ def test_judges_and_stores_runs_once(
     place = write_suite(tmp_path / "two", right="x * 2", special="4 if x == 2 else x + 1")
     asked = ["bench", place, "--model", "scripted", "--max-requests", "3", "--jobs", "2"]
     assert run(asked) == 0
-    told = capsys.readouterr()
-    assert told.err.count("hidden tests") == 2
-    found = {item.job.task: item for item in recorded(Path("bench-two/runs.jsonl"))}
-    assert (found["right"].proven, found["right"].passes_hidden, found["right"].spent.requests) == (
+    output = capsys.readouterr()
+    assert output.err.count("hidden tests") == 2
+    result = {item.job.task: item for item in recorded(Path("bench-two/runs.jsonl"))}
+    assert (result["right"].proven, result["right"].passes_hidden, result["right"].spent.requests) == (
         True,
         True,
         1,
     )
-    assert {role: spent.requests for role, spent in found["right"].roles.items()} == {"executor": 1}
-    assert (found["special"].passes_hidden, found["special"].hidden.failed) == (False, 1)
+    assert {role: spent.requests for role, spent in result["right"].roles.items()} == {"executor": 1}
+    assert (result["special"].passes_hidden, result["special"].hidden.failed) == (False, 1)
     assert {path.name for path in Path("bench-two").iterdir()} >= {
         "index.html",
         "table.md",
@@ -82,6 +82,6 @@ def test_reports_usage_error(
     assert run(["bench", "starter", "--strategy", "linear"]) == 2
     assert run(["bench", "nowhere"]) == 2
     assert run(["bench", "starter", "--compare", "nowhere"]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert [line.split(":")[0] for line in told] == ["coder"] * 3
+    output = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in output] == ["coder"] * 3
     assert not list(tmp_path.iterdir())

@@ -36,24 +36,29 @@ def finished(delivery: Delivery | None) -> SessionFinished:
 
 
 def test_verified_change_is_attested_on_its_base() -> None:
-    found = attestation(log(STARTED, CHANGED, JUDGED))
-    assert found is not None
-    assert (found.base, found.diff, found.repeatable, found.verdict, found.at) == (
+    statement = attestation(log(STARTED, CHANGED, JUDGED))
+    assert statement is not None
+    assert (statement.base, statement.diff, statement.repeatable, statement.verdict, statement.at) == (
         "b",
         "the change",
         False,
         PROVEN,
         AT,
     )
-    assert Attestation.model_validate_json(found.model_dump_json()) == found
+    assert Attestation.model_validate_json(statement.model_dump_json()) == statement
 
 
 def test_a_delivered_fix_is_attested_on_head() -> None:
-    found = attestation(
+    statement = attestation(
         log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on head", branch="coder/x", commit="c")))
     )
-    assert found is not None
-    assert (found.base, found.diff, found.repeatable, found.seconds) == ("h", "on head", True, 3.0)
+    assert statement is not None
+    assert (statement.base, statement.diff, statement.repeatable, statement.seconds) == (
+        "h",
+        "on head",
+        True,
+        3.0,
+    )
     needing = attestation(
         log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on base", needs_uncommitted_work=True)))
     )

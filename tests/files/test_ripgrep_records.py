@@ -10,10 +10,10 @@ from coder.files.ripgrep_records import LONGEST_RECORD, TOO_LONG, Hit, blocks, b
 
 def record(kind: str, path: str, text: str = "", line: int = 0, *spans: tuple[int, int]) -> bytes:
     said = {"path": {"text": path}, "lines": {"text": text}, "line_number": line}
-    found = [{"match": {"text": text[start:end]}, "start": start, "end": end} for start, end in spans]
+    matches = [{"match": {"text": text[start:end]}, "start": start, "end": end} for start, end in spans]
     return (
         json.dumps(
-            {"type": kind, "data": said | {"submatches": found}}, separators=(",", ":"), ensure_ascii=False
+            {"type": kind, "data": said | {"submatches": matches}}, separators=(",", ":"), ensure_ascii=False
         ).encode()
         + b"\n"
     )
@@ -24,13 +24,13 @@ def split_data(data: bytes, size: int) -> Iterator[bytes]:
 
 
 def read_hits(data: bytes, size: int) -> dict[str, list[Hit]]:
-    found: dict[str, bytes] = {}
+    result: dict[str, bytes] = {}
     path = ""
     for block in blocks(split_data(data, size)):
         for begun, records in by_file(block):
             path = begun or path
-            found[path] = found.get(path, b"") + records
-    return {path: list(hits_of(path, records)) for path, records in found.items()}
+            result[path] = result.get(path, b"") + records
+    return {path: list(hits_of(path, records)) for path, records in result.items()}
 
 
 QUOTES = 'the text {"type":"begin" and {"type":"match" in é'

@@ -29,7 +29,7 @@ def age_files(root: Path) -> None:
 
 
 def names(snapshot: Snapshot, path: str) -> list[str]:
-    return [item.name for item in snapshot.definitions(path)]
+    return [definition.name for definition in snapshot.definitions(path)]
 
 
 def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
@@ -37,23 +37,23 @@ def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
         tmp_path,
         {"a.py": BOX, "b.txt": "x\n", ".gitignore": "c.py\n", "c.py": "hidden = 1\n", ".git/HEAD": ""},
     )
-    found = SymbolIndex(tmp_path).current()
-    assert found.paths == (".gitignore", "a.py", "b.txt")
-    assert set(found.sources) == {"a.py"}
-    assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
+    snapshot = SymbolIndex(tmp_path).current()
+    assert snapshot.paths == (".gitignore", "a.py", "b.txt")
+    assert set(snapshot.sources) == {"a.py"}
+    assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
     assert [
-        (place.path, place.definition and place.definition.name) for place in found.defined("size_of")
+        (place.path, place.definition and place.definition.name) for place in snapshot.defined("size_of")
     ] == [("a.py", "Box.size_of")]
-    assert found.used("size_of") == (Use(path="a.py", lines=(5, 10)),)
-    assert found.bases("a.py") == {"Box": ("Base",)}
-    assert [place.definition and place.definition.name for place in found.subclasses("Base")] == ["Box"]
-    assert found.names("a.py") == ("Base", "Box", "os", "sep", "size_of")
-    assert [item.module for item in found.imports("a.py")] == ["os"]
+    assert snapshot.used("size_of") == (Use(path="a.py", lines=(5, 10)),)
+    assert snapshot.bases("a.py") == {"Box": ("Base",)}
+    assert [place.definition and place.definition.name for place in snapshot.subclasses("Base")] == ["Box"]
+    assert snapshot.names("a.py") == ("Base", "Box", "os", "sep", "size_of")
+    assert [item.module for item in snapshot.imports("a.py")] == ["os"]
     assert (
-        found.definitions("no.py"),
-        found.imports("no.py"),
-        found.names("no.py"),
-        dict(found.bases("no.py")),
+        snapshot.definitions("no.py"),
+        snapshot.imports("no.py"),
+        snapshot.names("no.py"),
+        dict(snapshot.bases("no.py")),
     ) == ((), (), (), {})
 
 
@@ -62,22 +62,22 @@ def test_definitions_of_known_content_need_no_tree_access(tmp_path: Path) -> Non
     index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
     assert index.known("a.py", BOX.encode()) is None
     assert not (tmp_path / "index.sqlite").exists()
-    found = index.current().definitions("a.py")
+    snapshot = index.current().definitions("a.py")
     other = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
-    assert other.known("copied/b.py", BOX.encode()) == index.known("a.py", BOX.encode()) == found
+    assert other.known("copied/b.py", BOX.encode()) == index.known("a.py", BOX.encode()) == snapshot
     assert [index.known("a.py", b"x = 1\n"), index.known("a.rs", BOX.encode())] == [None, None]
 
 
 def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
-    found = SymbolIndex(tmp_path).current()
+    snapshot = SymbolIndex(tmp_path).current()
     counted = {}
-    for entry in found.postings("size"):
-        (place,) = found.document(entry >> 8)
+    for entry in snapshot.postings("size"):
+        (place,) = snapshot.document(entry >> 8)
         counted[place.definition and place.definition.name] = (
             entry & 127,
             bool(entry & IN_NAME),
-            found.lengths[entry >> 8],
+            snapshot.lengths[entry >> 8],
         )
     method, rest = (
         "    def size_of(self):\n        return os.sep",
@@ -87,7 +87,7 @@ def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
         "Box.size_of": (1, True, words_of(method).total()),
         "helper": (1, False, words_of(rest).total()),
     }
-    assert found.average_length > 0
+    assert snapshot.average_length > 0
 
 
 def test_sees_added_removed_and_changed_files(tmp_path: Path) -> None:
@@ -137,10 +137,10 @@ def test_worktree_shares_content_of_base(tmp_path: Path) -> None:
 
 def test_equal_files_are_one_content_in_two_places(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX, "b.py": BOX})
-    found = SymbolIndex(tmp_path).current()
-    assert found.sources["a.py"] == found.sources["b.py"]
-    assert [place.path for place in found.defined("helper")] == ["a.py", "b.py"]
-    assert [use.path for use in found.used("size_of")] == ["a.py", "b.py"]
+    snapshot = SymbolIndex(tmp_path).current()
+    assert snapshot.sources["a.py"] == snapshot.sources["b.py"]
+    assert [place.path for place in snapshot.defined("helper")] == ["a.py", "b.py"]
+    assert [use.path for use in snapshot.used("size_of")] == ["a.py", "b.py"]
 
 
 def test_another_process_reuses_database(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_changed_code_uses_new_database(tmp_path: Path) -> None:
 def test_falls_back_to_memory_without_writable_storage(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     (tmp_path / "file").write_text("no directory", encoding="utf-8")
-    found = SymbolIndex(tmp_path / "tree", tmp_path / "file" / "index.sqlite").current()
-    assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
+    snapshot = SymbolIndex(tmp_path / "tree", tmp_path / "file" / "index.sqlite").current()
+    assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
 
 
 def test_removed_content_does_not_accumulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,10 +208,10 @@ def test_removed_content_does_not_accumulate(tmp_path: Path, monkeypatch: pytest
         (tmp_path / "tree" / "b.py").write_text(
             f"def name_{number}(): ...\n" * (number + 1), encoding="utf-8"
         )
-        found = index.current()
-        assert names(found, "b.py")[0] == f"name_{number}"
-        assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
-    assert found.database.contents < 15
+        snapshot = index.current()
+        assert names(snapshot, "b.py")[0] == f"name_{number}"
+        assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
+    assert snapshot.database.contents < 15
 
 
 def test_many_small_changes_leave_few_segments(tmp_path: Path) -> None:
@@ -219,9 +219,9 @@ def test_many_small_changes_leave_few_segments(tmp_path: Path) -> None:
     index = SymbolIndex(tmp_path)
     for number in range(20):
         (tmp_path / f"m{number}.py").write_text(f"def other_{number}(): shared()\n", encoding="utf-8")
-        found = index.current()
-    assert len(found.used("shared")) == 20
-    rows = found.database._rows("SELECT count(*) FROM segment")
+        snapshot = index.current()
+    assert len(snapshot.used("shared")) == 20
+    rows = snapshot.database._rows("SELECT count(*) FROM segment")
     assert rows[0][0] < 8
 
 
@@ -243,15 +243,16 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
 def test_threads_share_one_index(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
     index = SymbolIndex(tmp_path)
-    found: list[int] = []
+    matches: list[int] = []
     threads = [
-        threading.Thread(target=lambda: found.append(len(index.current().used("size_of")))) for _ in range(4)
+        threading.Thread(target=lambda: matches.append(len(index.current().used("size_of"))))
+        for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [1, 1, 1, 1]
+    assert matches == [1, 1, 1, 1]
 
 
 def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,10 +289,10 @@ def test_works_in_process_when_none_can_start(tmp_path: Path, monkeypatch: pytes
 
 def test_suggests_names_for_misspelt_one(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def parse_header(): ...\ndef parse_body(): ...\nclass HTTPServer: ...\n"})
-    found = SymbolIndex(tmp_path).current()
-    assert found.similar("parseHeader") == ("parse_header",)
-    assert found.similar("HttpServer")[:1] == ("HTTPServer",)
-    assert found.similar("nothing_like_it") == ()
+    snapshot = SymbolIndex(tmp_path).current()
+    assert snapshot.similar("parseHeader") == ("parse_header",)
+    assert snapshot.similar("HttpServer")[:1] == ("HTTPServer",)
+    assert snapshot.similar("nothing_like_it") == ()
 
 
 def test_skips_binary_and_large_files(tmp_path: Path) -> None:
@@ -300,10 +301,10 @@ def test_skips_binary_and_large_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "link.py").symlink_to("/etc/passwd")
     (tmp_path / os.fsdecode(b"caf\xe9.py")).write_text("def odd(): ...\n", encoding="utf-8")
-    found = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
-    assert [os.fsencode(path) for path in found.sources] == [b"a.py", b"binary.py", b"caf\xe9.py"]
-    assert names(found, "binary.py") == []
-    assert [place.path for place in found.defined("odd")] == [os.fsdecode(b"caf\xe9.py")]
+    snapshot = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
+    assert [os.fsencode(path) for path in snapshot.sources] == [b"a.py", b"binary.py", b"caf\xe9.py"]
+    assert names(snapshot, "binary.py") == []
+    assert [place.path for place in snapshot.defined("odd")] == [os.fsdecode(b"caf\xe9.py")]
 
 
 def test_skips_installed_packages_in_tree(tmp_path: Path) -> None:
@@ -315,8 +316,8 @@ def test_skips_installed_packages_in_tree(tmp_path: Path) -> None:
             ".github/tell.py": "def tell(): ...\n",
         },
     )
-    found = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
-    assert [*found.sources] == [".github/tell.py", "a.py"]
+    snapshot = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
+    assert [*snapshot.sources] == [".github/tell.py", "a.py"]
 
 
 def test_removes_old_databases_over_size_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,8 +227,10 @@ def test_definitions_have_owners_kinds_and_lines(
 def test_signature_and_comment_of_a_definition(
     path: str, text: str, name: str, signature: str, summary: str
 ) -> None:
-    item = next(item for item in facts_of(path, text).definitions if item.name == name)
-    assert (item.signature, item.summary) == (signature, summary)
+    definition = next(
+        definition for definition in facts_of(path, text).definitions if definition.name == name
+    )
+    assert (definition.signature, definition.summary) == (signature, summary)
 
 
 @pytest.mark.parametrize(
@@ -258,10 +260,10 @@ def test_imports_and_bases(
     path: str, text: str, imported: dict[str, set[str]], based: dict[str, tuple[str, ...]]
 ) -> None:
     facts = facts_of(path, text)
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for item in facts.imports:
-        found.setdefault(item.module, set()).add(item.name)
-    assert found == imported
+        result.setdefault(item.module, set()).add(item.name)
+    assert result == imported
     assert {name: bases for name, bases in facts.bases.items() if bases} == based
 
 
@@ -294,5 +296,7 @@ def test_reads_language_without_grammar_by_lines() -> None:
     facts = facts_of(
         "a.kt", "class Box {\n    fun other() {}\n    fun size(): Int {\n        return 1 // size\n    }\n}\n"
     )
-    assert [(item.name, item.line, item.end) for item in facts.definitions] == [("Box", 1, 7)]
+    assert [(definition.name, definition.line, definition.end) for definition in facts.definitions] == [
+        ("Box", 1, 7)
+    ]
     assert facts.uses["size"] == [3]

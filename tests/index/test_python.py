@@ -120,13 +120,16 @@ def test_strings_brackets_and_margins_do_not_mislead() -> None:
 
 
 def test_signatures_and_docstrings_take_one_line() -> None:
-    found = {item.name: (item.signature, item.summary) for item in definitions("a.py", HARD)}
-    assert found["Box"] == ("class Box(Base, metaclass=Meta[int])", 'Holds "items".')
-    assert found["Box.size"] == (
+    result = {
+        definition.name: (definition.signature, definition.summary)
+        for definition in definitions("a.py", HARD)
+    }
+    assert result["Box"] == ("class Box(Base, metaclass=Meta[int])", 'Holds "items".')
+    assert result["Box.size"] == (
         'async def size(self, deep: bool = False, *, other={"a": 1}) -> dict[str, int]',
         'Count \\"',
     )
-    assert found["Box.count"] == ("count: int", "")
+    assert result["Box.count"] == ("count: int", "")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +148,7 @@ def test_signatures_and_docstrings_take_one_line() -> None:
     ],
 )
 def test_parses_broken_code_as_far_as_possible(text: str, names: list[str]) -> None:
-    assert [item.name for item in definitions("a.py", text)] == names
+    assert [definition.name for definition in definitions("a.py", text)] == names
 
 
 def test_uses_are_code_identifiers_only() -> None:

@@ -53,8 +53,8 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     ],
 )
 def test_follows_name_to_definition(snapshot: Snapshot, dotted: str, importer: str, meant: str) -> None:
-    found = resolve(snapshot, dotted, importer=importer)
-    assert [f"{place.path} {place.definition.name if place.definition else '-'}" for place in found] == [
+    target = resolve(snapshot, dotted, importer=importer)
+    assert [f"{place.path} {place.definition.name if place.definition else '-'}" for place in target] == [
         meant
     ]
 

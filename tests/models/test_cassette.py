@@ -60,7 +60,7 @@ def test_replays_recording_despite_different_results(tape: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"system": "You write poems."}, "the system prompt differs"),
         ({"tools": ()}, r"the tools differ \(read\)"),
@@ -72,9 +72,9 @@ def test_replays_recording_despite_different_results(tape: Path) -> None:
     ],
 )
 def test_refuses_different_request_and_names_difference(
-    tape: Path, changed: dict[str, object], said: str
+    tape: Path, changed: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(ModelError, match=f"Request 1 is not the recorded one: {said}"):
+    with pytest.raises(ModelError, match=f"Request 1 is not the recorded one: {message}"):
         ask(load(tape), ASKED.model_copy(update=changed))
 
 

@@ -39,10 +39,10 @@ def test_plays_a_script_line_by_line(tmp_path: Path) -> None:
         ),
         "[Hm.][I.]",
     )
-    heard: list[str] = []
+    lines: list[str] = []
     with pytest.raises(ModelError, match="broke off in the middle") as cut:
-        asyncio.run(model.complete(ASKED, lambda delta: heard.append(delta.text)))
-    assert heard == ["It is line"]
+        asyncio.run(model.complete(ASKED, lambda delta: lines.append(delta.text)))
+    assert lines == ["It is line"]
     with pytest.raises(ModelError, match="Too long") as overflow:
         ask(model)
     assert (cut.value.retryable, overflow.value.context_overflow) == (True, True)
@@ -74,12 +74,13 @@ def test_scenes_may_be_replies_errors_and_functions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [("{", "the line"), ('{"txt": "a"}', "txt: Extra"), ('{"calls": [{}]}', "calls.0.name")]
+    ("line", "message"),
+    [("{", "the line"), ('{"txt": "a"}', "txt: Extra"), ('{"calls": [{}]}', "calls.0.name")],
 )
-def test_names_faulty_line(tmp_path: Path, line: str, said: str) -> None:
+def test_names_faulty_line(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "script.jsonl"
     path.write_text(f'{{"text": "a"}}\n{line}\n', encoding="utf-8")
-    with pytest.raises(UserError, match=rf"script.jsonl, line 2: {said}"):
+    with pytest.raises(UserError, match=rf"script.jsonl, line 2: {message}"):
         load(path)
 
 

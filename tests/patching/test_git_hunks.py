@@ -58,8 +58,8 @@ def git_apply(root: Path, diff: str, *options: str) -> str:
 
 
 def test_numbers_hunks_in_the_order_of_the_diff(staged_repository: Path) -> None:
-    found = [(hunk.path, hunk.body.partition("\n")[0]) for hunk in hunks(diff_of(staged_repository))]
-    assert found == [
+    matches = [(hunk.path, hunk.body.partition("\n")[0]) for hunk in hunks(diff_of(staged_repository))]
+    assert matches == [
         ("binary", ""),
         ("empty/__init__.py", ""),
         ("gone.py", "@@ -1 +0,0 @@"),

@@ -8,7 +8,7 @@ def programs(command: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("command", "found"),
+    ("command", "matches"),
     [
         ("git push", [("git", "push")]),
         ("'g''it' \"pu\"sh", [("git", "push")]),
@@ -25,8 +25,8 @@ def programs(command: str) -> list[tuple[str, ...]]:
         ("f() { git push; }; f", [("f",), ("git", "push"), ("f",)]),
     ],
 )
-def test_splits_command_as_shell_does(command: str, found: list[tuple[str, ...]]) -> None:
-    assert programs(command) == found
+def test_splits_command_as_shell_does(command: str, matches: list[tuple[str, ...]]) -> None:
+    assert programs(command) == matches
     assert parse(command).unsure == ""
 
 

@@ -26,7 +26,7 @@ def test_finds_linked_worktree_and_common_git_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prepare", "told"),
+    ("prepare", "message"),
     [
         (lambda path: path.mkdir(), "is not inside a git repository"),
         (lambda path: (path.mkdir(), git(path, "init", "-q", "--bare")), "is a bare repository"),
@@ -34,10 +34,10 @@ def test_finds_linked_worktree_and_common_git_directory(tmp_path: Path) -> None:
         (lambda path: None, "is not a directory"),
     ],
 )
-def test_reports_unusable_directory_in_one_line(tmp_path: Path, prepare: object, told: str) -> None:
+def test_reports_unusable_directory_in_one_line(tmp_path: Path, prepare: object, message: str) -> None:
     assert callable(prepare)
     prepare(tmp_path / "r")
-    with pytest.raises(UserError, match=told) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         find(tmp_path / "r")
     assert "\n" not in str(caught.value)
 

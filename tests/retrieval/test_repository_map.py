@@ -22,16 +22,16 @@ def draw_map(root: Path, seeds: dict[str, float], budget: int = 1000) -> str:
 
 
 def test_shows_referenced_files_before_unreferenced(tmp_path: Path) -> None:
-    found = draw_map(tmp_path, {"shop/till.py": 1.0}, 180)
-    assert "shop/money.py\n    1| def rounded(value)" in found
-    assert "shop/box.py\n    4| class Box\n    5|   def total(self)" in found
-    assert "unused" not in found
-    assert "label" not in found
+    drawing = draw_map(tmp_path, {"shop/till.py": 1.0}, 180)
+    assert "shop/money.py\n    1| def rounded(value)" in drawing
+    assert "shop/box.py\n    4| class Box\n    5|   def total(self)" in drawing
+    assert "unused" not in drawing
+    assert "label" not in drawing
 
 
 def test_imported_module_ranks_above_namesake(tmp_path: Path) -> None:
-    found = draw_map(tmp_path, {"shop/till.py": 1.0})
-    assert found.index("shop/box.py") < found.index("other/paint.py")
+    drawing = draw_map(tmp_path, {"shop/till.py": 1.0})
+    assert drawing.index("shop/box.py") < drawing.index("other/paint.py")
 
 
 def test_a_seed_may_be_a_name(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ class Attack:
 
     def labelled_text(self, label: str) -> str:
         """Return the text that the docstring gives under a label."""
-        found = re.search(rf"^{label}: (.+)$", self.text, re.MULTILINE)
-        return found[1] if found else ""
+        match = re.search(rf"^{label}: (.+)$", self.text, re.MULTILINE)
+        return match[1] if match else ""
 
     @property
     def title(self) -> str:
@@ -82,11 +82,11 @@ def describe_escape(attack: Attack, stage: Stage, walls: Walls | None) -> str:
     with _write_during(attack, stage, walled=walls is not None):
         output = _run_inside(attack, stage, walls, telling) if walls else _run_outside(attack, stage)
     output += _run_user_side(attack, stage, telling, walled=walls is not None)
-    found = ["it says so"] if "ESCAPED" in output.splitlines() else []
-    found += ["nobody cut its output"] if len(output) > UNCUT else []
-    found += ["the secret came out"] if stage.secret in output else []
-    found += ["somebody acted on what it had planted"] if (stage.root / "PWNED").exists() else []
-    return "; ".join([*found, *stage.damage()])
+    matches = ["it says so"] if "ESCAPED" in output.splitlines() else []
+    matches += ["nobody cut its output"] if len(output) > UNCUT else []
+    matches += ["the secret came out"] if stage.secret in output else []
+    matches += ["somebody acted on what it had planted"] if (stage.root / "PWNED").exists() else []
+    return "; ".join([*matches, *stage.damage()])
 
 
 def _run_inside(attack: Attack, stage: Stage, walls: Walls, telling: list[str]) -> str:

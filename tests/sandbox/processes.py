@@ -9,30 +9,30 @@ MARK = "CODER_TEST_MARK"
 
 def marked_processes(mark: str) -> list[int]:
     """Return the processes that carry the mark, except zombies."""
-    found = []
+    matches = []
     for entry in Path("/proc").iterdir():
         try:
             marked = entry.name.isdigit() and f"{MARK}={mark}".encode() in (entry / "environ").read_bytes()
             if marked and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                found.append(int(entry.name))
+                matches.append(int(entry.name))
         except OSError:
             continue
-    return found
+    return matches
 
 
 def child_processes(parent: int, words: str) -> list[int]:
     """Return the children of a process whose command line contains the text."""
-    found = []
+    matches = []
     for entry in Path("/proc").iterdir():
         try:
             if (
                 entry.name.isdigit()
                 and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == parent
             ):
-                found += [int(entry.name)] if words in (entry / "cmdline").read_text() else []
+                matches += [int(entry.name)] if words in (entry / "cmdline").read_text() else []
         except OSError:
             continue
-    return found
+    return matches
 
 
 def all_gone(mark: str) -> bool:

@@ -199,14 +199,14 @@ class Stage:
 
     def state(self) -> dict[str, str]:
         """Return all that must stay unchanged, by path."""
-        found = {}
+        result = {}
         for place in (self.home, self.project, self.other.worktree, self.repository_directory):
             for path in sorted(place.rglob("*")):
                 with contextlib.suppress(
                     PermissionError
                 ):  # an attack has closed the directory, and that is seen
-                    found[str(path)] = describe_path(path)
-        return found
+                    result[str(path)] = describe_path(path)
+        return result
 
     @property
     def repository_directory(self) -> Path:
@@ -215,20 +215,20 @@ class Stage:
     def damage(self) -> list[str]:
         """Return what has been changed outside the worktree, as sentences."""
         now = self.state()
-        found = [
+        matches = [
             f"{path} was changed"
             for path in sorted(now.keys() | self.before.keys())
             if now.get(path) != self.before.get(path)
         ]
-        found += self.heard
-        found += [f"{path} was made" for path in Path("/etc").glob("coder-attack*")]
+        matches += self.heard
+        matches += [f"{path} was made" for path in Path("/etc").glob("coder-attack*")]
         if self._program.poll() is not None:
-            found.append("another program was killed")
+            matches.append("another program was killed")
         if self.survivors():
-            found.append("a process survived")
+            matches.append("a process survived")
         waiting = array.array("i", [0])
         fcntl.ioctl(self._own_end, termios.FIONREAD, waiting)
-        return [*found, *(["something was typed into the terminal"] if waiting[0] else [])]
+        return [*matches, *(["something was typed into the terminal"] if waiting[0] else [])]
 
     def survivors(self) -> list[int]:
         return [pid for pid in marked_processes(self.mark) if pid != os.getpid()]

@@ -27,14 +27,14 @@ def patch(diff: str, text: str = "VALUE is 2 now.") -> Step:
     return Step(text=text, calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
 
 
-def run_session(made: Kit, strategy: Strategy | None = None) -> SessionFinished:
-    return asyncio.run(Session(made, strategy or follow(DIRECT), id="s1", version="0").run())
+def run_session(context: Kit, strategy: Strategy | None = None) -> SessionFinished:
+    return asyncio.run(Session(context, strategy or follow(DIRECT), id="s1", version="0").run())
 
 
 def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
     repository = FakeRepository(root=tmp_path)
-    made = kit(tmp_path, [patch(FIX)], repository=repository)
-    finished = run_session(made)
+    context = kit(tmp_path, [patch(FIX)], repository=repository)
+    finished = run_session(context)
     assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.PROVEN, 0, 1)
     assert repository.delivered == [
         "VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"
@@ -45,10 +45,10 @@ def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
 
 
 def test_red_verification_spends_attempt_and_informs_model(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(WORSE), patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED, PROVEN]))
-    finished = run_session(made)
+    context = kit(tmp_path, [patch(WORSE), patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED, PROVEN]))
+    finished = run_session(context)
     assert (finished.kind, finished.attempts, finished.spent.requests) == (VerdictKind.PROVEN, 2, 2)
-    last = made.model.requests[-1].messages[-1]  # type: ignore[attr-defined]  # the scripted model keeps what it was asked
+    last = context.model.requests[-1].messages[-1]  # type: ignore[attr-defined]  # the scripted model keeps what it was asked
     assert "The target is still red. In a.py:1." in last.text
     assert "2 more attempts" in last.text
 
@@ -64,14 +64,14 @@ def test_spent_attempts_end_with_report_without_delivery(tmp_path: Path) -> None
     )
     repository = FakeRepository(root=tmp_path)
     verifier = FakeVerifier(verdicts=[STILL_RED])
-    made = kit(
+    context = kit(
         tmp_path,
         [patch(WORSE, "A guess."), last_word],
         verifier=verifier,
         repository=repository,
         budget=Budget(attempts=1),
     )
-    finished = run_session(made)
+    finished = run_session(context)
     assert (finished.kind, finished.exit_code) == (VerdictKind.GAVE_UP, 4)
     assert repository.delivered == []
     assert "1. A guess. (a.py): The target is still red." in finished.report
@@ -125,13 +125,13 @@ def test_token_limit_ends_session_before_call(tmp_path: Path) -> None:
 
 def test_money_limit_ends_session(tmp_path: Path) -> None:
     dear = patch(WORSE).model_copy(update={"usage": Usage(cost_usd=Decimal("0.6"))})
-    made = kit(
+    context = kit(
         tmp_path,
         [dear, patch(AGAIN)],
         verifier=FakeVerifier(verdicts=[STILL_RED]),
         budget=Budget(usd=Decimal(1)),
     )
-    assert run_session(made).kind is VerdictKind.LIMIT
+    assert run_session(context).kind is VerdictKind.LIMIT
 
 
 def test_first_request_failure_is_usage_error_later_gives_up(tmp_path: Path) -> None:
@@ -155,10 +155,10 @@ def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
     async def broken(kit: Kit, candidate: Candidate) -> Candidate:
         raise ZeroDivisionError("ours")
 
-    made = kit(tmp_path)
-    finished = run_session(made, broken)
+    context = kit(tmp_path)
+    finished = run_session(context, broken)
     assert (finished.kind, finished.exit_code) == (None, 1)
-    failed = next(record.event for record in made.log.records if isinstance(record.event, Failed))
+    failed = next(record.event for record in context.log.records if isinstance(record.event, Failed))
     assert "in broken" in failed.error
 
 
@@ -170,14 +170,14 @@ def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
 
 
 def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
-    made = kit(tmp_path)
+    context = kit(tmp_path)
 
     async def endless(kit: Kit, candidate: Candidate) -> Candidate:
         await asyncio.Event().wait()
         return candidate
 
     async def scenario() -> SessionFinished:
-        session = Session(made, endless, id="s1", version="0")
+        session = Session(context, endless, id="s1", version="0")
         running = asyncio.ensure_future(session.run())
         await asyncio.sleep(0.05)
         session.send(Stop())
@@ -185,27 +185,27 @@ def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
 
     finished = asyncio.run(scenario())
     assert (finished.kind, finished.exit_code) == (None, 130)
-    assert isinstance(made.sandbox, FakeSandbox)
-    assert made.sandbox.stopped
+    assert isinstance(context.sandbox, FakeSandbox)
+    assert context.sandbox.stopped
 
 
 def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
-    made = kit(
+    context = kit(
         tmp_path, [Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)]
     )
 
     async def scenario() -> None:
-        session = Session(made, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow(DIRECT), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
-        async for record in made.log.follow():
+        async for record in context.log.follow():
             if isinstance(record.event, BudgetSpent) and record.event.total.requests == 1:
                 session.send(Say(text="look at a.py"))
         await running
 
     asyncio.run(scenario())
-    roles = [message.role for message in made.model.requests[1].messages]  # type: ignore[attr-defined]
+    roles = [message.role for message in context.model.requests[1].messages]  # type: ignore[attr-defined]
     assert roles == ["user", "assistant", "tool", "user"]
-    assert made.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
+    assert context.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
 
 
 class SlowRepository(FakeRepository):
@@ -219,12 +219,12 @@ class SlowRepository(FakeRepository):
 
 
 def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(FIX)], repository=SlowRepository(root=tmp_path))
+    context = kit(tmp_path, [patch(FIX)], repository=SlowRepository(root=tmp_path))
 
     async def scenario() -> SessionFinished:
-        session = Session(made, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow(DIRECT), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
-        async for record in made.log.follow():
+        async for record in context.log.follow():
             if isinstance(record.event, Verified):
                 asyncio.get_running_loop().call_later(0.1, session.send, Stop())
         return await running
@@ -240,16 +240,16 @@ class UnmergeableRepository(FakeRepository):
 
 
 def test_refused_merge_leaves_branch(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(FIX)], repository=UnmergeableRepository(root=tmp_path), merge=True)
-    finished = run_session(made)
+    context = kit(tmp_path, [patch(FIX)], repository=UnmergeableRepository(root=tmp_path), merge=True)
+    finished = run_session(context)
     assert (finished.kind, finished.exit_code) == (VerdictKind.PROVEN, 0)
     assert finished.delivery is not None
     assert (finished.delivery.merged, finished.delivery.branch) == (False, "coder/value-is-2-now-1")
-    assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in made.log.records]
+    assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in context.log.records]
 
 
 def test_error_message_masks_quoted_key(tmp_path: Path) -> None:
-    made = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings-99")])
+    context = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings-99")])
     secrets = Secrets(own=("wisteria-sings-99",))
-    finished = run_session(replace(made, secrets=secrets))
+    finished = run_session(replace(context, secrets=secrets))
     assert finished.summary == "Incorrect key provided: [masked: a secret of yours]"

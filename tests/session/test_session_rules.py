@@ -77,7 +77,7 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
     attempts = chance.randint(1, 4)
     verdicts = [chance.choice([STILL_RED, STILL_RED, BROKEN, UNTESTED, UNKNOWN, PROVEN]) for _ in range(20)]
     repository = SharedTreeRepository(root=tmp_path)
-    made = kit(
+    context = kit(
         tmp_path,
         [random_scene(chance, tmp_path)] * 200,
         verifier=FakeVerifier(
@@ -88,8 +88,8 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
         issue=chance.choice(["It is wrong.", f"{RED.id} fails"]),
     )
     strategies = offered(strategy, width=3, rounds=3, review_rounds=1)
-    finished = asyncio.run(Session(made, strategies, id="s1", version="0").run())
-    events = [record.event for record in made.log.records]
+    finished = asyncio.run(Session(context, strategies, id="s1", version="0").run())
+    events = [record.event for record in context.log.records]
     red = [event.verdict for event in events if isinstance(event, Verified) and not event.verdict.good]
     spent = [verdict for verdict in red if verdict.kind is not VerdictKind.INCONCLUSIVE]
     assert len(spent) <= attempts

@@ -24,10 +24,10 @@ def call(name: str, arguments: object) -> ToolCall:
     )
 
 
-def run_call(made: Kit, tool_call: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFinished, Note | None]:
-    candidate = Candidate(id="c1", worktree=made.repository.root, base="base")
-    note = asyncio.run(answer(made, candidate, phase, tool_call))
-    finished = made.log.records[-1].event
+def run_call(context: Kit, tool_call: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFinished, Note | None]:
+    candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
+    note = asyncio.run(answer(context, candidate, phase, tool_call))
+    finished = context.log.records[-1].event
     assert isinstance(finished, ToolFinished)
     return finished, note
 
@@ -63,8 +63,8 @@ def test_can_give_up_in_every_phase(tmp_path: Path) -> None:
 
 
 def test_refuses_change_in_read_only_phase(tmp_path: Path) -> None:
-    made = kit(tmp_path)
-    finished, _ = run_call(made, call("apply_patch", {"diff": "x"}), EXPLAIN)
+    context = kit(tmp_path)
+    finished, _ = run_call(context, call("apply_patch", {"diff": "x"}), EXPLAIN)
     assert "Nothing is changed in the explain phase" in finished.message.text
 
 
@@ -73,52 +73,54 @@ def run(command: str, **more: object) -> ToolCall:
 
 
 def test_read_only_command_needs_no_question(tmp_path: Path) -> None:
-    made = kit(tmp_path)
-    finished, _ = run_call(made, run("ls"))
+    context = kit(tmp_path)
+    finished, _ = run_call(context, run("ls"))
     assert finished.message.ok
-    assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
+    assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
 def test_refuses_command_when_unattended(tmp_path: Path) -> None:
-    made = kit(tmp_path)
-    finished, _ = run_call(made, run("make docs"))
+    context = kit(tmp_path)
+    finished, _ = run_call(context, run("make docs"))
     assert "was not allowed (it runs without walls around it), and nothing was done" in finished.message.text
-    assert [record.event for record in made.log.records if isinstance(record.event, QuestionAnswered)] == [
+    assert [record.event for record in context.log.records if isinstance(record.event, QuestionAnswered)] == [
         QuestionAnswered(question="q1", option="refuse", by="default")
     ]
 
 
 def test_denied_command_is_not_asked_about(tmp_path: Path) -> None:
-    made = kit(tmp_path, attended=True)
-    finished, _ = run_call(made, run("git push"))
+    context = kit(tmp_path, attended=True)
+    finished, _ = run_call(context, run("git push"))
     assert "would publish" in finished.message.text
-    assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
+    assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
 def test_sandbox_replaces_question(tmp_path: Path) -> None:
-    made = replace(kit(tmp_path), rights=Rights(contained=True))
-    assert run_call(made, run("make docs"))[0].message.ok
-    assert not run_call(made, run("make docs", network=True))[0].message.ok
+    context = replace(kit(tmp_path), rights=Rights(contained=True))
+    assert run_call(context, run("make docs"))[0].message.ok
+    assert not run_call(context, run("make docs", network=True))[0].message.ok
 
 
 def test_command_has_network_only_after_approval(tmp_path: Path) -> None:
-    made = replace(kit(tmp_path, attended=True), rights=Rights(contained=True))
-    assert isinstance(made.sandbox, FakeSandbox)
-    run_reply(made, [run("pip install x")], "allow")
-    run_reply(made, [run("make docs")], None)
-    assert made.sandbox.policies == [Policy(network=True), Policy()]
+    context = replace(kit(tmp_path, attended=True), rights=Rights(contained=True))
+    assert isinstance(context.sandbox, FakeSandbox)
+    run_reply(context, [run("pip install x")], "allow")
+    run_reply(context, [run("make docs")], None)
+    assert context.sandbox.policies == [Policy(network=True), Policy()]
 
 
 def test_a_reply_asks_one_question(tmp_path: Path) -> None:
-    made = kit(tmp_path, attended=True)
+    context = kit(tmp_path, attended=True)
     calls = [call("search", {"pattern": "VALUE"}), run("make docs"), run("git push"), run("pip install x")]
     asked = run_reply(
-        made, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow"
+        context, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow"
     )
     assert [question.text for question in asked] == [
         "Allow all of this?\n  - run: make docs   (runs without walls around it)\n  - run: pip install x   (installs packages)"
     ]
-    finished = [record.event.message for record in made.log.records if isinstance(record.event, ToolFinished)]
+    finished = [
+        record.event.message for record in context.log.records if isinstance(record.event, ToolFinished)
+    ]
     assert [(message.call_id, message.ok) for message in finished] == [
         ("0", True),
         ("1", True),
@@ -129,81 +131,81 @@ def test_a_reply_asks_one_question(tmp_path: Path) -> None:
 
 def test_always_allowed_command_is_not_asked_again(tmp_path: Path) -> None:
     kept: list[Rule] = []
-    made = kit(tmp_path, attended=True)
-    made = replace(made, approval=Approval(made.log, attended=True, remember=kept.extend))
-    (question,) = run_reply(made, [run("make docs")], "always")
+    context = kit(tmp_path, attended=True)
+    context = replace(context, approval=Approval(context.log, attended=True, remember=kept.extend))
+    (question,) = run_reply(context, [run("make docs")], "always")
     assert question.options == ("allow", "always", "refuse")
-    assert run_reply(made, [run("make docs")], None) == []
+    assert run_reply(context, [run("make docs")], None) == []
     assert [(rule.action, rule.program, rule.arguments) for rule in kept] == [("allow", "make", ("docs",))]
-    assert len(run_reply(made, [run("make all")], "refuse")) == 1
+    assert len(run_reply(context, [run("make all")], "refuse")) == 1
 
 
 def test_unparsable_command_cannot_be_allowed_always(tmp_path: Path) -> None:
-    made = kit(tmp_path, attended=True)
-    made = replace(made, approval=Approval(made.log, attended=True, remember=lambda _: None))
-    (question,) = run_reply(made, [run("make $(cat targets)")], "refuse")
+    context = kit(tmp_path, attended=True)
+    context = replace(context, approval=Approval(context.log, attended=True, remember=lambda _: None))
+    (question,) = run_reply(context, [run("make $(cat targets)")], "refuse")
     assert question.options == ("allow", "refuse")
 
 
 def test_asks_about_changes_in_manual_mode(tmp_path: Path) -> None:
-    made = replace(kit(tmp_path, attended=True), rights=Rights(mode="ask"))
+    context = replace(kit(tmp_path, attended=True), rights=Rights(mode="ask"))
     patch = call("apply_patch", {"diff": "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"})
-    (question,) = run_reply(made, [patch], "refuse")
+    (question,) = run_reply(context, [patch], "refuse")
     assert question.text == "Allow this? apply_patch: a.py   (changes files)"
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
 def test_changes_nothing_in_read_only_mode(tmp_path: Path) -> None:
-    made = replace(kit(tmp_path, attended=True), rights=Rights(mode="read-only", contained=True))
-    finished, _ = run_call(made, call("apply_patch", {"diff": "x"}), EDIT)
+    context = replace(kit(tmp_path, attended=True), rights=Rights(mode="read-only", contained=True))
+    finished, _ = run_call(context, call("apply_patch", {"diff": "x"}), EDIT)
     assert "nothing is changed in the mode read-only" in finished.message.text
-    run_reply(made, [run("make docs")], None)
-    assert isinstance(made.sandbox, FakeSandbox)
-    assert made.sandbox.policies == [Policy(writes=False)]
+    run_reply(context, [run("make docs")], None)
+    assert isinstance(context.sandbox, FakeSandbox)
+    assert context.sandbox.policies == [Policy(writes=False)]
 
 
 def test_masks_secrets_of_tool_output_in_log_and_blob(tmp_path: Path) -> None:
-    made = kit(tmp_path)
+    context = kit(tmp_path)
     token = "ghp_" + "aB3d" * 9
     (tmp_path / "a.py").write_text(f"TOKEN = '{token}'\n")
-    finished, _ = run_call(made, call("search", {"pattern": "TOKEN"}))
+    finished, _ = run_call(context, call("search", {"pattern": "TOKEN"}))
     assert "[masked: GitHub token]" in finished.message.text
     assert token not in finished.message.text
 
 
-def run_reply(made: Kit, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:
+def run_reply(context: Kit, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:
     """Execute all calls of a reply, and return its questions, each answered with the option."""
-    candidate = Candidate(id="c1", worktree=made.repository.root, base="base")
-    made.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=tuple(calls))))
-    before = len(made.log.records)
+    candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
+    context.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=tuple(calls))))
+    before = len(context.log.records)
 
     async def scenario() -> None:
-        work = asyncio.ensure_future(_run_all(made, candidate, calls))
+        work = asyncio.ensure_future(_run_all(context, candidate, calls))
         while option is not None and not work.done():
             await asyncio.sleep(0)
-            for question in _questions(made, before):
-                made.approval.answer(Answer(question=question.question, option=option))
+            for question in _questions(context, before):
+                context.approval.answer(Answer(question=question.question, option=option))
         await work
 
     asyncio.run(scenario())
-    return _questions(made, before)
+    return _questions(context, before)
 
 
-async def _run_all(made: Kit, candidate: Candidate, calls: list[ToolCall]) -> None:
+async def _run_all(context: Kit, candidate: Candidate, calls: list[ToolCall]) -> None:
     for wish in calls:
-        await answer(made, candidate, EDIT, wish)
+        await answer(context, candidate, EDIT, wish)
 
 
-def _questions(made: Kit, since: int) -> list[QuestionAsked]:
-    return [record.event for record in made.log.records[since:] if isinstance(record.event, QuestionAsked)]
+def _questions(context: Kit, since: int) -> list[QuestionAsked]:
+    return [record.event for record in context.log.records[since:] if isinstance(record.event, QuestionAsked)]
 
 
 def test_cuts_long_output_and_keeps_full_copy(tmp_path: Path) -> None:
-    made = kit(tmp_path)
+    context = kit(tmp_path)
     text = "a" * OUTPUT_CHARACTERS + "z" * 100
     shown = cut(text)
     assert len(shown) < OUTPUT_CHARACTERS + 100
     assert shown.startswith("aaa")
     assert shown.endswith("zzz")
-    assert isinstance(made.store, FakeStore)
-    assert made.store.blob(made.store.keep(text)) == text
+    assert isinstance(context.store, FakeStore)
+    assert context.store.blob(context.store.keep(text)) == text

@@ -14,10 +14,10 @@ from coder.session.turn import say, turn
 from tests.session.fakes import kit
 
 
-def request_text(made: Kit) -> str:
-    candidate = made.repository.candidate("c1")
-    say(made, candidate, "Fix it.")
-    return asyncio.run(turn(made, candidate)).message.text
+def request_text(context: Kit) -> str:
+    candidate = context.repository.candidate("c1")
+    say(context, candidate, "Fix it.")
+    return asyncio.run(turn(context, candidate)).message.text
 
 
 def test_fallback_model_replaces_failed_model_for_good(
@@ -27,10 +27,12 @@ def test_fallback_model_replaces_failed_model_for_good(
         Scripted([ModelError("The server is down.")], name="first"),
         Scripted([Step(text="Yes."), Step(text="Again.")], name="second"),
     )
-    made = replace(kit(tmp_path), models={"executor": (first, second)})
-    assert [request_text(made), request_text(made)] == ["Yes.", "Again."]
+    context = replace(kit(tmp_path), models={"executor": (first, second)})
+    assert [request_text(context), request_text(context)] == ["Yes.", "Again."]
     assert len(first.requests) == 1
-    assert Warned(text="The server is down. second goes on.") in [record.event for record in made.log.records]
+    assert Warned(text="The server is down. second goes on.") in [
+        record.event for record in context.log.records
+    ]
 
 
 def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
@@ -39,9 +41,9 @@ def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
         Scripted([signed, Step(text="Again.")], name="first"),
         Scripted([signed, Step(text="And again.")], name="second"),
     )
-    made = kit(tmp_path)
+    context = kit(tmp_path)
     for model in (first, second, second, first):
-        request_text(replace(made, model=model))
+        request_text(replace(context, model=model))
 
     def opaque_parts(model: Scripted) -> list[tuple[str, str]]:
         return [
@@ -63,16 +65,16 @@ def test_sends_seed_with_each_request(tmp_path: Path) -> None:
 
 def test_role_has_own_model_and_usage(tmp_path: Path) -> None:
     reviewer = Scripted([Step(text="I read it.")], name="reviewer")
-    made = replace(kit(tmp_path), models={"reviewer": (reviewer,)}, role="reviewer")
-    assert request_text(made) == "I read it."
-    assert [record.event.role for record in made.log.records if isinstance(record.event, BudgetSpent)] == [
+    context = replace(kit(tmp_path), models={"reviewer": (reviewer,)}, role="reviewer")
+    assert request_text(context) == "I read it."
+    assert [record.event.role for record in context.log.records if isinstance(record.event, BudgetSpent)] == [
         "reviewer"
     ]
-    assert made.purse.roles["reviewer"].requests == 1
+    assert context.purse.roles["reviewer"].requests == 1
 
 
 def test_failed_request_costs_reported_usage(tmp_path: Path) -> None:
-    made = kit(
+    context = kit(
         tmp_path,
         [
             ModelError("It broke off.", usage=Usage(input_tokens=70, cost_usd=Decimal(0))),
@@ -81,12 +83,12 @@ def test_failed_request_costs_reported_usage(tmp_path: Path) -> None:
     )
     for _ in range(2):
         with pytest.raises(ModelError):
-            request_text(made)
-    assert (made.purse.spent.requests, made.purse.spent.input_tokens, made.purse.held) == (1, 70, [])
+            request_text(context)
+    assert (context.purse.spent.requests, context.purse.spent.input_tokens, context.purse.held) == (1, 70, [])
 
 
 def test_failed_request_of_unknown_cost_stays_reserved(tmp_path: Path) -> None:
-    made = kit(tmp_path, [ModelError("It broke off.", usage=Usage(input_tokens=70))])
+    context = kit(tmp_path, [ModelError("It broke off.", usage=Usage(input_tokens=70))])
     with pytest.raises(ModelError):
-        request_text(made)
-    assert (made.purse.spent.requests, len(made.purse.held)) == (0, 1)
+        request_text(context)
+    assert (context.purse.spent.requests, len(context.purse.held)) == (0, 1)

@@ -36,8 +36,8 @@ LOGIC, FAULTY = red("test_a.py::test_a", "logic"), red("test_a.py::test_a", "tes
 
 
 def test_starts_from_triage_of_failure() -> None:
-    (found,) = diagnoses(records_of(files_changed("a.py", "1"), verified_event(FAULTY)), "c1")
-    assert (found.signature, found.cause, found.attempts, found.was) == (
+    (diagnosis,) = diagnoses(records_of(files_changed("a.py", "1"), verified_event(FAULTY)), "c1")
+    assert (diagnosis.signature, diagnosis.cause, diagnosis.attempts, diagnosis.was) == (
         "ValueError in a.py, work",
         "test error",
         1,
@@ -52,8 +52,8 @@ def test_repeated_test_error_becomes_logic() -> None:
         files_changed("test_a.py", "2"),
         verified_event(FAULTY),
     )
-    (found,) = diagnoses(records, "c1")
-    assert (found.was, found.cause, found.attempts) == ("test error", "logic", 2)
+    (diagnosis,) = diagnoses(records, "c1")
+    assert (diagnosis.was, diagnosis.cause, diagnosis.attempts) == ("test error", "logic", 2)
 
 
 def test_repeated_logic_failure_blames_own_test() -> None:
@@ -63,22 +63,22 @@ def test_repeated_logic_failure_blames_own_test() -> None:
         files_changed("a.py", "2", "test_a.py"),
         verified_event(LOGIC),
     )
-    (found,) = diagnoses(records, "c1")
-    assert (found.was, found.cause) == ("logic", "test error")
+    (diagnosis,) = diagnoses(records, "c1")
+    assert (diagnosis.was, diagnosis.cause) == ("logic", "test error")
 
 
 def test_does_not_blame_untouched_test() -> None:
     records = records_of(
         *[event for text in "123" for event in (files_changed("a.py", text), verified_event(LOGIC))]
     )
-    (found,) = diagnoses(records, "c1")
-    assert (found.was, found.cause, found.attempts) == (None, "logic", 3)
+    (diagnosis,) = diagnoses(records, "c1")
+    assert (diagnosis.was, diagnosis.cause, diagnosis.attempts) == (None, "logic", 3)
 
 
 def test_caller_sets_limit_per_side() -> None:
     records = records_of(files_changed("test_a.py", "1"), verified_event(FAULTY))
-    (found,) = diagnoses(records, "c1", per_side=1)
-    assert (found.was, found.cause) == ("test error", "logic")
+    (diagnosis,) = diagnoses(records, "c1", per_side=1)
+    assert (diagnosis.was, diagnosis.cause) == ("test error", "logic")
 
 
 def test_switches_back_when_other_side_is_no_better() -> None:
@@ -95,8 +95,8 @@ def test_switches_back_when_other_side_is_no_better() -> None:
         files_changed(own[1], "4", own[0]),
         verified_event(LOGIC),
     ]
-    (found,) = diagnoses(records_of(*first, *then), "c1")
-    assert (found.was, found.cause) == ("test error", "logic")
+    (diagnosis,) = diagnoses(records_of(*first, *then), "c1")
+    assert (diagnosis.was, diagnosis.cause) == ("test error", "logic")
 
 
 def test_counts_signatures_separately_newest_first() -> None:
@@ -107,7 +107,7 @@ def test_counts_signatures_separately_newest_first() -> None:
         files_changed("a.py", "2"),
         verified_event(LOGIC, other),
     )
-    assert [(found.signature, found.attempts) for found in diagnoses(records, "c1")] == [
+    assert [(diagnosis.signature, diagnosis.attempts) for diagnosis in diagnoses(records, "c1")] == [
         ("ValueError in a.py, other", 1),
         ("ValueError in a.py, work", 2),
     ]

@@ -15,16 +15,16 @@ DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
 
 
 def verify_diff(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeRepository]:
-    made = kit(root, verifier=FakeVerifier(verdicts=[PROVEN]), issue="nobody said")
-    made = replace(made, task=made.task.model_copy(update={"given": True}))
-    finished = asyncio.run(Session(made, judge_given(Patch(diff=diff)), id="s", version="1").run())
+    context = kit(root, verifier=FakeVerifier(verdicts=[PROVEN]), issue="nobody said")
+    context = replace(context, task=context.task.model_copy(update={"given": True}))
+    finished = asyncio.run(Session(context, judge_given(Patch(diff=diff)), id="s", version="1").run())
     told: list[str] = [
         record.event.type
-        for record in made.log.records
+        for record in context.log.records
         if isinstance(record.event, FilesChanged | PhaseEntered | Verified)
     ]
-    assert isinstance(made.repository, FakeRepository)
-    return finished, told, made.repository
+    assert isinstance(context.repository, FakeRepository)
+    return finished, told, context.repository
 
 
 def test_ends_with_verdict_and_delivers_nothing(tmp_path: Path) -> None:

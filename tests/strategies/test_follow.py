@@ -31,28 +31,28 @@ def patch(diff: str) -> Step:
 
 def run_route(root: Path, scenes: Sequence[Scene], verifier: FakeVerifier, *, issue: str = UNNAMED) -> Kit:
     """Return the context after the strategy has ended."""
-    made = kit(root, scenes, verifier=verifier, issue=issue, repository=FakeRepository(root=root))
-    candidate = made.repository.candidate("c1")
+    context = kit(root, scenes, verifier=verifier, issue=issue, repository=FakeRepository(root=root))
+    candidate = context.repository.candidate("c1")
 
     async def scenario() -> None:
-        await follow(DIRECT)(made, candidate)
+        await follow(DIRECT)(context, candidate)
 
     asyncio.run(scenario())
-    return made
+    return context
 
 
-def phases(made: Kit) -> list[str]:
-    return [record.event.phase for record in made.log.records if isinstance(record.event, PhaseEntered)]
+def phases(context: Kit) -> list[str]:
+    return [record.event.phase for record in context.log.records if isinstance(record.event, PhaseEntered)]
 
 
-def request_count(made: Kit) -> int:
-    assert isinstance(made.model, Scripted)
-    return len(made.model.requests)
+def request_count(context: Kit) -> int:
+    assert isinstance(context.model, Scripted)
+    return len(context.model.requests)
 
 
-def last_words(made: Kit) -> str:
-    assert isinstance(made.model, Scripted)
-    return made.model.requests[-1].messages[-1].text
+def last_words(context: Kit) -> str:
+    assert isinstance(context.model, Scripted)
+    return context.model.requests[-1].messages[-1].text
 
 
 def test_documented_table_matches_route() -> None:
@@ -83,45 +83,47 @@ def test_documented_table_matches_route() -> None:
 
 
 def test_named_red_test_needs_no_reproduction(tmp_path: Path) -> None:
-    made = run_route(tmp_path, [patch(FIX)], FakeVerifier(), issue=f"{RED.id} fails")
-    assert (phases(made), request_count(made)) == (["locate", "reproduce", "edit", "verify"], 1)
+    context = run_route(tmp_path, [patch(FIX)], FakeVerifier(), issue=f"{RED.id} fails")
+    assert (phases(context), request_count(context)) == (["locate", "reproduce", "edit", "verify"], 1)
 
 
 def test_keeps_fix_and_asks_for_missing_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(reproduced=[Reproduced(tests=("tests/test_b.py::test_b",))])
-    made = run_route(tmp_path, [patch(FIX), patch(TEST)], verifier)
-    assert (phases(made), request_count(made)) == (["locate", "reproduce", "edit", "verify"], 2)
-    assert "no test shows the issue yet" in last_words(made)
+    context = run_route(tmp_path, [patch(FIX), patch(TEST)], verifier)
+    assert (phases(context), request_count(context)) == (["locate", "reproduce", "edit", "verify"], 2)
+    assert "no test shows the issue yet" in last_words(context)
     assert "VALUE = 2" in (tmp_path / "a.py").read_text()
 
 
 def test_states_instruction_once(tmp_path: Path) -> None:
     verifier = FakeVerifier(reproduced=[NOT_YET, Reproduced(tests=("tests/test_b.py::test_b",))])
     other = TEST.replace("1 + 1 == 2", "2 + 2 == 4").replace("assert True", "assert 1 + 1 == 2")
-    made = run_route(tmp_path, [patch(TEST), patch(other), patch(FIX)], verifier)
-    assert isinstance(made.model, Scripted)
-    told = [message.text for message in made.model.requests[1].messages if message.role == "user"]
+    context = run_route(tmp_path, [patch(TEST), patch(other), patch(FIX)], verifier)
+    assert isinstance(context.model, Scripted)
+    told = [message.text for message in context.model.requests[1].messages if message.role == "user"]
     assert len(told) == 2
     assert "passes already on the base" in told[1]
 
 
 def test_fix_of_existing_red_test_needs_no_new_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(report=RED_BASE, verdicts=[PROVEN])
-    made = run_route(tmp_path, [patch(FIX)], verifier)
+    context = run_route(tmp_path, [patch(FIX)], verifier)
     assert [name for name, _ in verifier.asked] == ["verify"]
-    notes = [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
+    notes = [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
     assert Reproduction(summary="These failed before the change and pass with it.", tests=(RED.id,)) in notes
 
 
 def test_verifies_change_that_no_test_can_show(tmp_path: Path) -> None:
     none = call("hand_over", kind="reproduction", summary="A docstring.", tests=[])
-    made = run_route(tmp_path, [patch(FIX), none], FakeVerifier(verdicts=[UNTESTED]))
-    assert phases(made) == ["locate", "reproduce", "edit", "verify"]
+    context = run_route(tmp_path, [patch(FIX), none], FakeVerifier(verdicts=[UNTESTED]))
+    assert phases(context) == ["locate", "reproduce", "edit", "verify"]
 
 
 def test_giving_up_ends_session_in_any_phase(tmp_path: Path) -> None:
-    made = run_route(tmp_path, [call("hand_over", kind="give_up", summary="It is no bug.")], FakeVerifier())
-    assert phases(made) == ["locate"]
+    context = run_route(
+        tmp_path, [call("hand_over", kind="give_up", summary="It is no bug.")], FakeVerifier()
+    )
+    assert phases(context) == ["locate"]
 
 
 def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
@@ -130,13 +132,13 @@ def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
         "+VALUE = 2", "+VALUE = 4"
     )  # the base's own text: what failed twice alike is taken back
     last = call("hand_over", kind="give_up", summary="It is deeper.")
-    made = run_route(
+    context = run_route(
         tmp_path,
         [patch(FIX), patch(back), patch(again), last],
         FakeVerifier(verdicts=[STILL_RED]),
         issue=f"{RED.id} fails",
     )
-    assert phases(made) == [
+    assert phases(context) == [
         "locate",
         "reproduce",
         "edit",
@@ -148,16 +150,16 @@ def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
 
 def test_inconclusive_verdict_ends_session_without_attempt(tmp_path: Path) -> None:
     unknown = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The network is gone.")
-    made = run_route(tmp_path, [patch(FIX)], FakeVerifier(verdicts=[unknown]), issue=f"{RED.id} fails")
-    assert phases(made)[-1] == "verify"
+    context = run_route(tmp_path, [patch(FIX)], FakeVerifier(verdicts=[unknown]), issue=f"{RED.id} fails")
+    assert phases(context)[-1] == "verify"
 
 
 def test_answers_hand_over_without_change(tmp_path: Path) -> None:
     done = call("hand_over", kind="done", summary="It is right now.")
     scenes = [call("hand_over", kind="sites", summary="a.py", places=["a.py:1"]), done, patch(FIX)]
-    made = run_route(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
-    assert "Nothing has changed since the last verification" in last_words(made)
-    assert phases(made)[-1] == "verify"
+    context = run_route(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
+    assert "Nothing has changed since the last verification" in last_words(context)
+    assert phases(context)[-1] == "verify"
 
 
 def test_summary_is_text_sent_with_change(tmp_path: Path) -> None:
@@ -165,9 +167,9 @@ def test_summary_is_text_sent_with_change(tmp_path: Path) -> None:
         call("hand_over", kind="sites", summary="It is in a.py."),
         patch(FIX).model_copy(update={"text": "VALUE is 2.\nMore."}),
     ]
-    made = run_route(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
+    context = run_route(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
     assert Done(summary="VALUE is 2.\nMore.") in [
-        record.event.note for record in made.log.records if isinstance(record.event, NoteMade)
+        record.event.note for record in context.log.records if isinstance(record.event, NoteMade)
     ]
 
 
@@ -176,6 +178,8 @@ def test_tells_model_about_problem_on_base(tmp_path: Path, kind: str) -> None:
     report = TestReport(
         command="pytest", problem=Problem.model_validate({"kind": kind, "text": "Nothing was collected."})
     )
-    made = run_route(tmp_path, [call("hand_over", kind="give_up", summary="no")], FakeVerifier(report=report))
-    assert isinstance(made.model, Scripted)
-    assert "Nothing was collected." in made.model.requests[0].messages[0].text
+    context = run_route(
+        tmp_path, [call("hand_over", kind="give_up", summary="no")], FakeVerifier(report=report)
+    )
+    assert isinstance(context.model, Scripted)
+    assert "Nothing was collected." in context.model.requests[0].messages[0].text

@@ -72,17 +72,17 @@ def offline_context(
     return replace(kit(root, verifier=verifier, issue=issue, **options), proposer=proposer)  # type: ignore[arg-type]  # what kit takes, by name
 
 
-def run_offline(made: Kit) -> list[object]:
+def run_offline(context: Kit) -> list[object]:
     """Return the log's entries after the strategy has ended: phases, notes, changed paths, kinds of
     verdicts.
     """
 
     async def walk() -> Candidate:
-        return await search_repair()(made, made.repository.candidate("c1"))
+        return await search_repair()(context, context.repository.candidate("c1"))
 
     asyncio.run(walk())
     told: list[object] = []
-    for record in made.log.records:
+    for record in context.log.records:
         match record.event:
             case PhaseEntered(phase=phase):
                 told.append(phase)
@@ -103,8 +103,8 @@ def notes(told: list[object]) -> list[Note]:
 
 def test_keeps_first_proven_proposal(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED, PROVEN], report=REDS)
-    told = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 2, 3)]), verifier))
-    assert told == [
+    entries = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 2, 3)]), verifier))
+    assert entries == [
         "locate",
         Sites(summary="tried 40 candidates", places=("a.py::value", "b.py::other"), tests=(RED.id,)),
         "edit",
@@ -131,20 +131,20 @@ def test_keeps_proposal_lacking_only_issue_tie(tmp_path: Path) -> None:
     untied = Verdict(
         kind=VerdictKind.PASSING, reason="Nothing ties it to this issue.", targets=(RED.id,), untied=(RED.id,)
     )
-    told = run_offline(
+    entries = run_offline(
         offline_context(
             tmp_path, ScriptedProposer([proposals(2, 3)]), FakeVerifier(verdicts=[untied], report=REDS)
         )
     )
-    assert (told[-1], told.count("verify")) == (VerdictKind.PASSING, 1)
+    assert (entries[-1], entries.count("verify")) == (VerdictKind.PASSING, 1)
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
 
 
 def test_rolls_back_unproven_proposals_after_three_tries(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
-    told = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 6, 7, 8)]), verifier))
-    assert told.count("verify") == 3
-    (last,) = notes(told)[-1:]
+    entries = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 6, 7, 8)]), verifier))
+    assert entries.count("verify") == 3
+    (last,) = notes(entries)[-1:]
     assert last == GiveUp(
         summary="No proposal was proven (tried 40 candidates). The fault is most likely in value, other.",
         places=("a.py::value", "b.py::other"),
@@ -154,21 +154,21 @@ def test_rolls_back_unproven_proposals_after_three_tries(tmp_path: Path) -> None
 
 def test_respects_attempt_budget(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
-    told = run_offline(
+    entries = run_offline(
         offline_context(tmp_path, ScriptedProposer([proposals(5, 6, 7)]), verifier, budget=Budget(attempts=1))
     )
-    assert told.count("verify") == 1
+    assert entries.count("verify") == 1
 
 
 def test_tests_broken_by_proposal_guard_next_search(tmp_path: Path) -> None:
     other = RED.model_copy(update={"id": "tests/test_b.py::test_other"})
     broke = Verdict(kind=VerdictKind.BROKEN, reason="A test broke.", broken=(other,))
     proposing = ScriptedProposer([proposals(5), proposals(5, 2)])
-    told = run_offline(
+    entries = run_offline(
         offline_context(tmp_path, proposing, FakeVerifier(verdicts=[broke, PROVEN], report=REDS))
     )
     assert proposing.guards == [(), (other.id,)]
-    assert [item for item in told if isinstance(item, Done | VerdictKind)] == [
+    assert [item for item in entries if isinstance(item, Done | VerdictKind)] == [
         Done(summary="value: use 5 instead of 1"),
         VerdictKind.BROKEN,
         Done(summary="value: use 2 instead of 1"),
@@ -178,25 +178,25 @@ def test_tests_broken_by_proposal_guard_next_search(tmp_path: Path) -> None:
 
 def test_stops_when_result_is_inconclusive(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[DOUBTFUL], report=REDS)
-    told = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 6, 7)]), verifier))
-    assert told[-2:] == [VerdictKind.INCONCLUSIVE, ()]
+    entries = run_offline(offline_context(tmp_path, ScriptedProposer([proposals(5, 6, 7)]), verifier))
+    assert entries[-2:] == [VerdictKind.INCONCLUSIVE, ()]
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
 def test_without_failing_test_names_suspect_places(tmp_path: Path) -> None:
     proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
-    told = run_offline(offline_context(tmp_path, proposer, FakeVerifier()))
-    assert told == ["locate", GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))]
+    entries = run_offline(offline_context(tmp_path, proposer, FakeVerifier()))
+    assert entries == ["locate", GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))]
     assert proposer.asked == [()]
 
 
 def test_ignores_tests_failing_for_other_reason(tmp_path: Path) -> None:
-    told = run_offline(
+    entries = run_offline(
         offline_context(
             tmp_path, ScriptedProposer([proposals()]), FakeVerifier(reproduced=[Reproduced()], report=REDS)
         )
     )
-    assert notes(told)[0] == GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))
+    assert notes(entries)[0] == GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))
 
 
 def test_uses_test_named_in_issue(tmp_path: Path) -> None:
@@ -213,9 +213,9 @@ def test_falls_back_to_tests_named_in_issue(tmp_path: Path) -> None:
     both = ("tests/test_a.py::test_prices", "tests/test_a.py::test_colours")
     verifier = FakeVerifier(reproduced=[Reproduced(tests=both)], report=REDS)
     proposer = ScriptedProposer([proposals(), proposals(2)])
-    told = run_offline(offline_context(tmp_path, proposer, verifier, issue="Colours look odd"))
+    entries = run_offline(offline_context(tmp_path, proposer, verifier, issue="Colours look odd"))
     assert proposer.asked == [both, both[1:]]
-    assert told[-1] == VerdictKind.PROVEN
+    assert entries[-1] == VerdictKind.PROVEN
 
 
 def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
@@ -239,15 +239,15 @@ def test_shows_ambiguous_edits_with_differing_inputs(tmp_path: Path) -> None:
         suspects=SUSPECTS,
         note="tried 40 candidates; they disagree",
     )
-    told = run_offline(offline_context(tmp_path, ScriptedProposer([undecided]), FakeVerifier(report=REDS)))
-    (gave_up,) = [note for note in told if isinstance(note, GiveUp)]
+    entries = run_offline(offline_context(tmp_path, ScriptedProposer([undecided]), FakeVerifier(report=REDS)))
+    (gave_up,) = [note for note in entries if isinstance(note, GiveUp)]
     assert (
         "none can be told to be right (tried 40 candidates; they disagree). The fault is most likely in value, other."
         in gave_up.summary
     )
     assert "- value: use 2 instead of 1 (f(5) gives 2, elsewhere 3)\n--- a/a.py" in gave_up.summary
     assert "- value: use 3 instead of 1\n--- a/a.py" in gave_up.summary
-    assert "verify" not in told
+    assert "verify" not in entries
 
 
 def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
@@ -262,10 +262,10 @@ def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
             searched.set()
             return super().verify(patch, named, progress)
 
-    made = offline_context(tmp_path, ScriptedProposer([proposals(2)]), Slow(), issue=f"{RED.id} fails")
+    context = offline_context(tmp_path, ScriptedProposer([proposals(2)]), Slow(), issue=f"{RED.id} fails")
 
     async def walk() -> Candidate:
-        return await search_repair()(made, made.repository.candidate("c1"))
+        return await search_repair()(context, context.repository.candidate("c1"))
 
     asyncio.run(walk())
     assert searched.is_set()

@@ -20,7 +20,7 @@ from tests.strategies.test_offline import REDS, ScriptedProposer, offline_contex
 ISSUE = "tests/test_a.py::test_a fails: a.py says 1"
 
 
-def fallback_calls(made: Kit) -> list[Kit]:
+def fallback_calls(context: Kit) -> list[Kit]:
     """Return the contexts with which the strategy behind the search was called."""
     kits: list[Kit] = []
 
@@ -29,7 +29,7 @@ def fallback_calls(made: Kit) -> list[Kit]:
         return candidate
 
     async def walk() -> None:
-        await offline_first(fallback)(made, made.repository.candidate("c1"))
+        await offline_first(fallback)(context, context.repository.candidate("c1"))
 
     asyncio.run(walk())
     return kits
@@ -37,11 +37,11 @@ def fallback_calls(made: Kit) -> list[Kit]:
 
 def test_proven_edit_needs_no_model(tmp_path: Path) -> None:
     proposer = ScriptedProposer([proposals(2)])
-    made = offline_context(tmp_path, proposer, FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE)
-    assert fallback_calls(made) == []
+    context = offline_context(tmp_path, proposer, FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE)
+    assert fallback_calls(context) == []
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
     assert proposer.seconds <= FIRST_SECONDS
-    events = [record.event for record in made.log.records]
+    events = [record.event for record in context.log.records]
     assert [
         event.note.summary for event in events if isinstance(event, NoteMade) and isinstance(event.note, Done)
     ] == [proposal(2).summary]
@@ -49,16 +49,16 @@ def test_proven_edit_needs_no_model(tmp_path: Path) -> None:
 
 
 def test_undoes_unproven_edit_and_gives_hint(tmp_path: Path) -> None:
-    made = offline_context(
+    context = offline_context(
         tmp_path,
         ScriptedProposer([proposals(2)]),
         FakeVerifier(verdicts=[STILL_RED], report=REDS),
         issue=ISSUE,
     )
-    (kit,) = fallback_calls(made)
+    (kit,) = fallback_calls(context)
     assert kit.hints == proposals(2)
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
-    assert not [record for record in made.log.records if isinstance(record.event, Verified)]
+    assert not [record for record in context.log.records if isinstance(record.event, Verified)]
 
 
 class DowngradingVerifier(FakeVerifier):
@@ -70,15 +70,15 @@ class DowngradingVerifier(FakeVerifier):
 
 
 def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
-    made = offline_context(
+    context = offline_context(
         tmp_path / "held",
         ScriptedProposer([proposals(2)]),
         DowngradingVerifier(verdicts=[PROVEN], report=REDS),
         issue=ISSUE,
     )
-    assert fallback_calls(made) == []
+    assert fallback_calls(context) == []
     assert [
-        record.event.verdict.guarded for record in made.log.records if isinstance(record.event, Verified)
+        record.event.verdict.guarded for record in context.log.records if isinstance(record.event, Verified)
     ] == [Guarded(tried=4)]
     doubting = DowngradingVerifier(verdicts=[PROVEN, UNTESTED], report=REDS)
     assert (
@@ -123,23 +123,23 @@ def test_searches_nothing_without_failing_test(tmp_path: Path) -> None:
     "wish", [{"plan_only": True}, {"plan": Plan(summary="Two.", steps=(Step(intent="It is two."),))}]
 )
 def test_plan_strategy_skips_search(tmp_path: Path, wish: dict[str, object]) -> None:
-    made = offline_context(
+    context = offline_context(
         tmp_path, ScriptedProposer([proposals(2)]), FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE
     )
-    (kit,) = fallback_calls(replace(made, task=made.task.model_copy(update=wish)))
+    (kit,) = fallback_calls(replace(context, task=context.task.model_copy(update=wish)))
     assert (kit.hints, (tmp_path / "a.py").read_text()) == (None, "VALUE = 1\n")
 
 
 def test_hints_are_shown_as_unproven(tmp_path: Path) -> None:
-    made = offline_context(tmp_path, ScriptedProposer([]), FakeVerifier(), issue=ISSUE)
+    context = offline_context(tmp_path, ScriptedProposer([]), FakeVerifier(), issue=ISSUE)
     hints = Proposals(proposals=(proposal(2),), suspects=proposals(2).suspects)
-    told = made.prompts.render(
-        "task", task=made.task, report=None, reds=(), look="", instructions="", hints=hints
+    told = context.prompts.render(
+        "task", task=context.task, report=None, reds=(), look="", instructions="", hints=hints
     )
     assert "unproven" in told
     assert "- a.py::value, line 1" in told
     assert "+VALUE = 2" in told
-    assert "unproven" not in made.prompts.render(
-        "task", task=made.task, report=None, reds=(), look="", instructions="", hints=None
+    assert "unproven" not in context.prompts.render(
+        "task", task=context.task, report=None, reds=(), look="", instructions="", hints=None
     )
-    assert replace(made, hints=hints).hints is hints
+    assert replace(context, hints=hints).hints is hints

@@ -14,10 +14,10 @@ RED = TestResult(id="tests/test_cart.py::test_total", outcome="failed")
 
 
 def test_shows_source_of_top_functions(tmp_path: Path) -> None:
-    asked: list[tuple[str, ...]] = []
+    calls: list[tuple[str, ...]] = []
 
     def suspects(tests: tuple[str, ...], _progress: Progress) -> Suspected:
-        asked.append(tests)
+        calls.append(tests)
         places = [("cart.py::Cart.total", 3), ("cart.py:6", 6), ("gone.py::f", 1), ("cart.py::Cart.last", 2)]
         return Suspected(
             suspects=tuple(Suspect(place=place, line=line, score=0.7) for place, line in places[:2]),
@@ -30,7 +30,7 @@ def test_shows_source_of_top_functions(tmp_path: Path) -> None:
         suspects=suspects,
     )
     answer = call_tool(locate_fault, space)
-    assert asked == [(RED.id,)]
+    assert calls == [(RED.id,)]
     assert "1. cart.py::Cart.total (suspicion 0.70, most at line 3)\ncart.py, lines 2-3 of 6" in answer
     assert "    3|         return 1" in answer
     assert "2. cart.py:6 (suspicion 0.70" in answer

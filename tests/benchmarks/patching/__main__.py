@@ -77,20 +77,20 @@ def main() -> None:
         "--failures", type=Path, help="a directory for one file about each case that ours got wrong"
     )
     parser.add_argument("--only", default="", help="only cases with this in their names")
-    given = parser.parse_args()
-    known = [commits(repository, Random(given.seed)) for repository in given.repository]
-    planned = [wanted for wanted in plan(given.count, given.seed) if given.only in wanted.name]
-    shares = [planned[start :: given.jobs] for start in range(given.jobs)]
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("fork")) as pool:
-        found = [
+    options = parser.parse_args()
+    known = [commits(repository, Random(options.seed)) for repository in options.repository]
+    planned = [wanted for wanted in plan(options.count, options.seed) if options.only in wanted.name]
+    shares = [planned[start :: options.jobs] for start in range(options.jobs)]
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
+        matches = [
             result
             for share in pool.map(partial(run_planned, known=known), shares)
             for result in share
             if result
         ]
-    print(format_table(found, without=len(planned) - len(found)))
-    if given.failures:
-        save_failures(found, given.failures)
+    print(format_table(matches, without=len(planned) - len(matches)))
+    if options.failures:
+        save_failures(matches, options.failures)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def _has_one_match(left: list[Row], lines: list[str]) -> bool:
     """Return whether these lines can be found in this order, as close together, in one way only."""
     texts, seen = [fold(row.text) for row in left], [fold(line) for line in lines]
     span = left[-1].at - left[0].at + 3
-    found = []
+    matches = []
     for at in (at for at, line in enumerate(seen) if line == texts[0]):
         places = [at]
         for text in texts[1:]:
@@ -148,5 +148,5 @@ def _has_one_match(left: list[Row], lines: list[str]) -> bool:
                 break
             places.append(place)
         if len(places) == len(texts):
-            found.append(places)
-    return found == [[row.at for row in left]]
+            matches.append(places)
+    return matches == [[row.at for row in left]]

@@ -51,15 +51,15 @@ class Commit:
         data = self.git(
             "cat-file", "--batch", stdin="".join(f"{revision}\n" for revision in revisions).encode()
         )
-        found = []
+        matches = []
         for _ in revisions:
             head, _, data = data.partition(b"\n")
             if not head.split()[-1].isdigit():
                 raise Unfit("not here")
             size = int(head.split()[-1])
-            found.append(data[:size].decode("utf-8", "strict"))
+            matches.append(data[:size].decode("utf-8", "strict"))
             data = data[size + 1 :]
-        return found
+        return matches
 
 
 def commits(repository: Path, random: Random) -> list[Commit]:

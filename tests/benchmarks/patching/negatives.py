@@ -64,11 +64,11 @@ def other_version(case: Case, random: Random) -> bool:
 @REFUSED_LINES.add("inserts beside what is not there", stage=0)
 def stale_insertion(case: Case, random: Random) -> bool:
     part = random.choice(case.changed) if case.changed else None
-    found = [hunk for hunk in part.hunks if all(row.mark != "-" for row in hunk.rows)] if part else []
-    if part is None or not found:
+    matches = [hunk for hunk in part.hunks if all(row.mark != "-" for row in hunk.rows)] if part else []
+    if part is None or not matches:
         return False
     lines = case.before[part.path].lines
-    hunk = random.choice(found)
+    hunk = random.choice(matches)
     for row in hunk.old:
         lines[row.at] = (
             reword(reword(lines[row.at], random), random) + "_"
@@ -135,15 +135,15 @@ def same_basename(case: Case, random: Random) -> bool:
 
 @REFUSED_LINES.add("hunks that contradict", stage=0)
 def contradiction(case: Case, random: Random) -> bool:
-    found = [
+    matches = [
         (part, hunk)
         for part in case.changed
         for hunk in part.hunks
         if {"+", "-"} <= {row.mark for row in hunk.rows}
     ]
-    if not found:
+    if not matches:
         return False
-    part, hunk = random.choice(found)
+    part, hunk = random.choice(matches)
     other = deepcopy(hunk)
     row = next(row for row in other.rows if row.mark == "+")
     row.text = reword(row.text, random) if WORD.search(row.text) else row.text + " other"
@@ -179,10 +179,10 @@ def stale_and_applied(case: Case, random: Random) -> bool:
 
 @REFUSED_LINES.add("added lines alone, no place", stage=0)
 def no_place(case: Case, random: Random) -> bool:
-    found = [part for part in case.changed if case.before[part.path].lines]
-    if not found:
+    matches = [part for part in case.changed if case.before[part.path].lines]
+    if not matches:
         return False
-    part = random.choice(found)
+    part = random.choice(matches)
     part.hunks = [
         Hunk(rows=[Row(mark="+", text="import something", at=0)], start=0, new_start=0, header="@@")
     ]
@@ -191,7 +191,7 @@ def no_place(case: Case, random: Random) -> bool:
 
 def _removed_row(case: Case, random: Random) -> tuple[Row | None, Part | None]:
     """Return a removed line with a word in it, and its part."""
-    found = [
+    matches = [
         (row, part)
         for part in case.changed
         for hunk in part.hunks
@@ -199,7 +199,7 @@ def _removed_row(case: Case, random: Random) -> tuple[Row | None, Part | None]:
         for row in hunk.rows
         if row.mark == "-" and WORD.search(row.text)
     ]
-    return random.choice(found) if found else (None, None)
+    return random.choice(matches) if matches else (None, None)
 
 
 def reword(line: str, random: Random) -> str:

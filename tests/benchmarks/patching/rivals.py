@@ -22,12 +22,12 @@ GIT = "git apply"
 
 def appliers() -> dict[str, Applier]:
     """Return the appliers that this machine has."""
-    found = {
+    result = {
         name: _process_applier(command) for name, command in COMMANDS.items() if shutil.which(command[0])
     }
     if importlib.util.find_spec("whatthepatch"):
-        found["whatthepatch"] = _apply_whatthepatch
-    return {OURS: _apply_ours, **found}
+        result["whatthepatch"] = _apply_whatthepatch
+    return {OURS: _apply_ours, **result}
 
 
 def _apply_ours(text: str, root: Path) -> bool:

@@ -12,9 +12,9 @@ CHOICE = Choice(provider="openai", model="gpt-6-luna", reason="named by a test")
 def http_error(
     category: type[wrong.ModelRateLimitError | wrong.ModelQuotaExceededError] | None,
     status: int,
-    said: object,
+    message: object,
 ) -> wrong.ModelHTTPError:
-    return wrong.ModelHTTPError.for_category(category, status_code=status, model_name="m", body=said)
+    return wrong.ModelHTTPError.for_category(category, status_code=status, model_name="m", body=message)
 
 
 @pytest.mark.parametrize(
@@ -64,35 +64,35 @@ def http_error(
     ],
 )
 def test_failure_is_one_line_with_remedy(error: Exception, line: str, retryable: bool) -> None:
-    found = translated(error, choice=CHOICE, key=None)
-    assert (str(found), found.retryable) == (line, retryable)
+    translation = translated(error, choice=CHOICE, key=None)
+    assert (str(translation), translation.retryable) == (line, retryable)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "request (30031 tokens) exceeds the available context size (8192 tokens), try increasing it",
         "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096",
         "This model's maximum context length is 8192 tokens",
     ],
 )
-def test_recognizes_context_errors_of_local_servers(said: str) -> None:
-    found = translated(http_error(None, 400, {"message": said}), choice=CHOICE, key=None)
-    assert (found.context_overflow, found.retryable) == (True, False)
+def test_recognizes_context_errors_of_local_servers(message: str) -> None:
+    translation = translated(http_error(None, 400, {"message": message}), choice=CHOICE, key=None)
+    assert (translation.context_overflow, translation.retryable) == (True, False)
 
 
 def test_cuts_long_body_and_masks_key() -> None:
-    found = translated(
+    translation = translated(
         http_error(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}),
         choice=CHOICE,
         key=SecretStr("sk-secret"),
     )
-    assert "sk-" not in str(found)
-    assert len(str(found)) < 300
+    assert "sk-" not in str(translation)
+    assert len(str(translation)) < 300
 
 
 def test_placeholder_key_masks_nothing() -> None:
     said = "request (2990 tokens) exceeds the available context size (2048 tokens)"
-    found = translated(http_error(None, 400, {"message": said}), choice=CHOICE, key=SecretStr("x"))
-    assert found.context_overflow
-    assert said in str(found)
+    translation = translated(http_error(None, 400, {"message": said}), choice=CHOICE, key=SecretStr("x"))
+    assert translation.context_overflow
+    assert said in str(translation)

@@ -122,18 +122,18 @@ def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ({"a.py": "dirty\n"}, "a.py would be overwritten"),
         ({"test_a.py": "untracked\n"}, "test_a.py would be overwritten"),
     ],
 )
-def test_refuses_dirty_path(root: Path, files: dict[str, str], told: str) -> None:
+def test_refuses_dirty_path(root: Path, files: dict[str, str], message: str) -> None:
     fix = delivery(root)
     write(root, files)
     git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself notes this before it looks at the files
     before = fingerprint(root)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         apply_commit(root, fix.commit)
     assert fingerprint(root) == before
 

@@ -69,7 +69,7 @@ def test_accepts_explicit_base(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("revision", "told"),
+    ("revision", "message"),
     [
         (None, "no uncommitted work"),
         ("nothing", "no revision 'nothing'"),
@@ -77,6 +77,6 @@ def test_accepts_explicit_base(root: Path) -> None:
         ("main..main", "no change to judge"),
     ],
 )
-def test_reports_nothing_to_verify(root: Path, revision: str | None, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_reports_nothing_to_verify(root: Path, revision: str | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         given(root, revision=revision, against=None)

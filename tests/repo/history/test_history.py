@@ -20,8 +20,8 @@ def history(tmp_path: Path) -> GitHistory:
     return GitHistory(git=find(root).git, revision="HEAD")
 
 
-def subjects_of(told: str) -> list[str]:
-    return [line.split("Ada: ")[1] for line in told.splitlines()]
+def subjects_of(message: str) -> list[str]:
+    return [line.split("Ada: ")[1] for line in message.splitlines()]
 
 
 def test_lists_newest_commits_first(history: GitHistory) -> None:

@@ -40,10 +40,10 @@ def container_argv(
 
 
 def test_container_gets_image_and_worktree_only(tree: Path) -> None:
-    told = container_argv(
+    argv = container_argv(
         tree, limits=Limits(processes=7, resident_bytes=1_000_000, open_files=9, file_bytes=11, cpu_seconds=3)
     )
-    assert told == [
+    assert argv == [
         *(
             "/usr/bin/docker",
             "run",
@@ -94,9 +94,9 @@ def test_mounts_read_only_paths_read_only(tmp_path: Path) -> None:
     git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"))
     write(tmp_path, {"exposed/plugin.py": ""})
     (tmp_path / "tree" / ".env").write_text("sesame\n")
-    told = container_argv(tmp_path / "tree", policy=READ_ONLY, exposed=(tmp_path / "exposed",))
+    argv = container_argv(tmp_path / "tree", policy=READ_ONLY, exposed=(tmp_path / "exposed",))
     place = tmp_path.resolve()
-    mounts = [word for before, word in pairwise(told) if before == "--mount"]
+    mounts = [word for before, word in pairwise(argv) if before == "--mount"]
     assert {
         f"type=bind,src={place / name},dst={place / name},readonly"
         for name in ("tree", "exposed", "project/.git")
@@ -108,8 +108,8 @@ def test_mounts_read_only_paths_read_only(tmp_path: Path) -> None:
 
 
 def test_network_is_available_where_allowed(tree: Path) -> None:
-    told = container_argv(tree, policy=Policy(network=True))
-    assert told[told.index("--network") + 1] == "bridge"
+    argv = container_argv(tree, policy=Policy(network=True))
+    assert argv[argv.index("--network") + 1] == "bridge"
 
 
 def test_podman_keeps_user_id(tree: Path) -> None:

@@ -129,7 +129,7 @@ def test_drops_middle_of_long_output(sandbox: ProcessSandbox, tree: Path) -> Non
 
 @linux_only
 @pytest.mark.parametrize(
-    ("limits", "code", "told"),
+    ("limits", "code", "message"),
     [
         (Limits(memory_bytes=512 << 20), "bytearray(1 << 30)", "MemoryError"),
         (Limits(open_files=20), "files = [open('/dev/null') for _ in range(30)]", "Too many open files"),
@@ -143,7 +143,7 @@ def test_drops_middle_of_long_output(sandbox: ProcessSandbox, tree: Path) -> Non
     ids=["memory", "open files", "file size", "processor time"],
 )
 def test_kernel_enforces_per_process_limits(
-    sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, told: str
+    sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, message: str
 ) -> None:
     done = sandbox.run(
         python(f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n{code}"),
@@ -151,7 +151,7 @@ def test_kernel_enforces_per_process_limits(
         limits=limits,
     )
     assert done.exit_code not in (0, None)
-    assert told in done.output
+    assert message in done.output
 
 
 @linux_only
@@ -194,9 +194,9 @@ def test_no_core_is_dumped(sandbox: ProcessSandbox, tree: Path) -> None:
 
 
 def test_reports_lines_while_running(sandbox: ProcessSandbox, tree: Path) -> None:
-    heard: list[str] = []
-    sandbox.run(["sh", "-c", "printf 'one\\ntwo'; echo; printf rest"], cwd=tree, on_line=heard.append)
-    assert heard == ["one", "two"]
+    lines: list[str] = []
+    sandbox.run(["sh", "-c", "printf 'one\\ntwo'; echo; printf rest"], cwd=tree, on_line=lines.append)
+    assert lines == ["one", "two"]
 
 
 @linux_only

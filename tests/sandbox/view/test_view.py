@@ -33,8 +33,10 @@ def worktree(tmp_path: Path) -> Path:
 
 
 def test_writes_only_to_worktree_and_scratch(walled: ProcessSandbox, tree: Path) -> None:
-    told = shell(walled, tree, f"echo 1 > a; echo 1 > $TMPDIR/b; echo 1 > ../c; echo 1 > {sys.prefix}/d; ls")
-    assert told.splitlines()[-1] == "a"
+    output = shell(
+        walled, tree, f"echo 1 > a; echo 1 > $TMPDIR/b; echo 1 > ../c; echo 1 > {sys.prefix}/d; ls"
+    )
+    assert output.splitlines()[-1] == "a"
     assert (walled.scratch / "b").exists()
     assert not (tree.parent / "c").exists()
     assert not Path(sys.prefix, "d").exists()
@@ -53,25 +55,25 @@ def test_hides_home_except_tools(tmp_path: Path, walls: Walls, monkeypatch: pyte
     tree.mkdir()
     monkeypatch.setenv("HOME", str(home))
     with ProcessSandbox({"PATH": f"{home}/.local/bin:/usr/bin:/bin"}, walls=walls) as sandbox:
-        told = shell(sandbox, tree, f"tool; cat {home}/.ssh/id; ls -A {home}/.ssh")
-    assert told.startswith("found\n")
-    assert "secret" not in told
+        output = shell(sandbox, tree, f"tool; cat {home}/.ssh/id; ls -A {home}/.ssh")
+    assert output.startswith("found\n")
+    assert "secret" not in output
 
 
 def test_git_is_read_only_and_hides_remote_urls(walled: ProcessSandbox, worktree: Path) -> None:
     (worktree / "x.py").write_text("2\n")
-    told = shell(
+    output = shell(
         walled,
         worktree,
         "git status --short; git log --format=%s; git remote -v; git commit -qam x; echo $?; cat .git",
     )
-    assert "hunter2" not in told
+    assert "hunter2" not in output
     assert git(worktree, "log", "--format=%s") == "start"
     if (
         walled.walls is not None and walled.walls.name != "Landlock"
     ):  # it can show a repository with keys in its configuration not at all
-        assert told.startswith(" M x.py\nstart\n")
-        assert "Read-only file system" in told
+        assert output.startswith(" M x.py\nstart\n")
+        assert "Read-only file system" in output
 
 
 def test_uses_gitdir_pointer_from_before_first_command(walls: Walls, worktree: Path, tmp_path: Path) -> None:
@@ -87,9 +89,9 @@ def test_private_file_cannot_be_read_from_repository(walls: Walls, tmp_path: Pat
     git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "worktree"))
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         for place in (root, tmp_path / "worktree") if walls.name != "Landlock" else (tmp_path / "worktree",):
-            told = shell(sandbox, place, "git show HEAD:deploy/.env; git log -p; cat x.py")
-            assert "sesame" not in told
-            assert told.endswith("1\n")
+            output = shell(sandbox, place, "git show HEAD:deploy/.env; git log -p; cat x.py")
+            assert "sesame" not in output
+            assert output.endswith("1\n")
 
 
 def test_private_file_beside_repository_hides_nothing(walled: ProcessSandbox, tmp_path: Path) -> None:

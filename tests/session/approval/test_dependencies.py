@@ -45,20 +45,20 @@ def test_installs_nothing_without_approval(
 ) -> None:
     verifier = FakeVerifier(report=LACKING)
     equipment = FakeEquipment(verifier, problem)
-    made = replace(kit(tmp_path, verifier=verifier, attended=attended), equipment=equipment)
+    context = replace(kit(tmp_path, verifier=verifier, attended=attended), equipment=equipment)
 
     async def scenario() -> TestReport | None:
-        candidate = made.repository.candidate("c1")
-        asking = asyncio.ensure_future(equipped(made, candidate, LACKING, wait_seconds=60))
-        async for record in made.log.follow():
+        candidate = context.repository.candidate("c1")
+        asking = asyncio.ensure_future(equipped(context, candidate, LACKING, wait_seconds=60))
+        async for record in context.log.follow():
             if isinstance(record.event, QuestionAsked) and attended:
                 await asyncio.sleep(0)
-                made.approval.answer(Answer(question=record.event.question, option=option))
+                context.approval.answer(Answer(question=record.event.question, option=option))
             if isinstance(record.event, QuestionAnswered):
                 break
         return await asking
 
     assert asyncio.run(scenario()) == report
     assert equipment.installed == installed
-    warned = [record.event.text for record in made.log.records if isinstance(record.event, Warned)]
+    warned = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert warned == (["answers could not be installed: no such package"] if problem else [])

@@ -92,8 +92,8 @@ def test_plan_waits_for_user_edit(wanted: Plan | None) -> None:
         approval.answer(Amend(question="q1", plan=wanted))
         return await asking, log
 
-    made, log = asyncio.run(scenario())
-    assert made == wanted
+    context, log = asyncio.run(scenario())
+    assert context == wanted
     assert [record.event for record in log.records] == [
         PlanAsked(question="q1", plan=PLAN),
         PlanAnswered(question="q1", plan=wanted, by="person"),

@@ -26,28 +26,28 @@ LOST = PROVEN.model_copy(update={"targets": ()})
 
 def run_minimization(root: Path, *verdicts: Verdict) -> tuple[Kit, FakeVerifier]:
     verifier = FakeVerifier(verdicts=[*verdicts])
-    made = kit(root, [patch(TWO)], repository=GitLikeRepository(root=root), verifier=verifier)
-    return replace(made, task=made.task.model_copy(update={"minimise": True})), verifier
+    context = kit(root, [patch(TWO)], repository=GitLikeRepository(root=root), verifier=verifier)
+    return replace(context, task=context.task.model_copy(update={"minimise": True})), verifier
 
 
 def test_removes_untested_hunks_and_proves_rest(tmp_path: Path) -> None:
-    made, verifier = run_minimization(tmp_path, IDLE, PROVEN)
-    finished = asyncio.run(Session(made, follow(DIRECT), id="s1", version="0").run())
+    context, verifier = run_minimization(tmp_path, IDLE, PROVEN)
+    finished = asyncio.run(Session(context, follow(DIRECT), id="s1", version="0").run())
     assert finished.delivery is not None and finished.verdict is not None
     assert "VALUE = 2" in finished.delivery.diff
     assert "OTHER" not in finished.delivery.diff
     assert finished.verdict.notes[-1] == "left out, for it changes no verdict: b.py:1"
     assert [name for name, _ in verifier.asked].count("verify") == 2
-    judged = [record.event.verdict for record in made.log.records if isinstance(record.event, Verified)]
+    judged = [record.event.verdict for record in context.log.records if isinstance(record.event, Verified)]
     assert judged[-1].tree == finished.verdict.tree != judged[0].tree
 
 
 @pytest.mark.parametrize("again", [STILL_RED, LOST])
 def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdict) -> None:
-    made, _ = run_minimization(
+    context, _ = run_minimization(
         tmp_path, IDLE.model_copy(update={"targets": ("tests/test_a.py::test_a",)}), again
     )
-    finished = asyncio.run(Session(made, follow(DIRECT), id="s1", version="0").run())
+    finished = asyncio.run(Session(context, follow(DIRECT), id="s1", version="0").run())
     assert finished.delivery is not None and finished.verdict is not None
     assert "OTHER" in finished.delivery.diff
     assert not any("left out" in note for note in finished.verdict.notes)
@@ -55,7 +55,7 @@ def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdi
 
 
 def test_review_marks_untested_hunks(tmp_path: Path) -> None:
-    made = review_context(tmp_path, FakeVerifier(verdicts=[IDLE]))
-    run_with_hunks(made, (0, 1))
-    (asked,) = [record.event for record in made.log.records if isinstance(record.event, ReviewAsked)]
+    context = review_context(tmp_path, FakeVerifier(verdicts=[IDLE]))
+    run_with_hunks(context, (0, 1))
+    (asked,) = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
     assert asked.droppable == (1,)

@@ -24,10 +24,10 @@ def guarded_result(*places: tuple[str, int], wording: tuple[tuple[str, int], ...
 
 
 def test_hunk_records_start_of_its_blocks() -> None:
-    found = hunks(diff_of("a.py", OLD, NEW))
-    assert [[*blocks(hunk)] for hunk in found] == [[1, 5], [21], [31]]
+    hunk_list = hunks(diff_of("a.py", OLD, NEW))
+    assert [[*blocks(hunk)] for hunk in hunk_list] == [[1, 5], [21], [31]]
     assert [*blocks(hunks(diff_of("a.py", ["x"], []))[0])] == [1]
-    assert place_of(found[1]) == "a.py:21"
+    assert place_of(hunk_list[1]) == "a.py:21"
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,13 @@ class GitLikeRepository(FakeRepository):
         return made.model_copy(update={"diff": "".join(parts[path] for path in made.paths)})
 
 
-def run_with_hunks(made: Kit, accepted: tuple[int, ...]) -> SessionFinished:
+def run_with_hunks(context: Kit, accepted: tuple[int, ...]) -> SessionFinished:
     """Return the session's end for the hunks that the user accepts."""
 
     async def scenario() -> SessionFinished:
-        session = Session(made, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow(DIRECT), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
-        async for record in made.log.follow():
+        async for record in context.log.follow():
             if isinstance(record.event, ReviewAsked):
                 session.send(Decide(question=record.event.question, accepted=accepted))
         return await running
@@ -80,13 +80,13 @@ def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:
 LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
 
 
-def run_with_answer(made: Kit, option: str) -> SessionFinished:
+def run_with_answer(context: Kit, option: str) -> SessionFinished:
     """Return the session's end if the user answers every question with the option."""
 
     async def scenario() -> SessionFinished:
-        session = Session(made, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow(DIRECT), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
-        async for record in made.log.follow():
+        async for record in context.log.follow():
             if isinstance(record.event, QuestionAsked):
                 session.send(Answer(question=record.event.question, option=option))
         return await running
@@ -95,9 +95,9 @@ def run_with_answer(made: Kit, option: str) -> SessionFinished:
 
 
 def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(LOCK)], attended=True)
-    finished = run_with_answer(made, "deliver")
-    (question,) = [record.event for record in made.log.records if isinstance(record.event, QuestionAsked)]
+    context = kit(tmp_path, [patch(LOCK)], attended=True)
+    finished = run_with_answer(context, "deliver")
+    (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
     assert question.text.endswith("The fix changes uv.lock (lock file). Deliver it?")
     assert finished.verdict is not None
     assert finished.verdict.notes == ("reviewed by a person: uv.lock (lock file)",)
@@ -109,27 +109,27 @@ def test_does_not_deliver_rejected_risky_files(tmp_path: Path) -> None:
 
 
 def test_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(FIX)], attended=True)
-    assert run_with_answer(made, "drop").kind is VerdictKind.PROVEN
-    assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
+    context = kit(tmp_path, [patch(FIX)], attended=True)
+    assert run_with_answer(context, "drop").kind is VerdictKind.PROVEN
+    assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
 def test_unattended_risky_files_are_reported_and_never_merged(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(LOCK)], merge=True)
-    finished = run_with_answer(made, "")
+    context = kit(tmp_path, [patch(LOCK)], merge=True)
+    finished = run_with_answer(context, "")
     assert finished.verdict is not None and finished.delivery is not None
     assert finished.verdict.notes == ("no person has reviewed uv.lock (lock file)",)
     assert not finished.delivery.merged
-    assert [record.event.text for record in made.log.records if isinstance(record.event, Warned)] == [
+    assert [record.event.text for record in context.log.records if isinstance(record.event, Warned)] == [
         "Look twice at uv.lock (lock file).",
         "Not merged: nobody has reviewed uv.lock (lock file). Look at it, then: coder apply.",
     ]
 
 
 def test_hunk_review_names_risky_files_first(tmp_path: Path) -> None:
-    made = kit(tmp_path, [patch(LOCK)], attended=True, reviews=True)
-    run_with_hunks(made, (0, 1))
-    events = [record.event for record in made.log.records]
+    context = kit(tmp_path, [patch(LOCK)], attended=True, reviews=True)
+    run_with_hunks(context, (0, 1))
+    events = [record.event for record in context.log.records]
     asked = next(index for index, event in enumerate(events) if isinstance(event, ReviewAsked))
     assert Warned(text="Look twice at uv.lock (lock file).") in events[:asked]
     assert not any(isinstance(event, QuestionAsked) for event in events)

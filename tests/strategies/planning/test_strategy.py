@@ -34,25 +34,25 @@ async def do_nothing(_kit: Kit, candidate: Candidate) -> Candidate:
     return candidate
 
 
-def run_plan(made: Kit, answer: Plan | None = None) -> tuple[list[str], list[Note]]:
+def run_plan(context: Kit, answer: Plan | None = None) -> tuple[list[str], list[Note]]:
     """Return the last message of each request, and all notes; a plan that is asked about gets this answer."""
 
     async def answer_questions() -> None:
-        async for record in made.log.follow():
+        async for record in context.log.follow():
             if isinstance(record.event, PlanAsked):
-                made.approval.answer(Amend(question=record.event.question, plan=answer))
+                context.approval.answer(Amend(question=record.event.question, plan=answer))
 
     async def run_strategy() -> None:
         person = asyncio.ensure_future(answer_questions())
-        made.log.append(CandidateForked(candidate="c1"))
-        await planned(finish=do_nothing, last=do_nothing)(made, made.repository.candidate("c1"))
-        made.log.close()
+        context.log.append(CandidateForked(candidate="c1"))
+        await planned(finish=do_nothing, last=do_nothing)(context, context.repository.candidate("c1"))
+        context.log.close()
         await person
 
     asyncio.run(run_strategy())
-    assert isinstance(made.model, Scripted)
-    told = ["\n".join(message.text for message in request.messages) for request in made.model.requests]
-    return told, [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
+    assert isinstance(context.model, Scripted)
+    told = ["\n".join(message.text for message in request.messages) for request in context.model.requests]
+    return told, [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
 
 
 @pytest.fixture
@@ -62,19 +62,19 @@ def verifier() -> FakeVerifier:
 
 def test_runs_plan_as_user_edited_it(tmp_path: Path, verifier: FakeVerifier) -> None:
     scenes = [plan_scene(PLAN), edit_scene(3), edit_scene(4, was=3)]
-    made = kit(tmp_path, scenes, verifier=verifier, attended=True, reviews=True)
-    told, notes = run_plan(made, MINE)
-    assert "It is three." in told[1] and "It is two." not in told[1]
-    assert "It is tidied." in told[2]
+    context = kit(tmp_path, scenes, verifier=verifier, attended=True, reviews=True)
+    messages, notes = run_plan(context, MINE)
+    assert "It is three." in messages[1] and "It is two." not in messages[1]
+    assert "It is tidied." in messages[2]
     assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
 
 
 def test_accepted_plan_needs_no_further_question(tmp_path: Path, verifier: FakeVerifier) -> None:
-    told, notes = run_plan(
+    messages, notes = run_plan(
         kit(tmp_path, [plan_scene(PLAN), edit_scene(2)], verifier=verifier, attended=True, reviews=True), PLAN
     )
     assert [note for note in notes if isinstance(note, Plan)] == [PLAN]
-    assert len(told) == 2
+    assert len(messages) == 2
 
 
 def test_refused_plan_ends_session(tmp_path: Path, verifier: FakeVerifier) -> None:
@@ -86,20 +86,20 @@ def test_refused_plan_ends_session(tmp_path: Path, verifier: FakeVerifier) -> No
 
 
 def test_user_plan_needs_no_planner(tmp_path: Path, verifier: FakeVerifier) -> None:
-    made = kit(tmp_path, [edit_scene(3), edit_scene(4, was=3)], verifier=verifier)
-    told, notes = run_plan(replace(made, task=made.task.model_copy(update={"plan": MINE})))
+    context = kit(tmp_path, [edit_scene(3), edit_scene(4, was=3)], verifier=verifier)
+    messages, notes = run_plan(replace(context, task=context.task.model_copy(update={"plan": MINE})))
     assert notes[0] == MINE
-    assert "It is three." in told[0]
-    assert made.task.issue in told[0] and len(told) == 2
+    assert "It is three." in messages[0]
+    assert context.task.issue in messages[0] and len(messages) == 2
 
 
 def test_planner_giving_up_states_reason(tmp_path: Path, verifier: FakeVerifier) -> None:
     told = Scene(
         calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),)
     )
-    made = kit(tmp_path, [told], verifier=verifier)
-    run_plan(made)
-    last = made.log.records[-1].event
+    context = kit(tmp_path, [told], verifier=verifier)
+    run_plan(context)
+    last = context.log.records[-1].event
     assert isinstance(last, NoteMade)
     assert (last.candidate, last.note) == ("c1", GiveUp(summary="It is no bug."))
 
@@ -109,19 +109,19 @@ def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerif
         update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))}
     )
     amended = Plan(summary="Two was wrong.", steps=(Step(intent="It is three."),))
-    made = kit(
+    context = kit(
         tmp_path,
         [plan_scene(checked), edit_scene(2), plan_scene(amended), edit_scene(3, was=2)],
         verifier=verifier,
     )
     red = replace(
-        made.workspace(made.repository.candidate("c1")),
+        context.workspace(context.repository.candidate("c1")),
         run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
     )
-    told, notes = run_plan(replace(made, workspace=lambda _candidate: red))
-    assert "This did not work: It is two." in told[2] and "Its check fails." in told[2]
+    messages, notes = run_plan(replace(context, workspace=lambda _candidate: red))
+    assert "This did not work: It is two." in messages[2] and "Its check fails." in messages[2]
     assert (
-        "that change is still in place" in told[3] and "Its check fails." in told[3]
+        "that change is still in place" in messages[3] and "Its check fails." in messages[3]
     )  # the executor hears it as well
     assert [note for note in notes if isinstance(note, Plan)] == [checked, amended]
 
@@ -131,20 +131,20 @@ def test_failed_step_checks_stay_within_attempts(tmp_path: Path, verifier: FakeV
     scenes = [
         scene for value in range(2, 9) for scene in (plan_scene(checked), edit_scene(value, was=value - 1))
     ]
-    made = kit(tmp_path, scenes, verifier=verifier)
+    context = kit(tmp_path, scenes, verifier=verifier)
     red = replace(
-        made.workspace(made.repository.candidate("c1")),
+        context.workspace(context.repository.candidate("c1")),
         run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
     )
-    told, _ = run_plan(replace(made, workspace=lambda _candidate: red))
-    assert len(told) == 2 * made.task.budget.attempts
-    assert "2 more attempts." in told[2] and "1 more attempt." in told[4]
+    messages, _ = run_plan(replace(context, workspace=lambda _candidate: red))
+    assert len(messages) == 2 * context.task.budget.attempts
+    assert "2 more attempts." in messages[2] and "1 more attempt." in messages[4]
 
 
 def test_planner_is_not_asked_after_successful_steps(tmp_path: Path, verifier: FakeVerifier) -> None:
     two = PLAN.model_copy(update={"steps": (PLAN.steps[0], Step(intent="It is tidied."))})
-    told, notes = run_plan(
+    messages, notes = run_plan(
         kit(tmp_path, [plan_scene(two), edit_scene(2), edit_scene(3, was=2)], verifier=verifier)
     )
-    assert len(told) == 3
+    assert len(messages) == 3
     assert [note for note in notes if isinstance(note, Plan)] == [two]

@@ -47,18 +47,20 @@ def edit_strategy(value: int, *, verified: bool = True, error: Exception | None 
     ids=["no money left", "model down", "given up half way", "red"],
 )
 def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy, warnings: list[str]) -> None:
-    made = kit(tmp_path, [OBJECTION], verifier=FakeVerifier(verdicts=[PROVEN, STILL_RED]))
+    context = kit(tmp_path, [OBJECTION], verifier=FakeVerifier(verdicts=[PROVEN, STILL_RED]))
 
     def mend(_wanted: tuple[Findings, ...], _patch: Patch) -> Strategy:
         return mending
 
     async def walk() -> bool:
-        candidate = made.repository.candidate("c1")
-        await reviewed(edit_strategy(2), mend, readers=lambda _patch: ("tests",), rounds=2)(made, candidate)
-        return await stands(made, candidate)
+        candidate = context.repository.candidate("c1")
+        await reviewed(edit_strategy(2), mend, readers=lambda _patch: ("tests",), rounds=2)(
+            context, candidate
+        )
+        return await stands(context, candidate)
 
     assert asyncio.run(walk())
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
-    assert verdicts(made.log.records, "c1")[-1].kind is PROVEN.kind
-    told = [record.event.text for record in made.log.records if isinstance(record.event, Warned)]
+    assert verdicts(context.log.records, "c1")[-1].kind is PROVEN.kind
+    told = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert told == warnings

@@ -84,13 +84,13 @@ class RepairModel:
 
 
 def make_findings(*places: str) -> tuple[Findings, ...]:
-    found = [
+    matches = [
         Finding(
             severity="major", path=place.partition(":")[0], line=int(place.partition(":")[2]), text="wrong"
         )
         for place in places
     ]
-    return (Findings(summary="Not yet.", approve=False, findings=tuple(found)),)
+    return (Findings(summary="Not yet.", approve=False, findings=tuple(matches)),)
 
 
 def one_line_diff(path: str, at: int, old: str, new: str) -> str:
@@ -100,17 +100,17 @@ def one_line_diff(path: str, at: int, old: str, new: str) -> str:
 def run_repairs(tmp_path: Path, mender: RepairModel, *places: str) -> Kit:
     """Return the context after the findings at these places of two files have been repaired."""
     root = tmp_path / "root"
-    made = kit(root, repository=DirectoryRepository(root=root), verifier=FakeVerifier())
+    context = kit(root, repository=DirectoryRepository(root=root), verifier=FakeVerifier())
     (root / "a.py").write_text(PLAIN)
     (root / "b.py").write_text(PLAIN)
     workspaces: dict[str, Workspace] = {}
 
     def workspace(candidate: Candidate) -> Workspace:
         return workspaces.setdefault(
-            candidate.id, replace(made.workspace(candidate), root=candidate.worktree, named={})
+            candidate.id, replace(context.workspace(candidate), root=candidate.worktree, named={})
         )
 
-    whole = replace(made, model=mender, workspace=workspace)
+    whole = replace(context, model=mender, workspace=workspace)
 
     async def scenario() -> None:
         candidate = whole.repository.candidate("c1")
@@ -123,16 +123,16 @@ def run_repairs(tmp_path: Path, mender: RepairModel, *places: str) -> Kit:
     return whole
 
 
-def drop_reasons(made: Kit) -> dict[str, str]:
+def drop_reasons(context: Kit) -> dict[str, str]:
     return {
         record.event.candidate: record.event.reason
-        for record in made.log.records
+        for record in context.log.records
         if isinstance(record.event, CandidateDropped)
     }
 
 
-def verifications(made: Kit) -> list[str]:
-    return [record.event.candidate for record in made.log.records if isinstance(record.event, Verified)]
+def verifications(context: Kit) -> list[str]:
+    return [record.event.candidate for record in context.log.records if isinstance(record.event, Verified)]
 
 
 def test_repairs_separate_places_concurrently(tmp_path: Path) -> None:
@@ -141,10 +141,10 @@ def test_repairs_separate_places_concurrently(tmp_path: Path) -> None:
         one_line_diff("a.py", 6, "    return 2", "    return 3"),
     )
     mender = RepairModel({"a.py:2": one, "a.py:6": other, "b.py:2": one.replace("a.py", "b.py")}, together=3)
-    made = run_repairs(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
+    context = run_repairs(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == PLAIN.replace("1", "0").replace("2", "3")
     assert (tmp_path / "c1" / "b.py").read_text() == PLAIN.replace("1", "0")
-    assert (len(mender.asked), verifications(made), drop_reasons(made)) == (3, ["c1"], {})
+    assert (len(mender.asked), verifications(context), drop_reasons(context)) == (3, ["c1"], {})
 
 
 def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
@@ -154,14 +154,14 @@ def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
         for place, new in imports.items()
     }
     mender = RepairModel(diffs, together=2)
-    made = run_repairs(tmp_path, mender, "a.py:2", "a.py:6")
+    context = run_repairs(tmp_path, mender, "a.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == f"import re\n{PLAIN}"
-    assert (sorted(mender.asked[:2]), mender.asked[2:], verifications(made)) == (
+    assert (sorted(mender.asked[:2]), mender.asked[2:], verifications(context)) == (
         ["a.py:2", "a.py:6"],
         ["a.py:2"],
         ["c1"],
     )
-    assert drop_reasons(made) == dict.fromkeys(
+    assert drop_reasons(context) == dict.fromkeys(
         ("c1-mend-1", "c1-mend-2"), "What was mended at once clashes in a.py."
     )
 
@@ -171,31 +171,31 @@ def test_failed_repair_keeps_other_repairs(tmp_path: Path) -> None:
         {"a.py:2": ModelError("down"), "b.py:2": one_line_diff("b.py", 2, "    return 1", "    return 0")},
         together=2,
     )
-    made = run_repairs(tmp_path, mender, "a.py:2", "b.py:2")
+    context = run_repairs(tmp_path, mender, "a.py:2", "b.py:2")
     assert ((tmp_path / "c1" / "a.py").read_text(), (tmp_path / "c1" / "b.py").read_text()) == (
         PLAIN,
         PLAIN.replace("1", "0"),
     )
-    assert (drop_reasons(made), verifications(made)) == ({"c1-mend-1": "down"}, ["c1"])
+    assert (drop_reasons(context), verifications(context)) == ({"c1-mend-1": "down"}, ["c1"])
 
 
 def test_verifies_nothing_without_repair(tmp_path: Path) -> None:
-    made = run_repairs(
+    context = run_repairs(
         tmp_path,
         RepairModel({"a.py:2": ModelError("down"), "b.py:2": ModelError("down")}, together=2),
         "a.py:2",
         "b.py:2",
     )
-    assert verifications(made) == []
+    assert verifications(context) == []
 
 
 def test_repairs_adjacent_definitions_together(tmp_path: Path) -> None:
     both = "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,6 @@\n def f():\n-    return 1\n+    return 0\n \n \n def g():\n     return 2\n"
     mender = RepairModel({"a.py:2": both}, together=1)
-    made = run_repairs(tmp_path, mender, "a.py:2", "a.py:1")
-    assert (mender.asked, verifications(made)) == (["a.py:2"], ["c1"])
+    context = run_repairs(tmp_path, mender, "a.py:2", "a.py:1")
+    assert (mender.asked, verifications(context)) == (["a.py:2"], ["c1"])
     assert not [
         record
-        for record in made.log.records
+        for record in context.log.records
         if isinstance(record.event, CandidateForked) and record.event.role == "mender"
     ]

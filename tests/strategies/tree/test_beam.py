@@ -72,7 +72,7 @@ def run_beam(
 ) -> tuple[Candidate, Kit, list[str]]:
     root, calls = tmp_path / "root", list[str]()
     root.mkdir()
-    made = kit(
+    context = kit(
         root,
         repository=ForkingRepository(root=root),
         issue=f"{RED.id} fails",
@@ -84,24 +84,24 @@ def run_beam(
     )
 
     async def scenario() -> Candidate:
-        trunk = made.repository.candidate("c1")
-        made.log.append(CandidateForked(candidate="c1"))
-        return await strategy(made, trunk)
+        trunk = context.repository.candidate("c1")
+        context.log.append(CandidateForked(candidate="c1"))
+        return await strategy(context, trunk)
 
-    return asyncio.run(scenario()), made, calls
+    return asyncio.run(scenario()), context, calls
 
 
-def drop_reasons(made: Kit) -> dict[str, str]:
+def drop_reasons(context: Kit) -> dict[str, str]:
     return {
         record.event.candidate: record.event.reason
-        for record in made.log.records
+        for record in context.log.records
         if isinstance(record.event, CandidateDropped)
     }
 
 
 def test_first_proven_candidate_ends_search(tmp_path: Path) -> None:
-    best, made, calls = run_beam(tmp_path, {"c1": [STILL_RED], "c2": [PROVEN], "c3": []})
-    assert (best.id, sorted(calls), drop_reasons(made)) == (
+    best, context, calls = run_beam(tmp_path, {"c1": [STILL_RED], "c2": [PROVEN], "c3": []})
+    assert (best.id, sorted(calls), drop_reasons(context)) == (
         "c2",
         ["c1", "c2", "c3"],
         {"c3": "c2 has it first."},
@@ -110,40 +110,40 @@ def test_first_proven_candidate_ends_search(tmp_path: Path) -> None:
 
 def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
     worse = STILL_RED.model_copy(update={"still_red": (RED, RED)})
-    best, made, calls = run_beam(
+    best, context, calls = run_beam(
         tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]}
     )
     assert (best.id, calls.count("c1"), calls.count("c2"), calls.count("c3")) == ("c2", 1, 2, 2)
-    told = [record.event for record in made.log.records if isinstance(record.event, MessageFinished)]
+    told = [record.event for record in context.log.records if isinstance(record.event, MessageFinished)]
     assert {event.candidate for event in told if "Others tried" in event.message.text} == {"c2", "c3"}
 
 
 def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
-    best, made, _ = run_beam(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
-    assert (best.id, drop_reasons(made)) == ("c3", {"c1": "down"})
+    best, context, _ = run_beam(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
+    assert (best.id, drop_reasons(context)) == ("c3", {"c1": "down"})
 
 
 def test_branches_use_assigned_models(tmp_path: Path) -> None:
-    made, other = kit(tmp_path), Scripted((), name="other:model")
-    made = replace(
-        made,
+    context, other = kit(tmp_path), Scripted((), name="other:model")
+    context = replace(
+        context,
         repository=ForkingRepository(root=tmp_path),
-        models={"branch 1": (other,), "executor": (made.model,)},
+        models={"branch 1": (other,), "executor": (context.model,)},
     )
 
     async def scenario() -> dict[Candidate, Kit]:
-        trunk = made.repository.candidate("c1")
-        made.log.append(CandidateForked(candidate="c1"))
-        return await branches(made, trunk, 3)
+        trunk = context.repository.candidate("c1")
+        context.log.append(CandidateForked(candidate="c1"))
+        return await branches(context, trunk, 3)
 
     kits = asyncio.run(scenario())
     assert {branch.id: (own.speakers[0].name, own.temperature) for branch, own in kits.items()} == {
-        "c1": (made.model.name, None),
+        "c1": (context.model.name, None),
         "c2": ("other:model", SEEDS[0].temperature),
-        "c3": (made.model.name, SEEDS[1].temperature),
+        "c3": (context.model.name, SEEDS[1].temperature),
     }
     forked = [
-        record.event.approach for record in made.log.records if isinstance(record.event, CandidateForked)
+        record.event.approach for record in context.log.records if isinstance(record.event, CandidateForked)
     ]
     assert forked == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
 
@@ -157,8 +157,8 @@ def test_keeps_best_candidate_without_proof(tmp_path: Path) -> None:
     outcomes: dict[str, list[Verdict | Exception]] = {
         name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")
     }
-    best, made, calls = run_beam(tmp_path, outcomes)
-    assert (best.id in ("c1", "c2", "c3"), len(calls), drop_reasons(made)) == (True, 5, {})
+    best, context, calls = run_beam(tmp_path, outcomes)
+    assert (best.id in ("c1", "c2", "c3"), len(calls), drop_reasons(context)) == (True, 5, {})
 
 
 def test_limits_branches_and_rounds_to_attempts(tmp_path: Path) -> None:

@@ -53,5 +53,5 @@ def text(svg: str) -> list[str]:
 
 
 def _description(svg: str) -> str:
-    found = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
-    return unescape(found[1]) if found else ""
+    match = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
+    return unescape(match[1]) if match else ""

@@ -17,84 +17,84 @@ NO_MODEL = "There is no model to ask: set a key."
 
 def play(scene: Callable[[Stage], Awaitable[None]], app: CoderApp | None = None) -> Stage:
     async def scenario() -> Stage:
-        async with stage(app) as shown:
-            await scene(shown)
-            await shown.settle()
-        return shown
+        async with stage(app) as terminal:
+            await scene(terminal)
+            await terminal.settle()
+        return terminal
 
     return asyncio.run(scenario())
 
 
-def prompt_text(shown: Stage) -> str:
-    return shown.app.screen.query_one(Prompt).text
+def prompt_text(terminal: Stage) -> str:
+    return terminal.app.screen.query_one(Prompt).text
 
 
 def test_two_line_issue_starts_session_and_is_shown() -> None:
-    async def scene(shown: Stage) -> None:
-        await shown.type("it")
-        await shown.pilot.press("ctrl+j")
-        await shown.type("breaks")
-        await shown.pilot.press("enter")
-        await shown.settle()
-        assert "it\n" in shown.text and "breaks" in shown.text
-        assert prompt_text(shown) == ""
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("it")
+        await terminal.pilot.press("ctrl+j")
+        await terminal.type("breaks")
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+        assert "it\n" in terminal.text and "breaks" in terminal.text
+        assert prompt_text(terminal) == ""
 
     assert play(scene).issues == ["it\nbreaks"]
 
 
 def test_keys_in_one_burst_keep_their_order() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.press_at_once("a", "space", "b", "u", "g", "enter")
+    async def scene(terminal: Stage) -> None:
+        terminal.press_at_once("a", "space", "b", "u", "g", "enter")
 
     assert play(scene).issues == ["a bug"]
 
 
 def test_does_not_send_blank_input() -> None:
-    async def scene(shown: Stage) -> None:
-        await shown.say(" \n ")
+    async def scene(terminal: Stage) -> None:
+        await terminal.say(" \n ")
 
     assert play(scene).issues == []
 
 
 def test_input_during_session_goes_to_session() -> None:
-    async def scene(shown: Stage) -> None:
-        await shown.fix(*story.LOCATED)
-        await shown.say("keep the signature")
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.say("keep the signature")
 
     assert play(scene).session.words == [Say(text="keep the signature")]
 
 
 def test_typing_goes_to_prompt_from_any_focus() -> None:
-    async def scene(shown: Stage) -> None:
-        await shown.fix(*story.LOCATED)
-        await shown.pilot.press("shift+tab", "x", "y")
-        assert prompt_text(shown) == "xy"
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.pilot.press("shift+tab", "x", "y")
+        assert prompt_text(terminal) == "xy"
 
     play(scene)
 
 
 def test_escape_stops_immediately_and_once() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.obedient = False
-        await shown.fix(*story.LOCATED, *story.SPEAKING)
-        await shown.pilot.press("escape")
-        assert shown.session.words == [Stop()]
-        assert "stopping" in shown.text
-        await shown.pilot.press("escape")
-        shown.session.tell(*story.PATCHED)
-        await shown.settle()
-        assert "stopping" in shown.text
+    async def scene(terminal: Stage) -> None:
+        terminal.session.obedient = False
+        await terminal.fix(*story.LOCATED, *story.SPEAKING)
+        await terminal.pilot.press("escape")
+        assert terminal.session.words == [Stop()]
+        assert "stopping" in terminal.text
+        await terminal.pilot.press("escape")
+        terminal.session.tell(*story.PATCHED)
+        await terminal.settle()
+        assert "stopping" in terminal.text
 
     assert play(scene).session.words == [Stop()]
 
 
 def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
-    async def scene(shown: Stage) -> None:
-        await shown.fix(*story.LOCATED, issue="the first")
-        shown.session.end(story.FINISHED)
-        await shown.settle()
-        assert "coder/clock-add-wraps-1a2b" in shown.text
-        await shown.fix(issue="the second")
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED, issue="the first")
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        assert "coder/clock-add-wraps-1a2b" in terminal.text
+        await terminal.fix(issue="the second")
 
     assert play(scene).issues == ["the first", "the second"]
 
@@ -103,11 +103,11 @@ def test_failed_start_is_explained_and_restores_input() -> None:
     async def start(issue: str) -> Running:
         raise UserError(NO_MODEL)
 
-    async def scene(shown: Stage) -> None:
-        await shown.say("a bug")
-        await shown.settle()
-        assert NO_MODEL in shown.text
-        assert prompt_text(shown) == "a bug"
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        await terminal.settle()
+        assert NO_MODEL in terminal.text
+        assert prompt_text(terminal) == "a bug"
 
     play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
 
@@ -119,58 +119,58 @@ def test_stop_during_start_reaches_session_when_ready() -> None:
         await opened.wait()
         return session
 
-    async def scene(shown: Stage) -> None:
-        await shown.say("a bug")
-        await shown.say("a remark that nobody can hear yet")
-        assert prompt_text(shown) == "a remark that nobody can hear yet"
-        await shown.pilot.press("escape")
-        assert "stopping" in shown.text
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        await terminal.say("a remark that nobody can hear yet")
+        assert prompt_text(terminal) == "a remark that nobody can hear yet"
+        await terminal.pilot.press("escape")
+        assert "stopping" in terminal.text
         opened.set()
-        await shown.settle()
-        assert "Interrupted" in shown.text
+        await terminal.settle()
+        assert "Interrupted" in terminal.text
 
     play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
     assert session.words == [Stop()]
 
 
 def test_quits_immediately_when_idle() -> None:
-    async def scene(shown: Stage) -> None:
-        assert not shown.is_closing
-        await shown.pilot.press("ctrl+c")
-        assert shown.is_closing
+    async def scene(terminal: Stage) -> None:
+        assert not terminal.is_closing
+        await terminal.pilot.press("ctrl+c")
+        assert terminal.is_closing
 
     play(scene)
 
 
 def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.obedient = False
-        await shown.fix(*story.LOCATED)
-        await shown.pilot.press("ctrl+q")
-        assert shown.session.words == [Stop()]
-        assert not shown.is_closing
-        shown.session.end(story.INTERRUPTED)
-        await shown.settle()
-        assert shown.is_closing
+    async def scene(terminal: Stage) -> None:
+        terminal.session.obedient = False
+        await terminal.fix(*story.LOCATED)
+        await terminal.pilot.press("ctrl+q")
+        assert terminal.session.words == [Stop()]
+        assert not terminal.is_closing
+        terminal.session.end(story.INTERRUPTED)
+        await terminal.settle()
+        assert terminal.is_closing
 
     play(scene)
 
 
 def test_quitting_twice_does_not_wait() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.obedient = False
-        await shown.fix(*story.LOCATED)
-        await shown.pilot.press("ctrl+c", "ctrl+c")
-        assert shown.is_closing
+    async def scene(terminal: Stage) -> None:
+        terminal.session.obedient = False
+        await terminal.fix(*story.LOCATED)
+        await terminal.pilot.press("ctrl+c", "ctrl+c")
+        assert terminal.is_closing
 
     play(scene)
 
 
 def test_ctrl_c_copies_selection_and_does_not_quit() -> None:
-    async def scene(shown: Stage) -> None:
-        await shown.type("a bug")
-        await shown.pilot.press("ctrl+shift+left", "ctrl+c")
-        assert (shown.app.clipboard, shown.is_closing) == ("bug", False)
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("a bug")
+        await terminal.pilot.press("ctrl+shift+left", "ctrl+c")
+        assert (terminal.app.clipboard, terminal.is_closing) == ("bug", False)
 
     play(scene)
 
@@ -182,9 +182,9 @@ def test_resolves_model_off_event_loop() -> None:
         threads.append(threading.current_thread())
         return Chosen("acme:small")
 
-    async def scene(shown: Stage) -> None:
-        await shown.settle()
-        assert "acme:small" in shown.text
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert "acme:small" in terminal.text
 
     async def start(issue: str) -> Running:
         raise AssertionError(issue)
@@ -200,9 +200,9 @@ def test_reports_missing_model_before_input() -> None:
     async def start(issue: str) -> Running:
         raise AssertionError(issue)
 
-    async def scene(shown: Stage) -> None:
-        await shown.settle()
-        assert NO_MODEL in shown.text
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert NO_MODEL in terminal.text
 
     play(scene, CoderApp(start, repository="/r", model=model))
 
@@ -213,15 +213,15 @@ def test_without_model_explains_and_defers_remarks() -> None:
     async def start(issue: str) -> Running:
         return session
 
-    async def scene(shown: Stage) -> None:
-        await shown.settle()
-        assert "no model" in shown.text and f"No model: {NO_MODEL}" in shown.text
-        await shown.fix(*story.LOCATED)
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert "no model" in terminal.text and f"No model: {NO_MODEL}" in terminal.text
+        await terminal.fix(*story.LOCATED)
         session.tell(*story.LOCATED)
-        await shown.settle()
-        assert "No model listens" in shown.text and "to the model" not in shown.text
-        await shown.say("look at add")
-        assert prompt_text(shown) == "look at add"
+        await terminal.settle()
+        assert "No model listens" in terminal.text and "to the model" not in terminal.text
+        await terminal.say("look at add")
+        assert prompt_text(terminal) == "look at add"
 
     play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("", NO_MODEL)))
     assert session.words == []
@@ -233,12 +233,12 @@ def test_recorded_session_is_read_only() -> None:
         log.append(event)
     log.close()
 
-    async def scene(shown: Stage) -> None:
-        await shown.settle()
-        assert "coder undo 20260101-clock" in shown.text
-        await shown.say("another bug")
-        await shown.settle()
-        assert "This is the record of a session" in shown.text
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert "coder undo 20260101-clock" in terminal.text
+        await terminal.say("another bug")
+        await terminal.settle()
+        assert "This is the record of a session" in terminal.text
 
     play(scene, CoderApp.replay(log))
 
@@ -249,12 +249,12 @@ def test_starts_with_given_session() -> None:
     async def start(issue: str) -> Running:
         raise AssertionError(issue)
 
-    async def scene(shown: Stage) -> None:
+    async def scene(terminal: Stage) -> None:
         session.tell(*story.LOCATED)
-        await shown.settle()
-        assert story.ISSUE in shown.text
-        await shown.say("a remark")
-        await shown.pilot.press("escape")
+        await terminal.settle()
+        assert story.ISSUE in terminal.text
+        await terminal.say("a remark")
+        await terminal.pilot.press("escape")
 
     play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large"), first=session))
     words: list[Word] = [Say(text="a remark"), Stop()]

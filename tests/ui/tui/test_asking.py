@@ -15,26 +15,26 @@ def received_commands(scene: Callable[[Stage], Awaitable[None]]) -> list[Word]:
     """Return the commands that a session receives in a scene."""
 
     async def scenario() -> list[Word]:
-        async with stage() as shown:
-            await shown.fix(*story.LOCATED)
-            await scene(shown)
-            await shown.settle()
-            return shown.session.words
+        async with stage() as terminal:
+            await terminal.fix(*story.LOCATED)
+            await scene(terminal)
+            await terminal.settle()
+            return terminal.session.words
 
     return asyncio.run(scenario())
 
 
-def is_modal(shown: Stage) -> bool:
+def is_modal(terminal: Stage) -> bool:
     """Return whether a question is in front of everything."""
-    return shown.app.screen.is_modal
+    return terminal.app.screen.is_modal
 
 
 @pytest.mark.parametrize(("keys", "option"), [(["enter"], "refuse"), (["up", "enter"], "allow")])
 def test_answers_question_with_chosen_option(keys: list[str], option: str) -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.QUESTION)
-        await shown.wait_for_question()
-        await shown.pilot.press(*keys)
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.QUESTION)
+        await terminal.wait_for_question()
+        await terminal.pilot.press(*keys)
 
     assert received_commands(scene) == [Answer(question="q1", option=option)]
 
@@ -51,90 +51,90 @@ def test_answers_question_with_chosen_option(keys: list[str], option: str) -> No
     ],
 )
 def test_answers_review_with_accepted_hunks(keys: list[str], accepted: tuple[int, ...]) -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.REVIEW)
-        await shown.wait_for_question()
-        await shown.pilot.press(*keys)
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.press(*keys)
 
     assert received_commands(scene) == [Decide(question="q1", accepted=accepted)]
 
 
 def test_review_describes_delivery() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.REVIEW)
-        await shown.wait_for_question("Review: enter delivers the whole fix")
-        await shown.pilot.press("n")
-        await shown.wait_for_question("Review: 2 of 3 hunks: enter verifies them again, then delivers")
-        await shown.pilot.press("r")
-        await shown.wait_for_question("Review: enter delivers nothing")
-        await shown.pilot.press("a")
-        await shown.wait_for_question("Review: enter delivers the whole fix")
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.REVIEW)
+        await terminal.wait_for_question("Review: enter delivers the whole fix")
+        await terminal.pilot.press("n")
+        await terminal.wait_for_question("Review: 2 of 3 hunks: enter verifies them again, then delivers")
+        await terminal.pilot.press("r")
+        await terminal.wait_for_question("Review: enter delivers nothing")
+        await terminal.pilot.press("a")
+        await terminal.wait_for_question("Review: enter delivers the whole fix")
 
     assert received_commands(scene) == []
 
 
 def test_click_on_title_toggles_hunk() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.REVIEW)
-        await shown.wait_for_question()
-        await shown.pilot.click("HunkChoice .title")
-        await shown.pilot.press("enter")
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.click("HunkChoice .title")
+        await terminal.pilot.press("enter")
 
     assert received_commands(scene) == [Decide(question="q1", accepted=(1, 2))]
 
 
 def test_prompt_keys_do_not_answer_question() -> None:
-    async def scene(shown: Stage) -> None:
-        await shown.type("wai")
-        shown.session.tell(story.REVIEW)
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("wai")
+        terminal.session.tell(story.REVIEW)
         for _ in range(10_000):
-            if is_modal(shown):
+            if is_modal(terminal):
                 break
             await asyncio.sleep(0)
-        shown.press_at_once(
+        terminal.press_at_once(
             "r", "n", "enter"
         )  # a pilot's presses take time, on a busy machine longer than the review is deaf
-        assert is_modal(shown) and shown.app.focused is None
-        await shown.wait_for_question()
-        await shown.pilot.press("enter")
-        await shown.settle()
-        assert shown.app.screen.query_one(Prompt).text == "wai"
+        assert is_modal(terminal) and terminal.app.focused is None
+        await terminal.wait_for_question()
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+        assert terminal.app.screen.query_one(Prompt).text == "wai"
 
     assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
 @pytest.mark.parametrize(("keys", "plan"), [(["ctrl+s"], story.PLAN), (["ctrl+r"], None)])
 def test_accepts_or_refuses_plan(keys: list[str], plan: Plan | None) -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.PLANNED)
-        await shown.wait_for_question("Plan: ctrl+s runs it as it is, 2 steps")
-        await shown.pilot.press(*keys)
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.PLANNED)
+        await terminal.wait_for_question("Plan: ctrl+s runs it as it is, 2 steps")
+        await terminal.pilot.press(*keys)
 
     assert received_commands(scene) == [Amend(question="q1", plan=plan)]
 
 
 def test_runs_plan_as_edited() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.PLANNED)
-        await shown.wait_for_question()
-        await shown.pilot.press(*["down"] * 7, "end", "enter")
-        await shown.type("and more")
-        await shown.wait_for_question("Not to be run yet: line 9 belongs to no step: 'and more'")
-        await shown.pilot.press("ctrl+s")
-        assert is_modal(shown)
-        await shown.pilot.press("home", "3", ".", "space")
-        await shown.wait_for_question("Plan: ctrl+s runs what you changed, 3 steps")
-        await shown.pilot.press("ctrl+s")
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.PLANNED)
+        await terminal.wait_for_question()
+        await terminal.pilot.press(*["down"] * 7, "end", "enter")
+        await terminal.type("and more")
+        await terminal.wait_for_question("Not to be run yet: line 9 belongs to no step: 'and more'")
+        await terminal.pilot.press("ctrl+s")
+        assert is_modal(terminal)
+        await terminal.pilot.press("home", "3", ".", "space")
+        await terminal.wait_for_question("Plan: ctrl+s runs what you changed, 3 steps")
+        await terminal.pilot.press("ctrl+s")
 
     edited = story.PLAN.model_copy(update={"steps": (*story.PLAN.steps, Step(intent="and more"))})
     assert received_commands(scene) == [Amend(question="q1", plan=edited)]
 
 
 def test_accepts_plan_with_pending_input() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.PLANNED)
-        await shown.wait_for_question()
-        shown.press_at_once("w", "a", "i", "t", "ctrl+s")
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.PLANNED)
+        await terminal.wait_for_question()
+        terminal.press_at_once("w", "a", "i", "t", "ctrl+s")
 
     (word,) = received_commands(scene)
     assert isinstance(word, Amend)
@@ -145,12 +145,12 @@ def test_accepts_plan_with_pending_input() -> None:
 def test_asks_questions_in_sequence() -> None:
     second = QuestionAsked(question="q2", text="And pip?", options=("allow", "refuse"), default="refuse")
 
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.QUESTION, second)
-        await shown.wait_for_question("make generated")
-        await shown.pilot.press("up", "enter")
-        await shown.wait_for_question("And pip?")
-        await shown.pilot.press("enter")
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.QUESTION, second)
+        await terminal.wait_for_question("make generated")
+        await terminal.pilot.press("up", "enter")
+        await terminal.wait_for_question("And pip?")
+        await terminal.pilot.press("enter")
 
     assert received_commands(scene) == [
         Answer(question="q1", option="allow"),
@@ -159,25 +159,25 @@ def test_asks_questions_in_sequence() -> None:
 
 
 def test_dismisses_question_answered_elsewhere() -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(story.QUESTION)
-        await shown.settle()
-        assert is_modal(shown)
-        shown.session.tell(QuestionAnswered(question="q1", option="refuse", by="default"))
-        await shown.settle()
-        assert not is_modal(shown)
-        await shown.say("go on")
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.QUESTION)
+        await terminal.settle()
+        assert is_modal(terminal)
+        terminal.session.tell(QuestionAnswered(question="q1", option="refuse", by="default"))
+        await terminal.settle()
+        assert not is_modal(terminal)
+        await terminal.say("go on")
 
     assert received_commands(scene) == [Say(text="go on")]
 
 
 @pytest.mark.parametrize("asked", [story.QUESTION, story.REVIEW, story.PLANNED])
 def test_escape_stops_session_during_question(asked: QuestionAsked) -> None:
-    async def scene(shown: Stage) -> None:
-        shown.session.tell(asked)
-        await shown.settle()
-        await shown.pilot.press("escape")
-        await shown.settle()
-        assert "Interrupted" in shown.text
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(asked)
+        await terminal.settle()
+        await terminal.pilot.press("escape")
+        await terminal.settle()
+        assert "Interrupted" in terminal.text
 
     assert received_commands(scene) == [Stop()]

@@ -16,12 +16,12 @@ def render_events(
     """Return the terminal's text after the events, and after the actions that follow."""
 
     async def scenario() -> str:
-        async with stage(size=size) as shown:
-            await shown.fix(story.STARTED, *events)
+        async with stage(size=size) as terminal:
+            await terminal.fix(story.STARTED, *events)
             if scene is not None:
-                await scene(shown)
-                await shown.settle()
-            return shown.text
+                await scene(terminal)
+                await terminal.settle()
+            return terminal.text
 
     return asyncio.run(scenario())
 
@@ -39,12 +39,12 @@ def streamed_events(text: str, candidate: str = "c1") -> list[Event]:
 
 
 def test_streamed_text_stays_when_finished() -> None:
-    async def scene(shown: Stage) -> None:
-        reply, before = shown.app.screen.query_one(Reply), above_the_status(shown.text)
-        shown.session.tell(finished_message(story.SAID))
-        await shown.settle()
-        assert shown.app.screen.query_one(Reply) is reply
-        assert above_the_status(shown.text) == before
+    async def scene(terminal: Stage) -> None:
+        reply, before = terminal.app.screen.query_one(Reply), above_the_status(terminal.text)
+        terminal.session.tell(finished_message(story.SAID))
+        await terminal.settle()
+        assert terminal.app.screen.query_one(Reply) is reply
+        assert above_the_status(terminal.text) == before
 
     assert "- `hour % 24`" in render_events(*story.SPEAKING, scene=scene)
 
@@ -60,8 +60,8 @@ def test_shows_retried_reply_once() -> None:
 
 
 def test_empty_reply_shows_nothing() -> None:
-    async def scene(shown: Stage) -> None:
-        assert not shown.app.screen.query(Reply)
+    async def scene(terminal: Stage) -> None:
+        assert not terminal.app.screen.query(Reply)
 
     render_events(*streamed_events("\n\n"), finished_message(""), scene=scene)
 
@@ -84,11 +84,11 @@ def test_keeps_partial_reply_and_call_when_interrupted() -> None:
 
 
 def test_call_expands_on_enter_and_click() -> None:
-    async def by_enter(shown: Stage) -> None:
-        await shown.pilot.press("shift+tab", "up", "enter")
+    async def by_enter(terminal: Stage) -> None:
+        await terminal.pilot.press("shift+tab", "up", "enter")
 
-    async def by_click(shown: Stage) -> None:
-        await shown.pilot.click(shown.app.screen.query(CallFold).first())
+    async def by_click(terminal: Stage) -> None:
+        await terminal.pilot.click(terminal.app.screen.query(CallFold).first())
 
     for scene in (by_enter, by_click):
         screen = render_events(*story.LOCATED[1:], scene=scene)
@@ -98,11 +98,11 @@ def test_call_expands_on_enter_and_click() -> None:
 
 
 def test_expanded_call_shows_output_on_arrival() -> None:
-    async def scene(shown: Stage) -> None:
-        await shown.pilot.press("shift+tab", "enter")
-        await shown.settle()
-        assert "running" in shown.text
-        shown.session.tell(story.finished_call(story.SEARCH, "clock/arithmetic.py:7"))
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.press("shift+tab", "enter")
+        await terminal.settle()
+        assert "running" in terminal.text
+        terminal.session.tell(story.finished_call(story.SEARCH, "clock/arithmetic.py:7"))
 
     screen = render_events(ToolStarted(candidate="c1", call=story.SEARCH), scene=scene)
     assert "clock/arithmetic.py:7" in screen
@@ -112,8 +112,8 @@ def test_expanded_call_shows_output_on_arrival() -> None:
 def test_shows_malformed_arguments_verbatim() -> None:
     call = story.SEARCH.model_copy(update={"arguments": '{"pattern": '})
 
-    async def scene(shown: Stage) -> None:
-        await shown.pilot.press("shift+tab", "enter")
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.press("shift+tab", "enter")
 
     assert render_events(ToolStarted(candidate="c1", call=call), scene=scene).count('{"pattern":') == 2
 
@@ -126,17 +126,17 @@ def test_shows_remarks_as_sent_to_model() -> None:
 
 
 def test_follows_newest_until_user_scrolls_up() -> None:
-    async def scene(shown: Stage) -> None:
-        transcript = shown.app.screen.query_one(Transcript)
+    async def scene(terminal: Stage) -> None:
+        transcript = terminal.app.screen.query_one(Transcript)
         assert transcript.scroll_y == transcript.max_scroll_y > 0
-        await shown.pilot.press("pageup")
-        await shown.settle()
+        await terminal.pilot.press("pageup")
+        await terminal.settle()
         place = transcript.scroll_y
-        shown.session.tell(*streamed_events("And on it goes.\n\n" * 9), Failed(error="it broke"))
-        await shown.settle()
+        terminal.session.tell(*streamed_events("And on it goes.\n\n" * 9), Failed(error="it broke"))
+        await terminal.settle()
         assert transcript.scroll_y == place < transcript.max_scroll_y
-        assert "it broke" not in shown.text
-        await shown.pilot.press("ctrl+end")
+        assert "it broke" not in terminal.text
+        await terminal.pilot.press("ctrl+end")
 
     assert "it broke" in render_events(*story.LOCATED[1:], *story.SPEAKING, scene=scene, size=(80, 16))
 
@@ -151,8 +151,8 @@ def test_foreign_escape_sequences_never_reach_terminal() -> None:
         Failed(error=evil),
     ]
 
-    async def scene(shown: Stage) -> None:
-        await shown.pilot.press("shift+tab", "enter")
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.press("shift+tab", "enter")
 
     screen = render_events(*events, scene=scene)
     assert not {character for character in screen if ord(character) < 32 or 127 <= ord(character) < 160} - {

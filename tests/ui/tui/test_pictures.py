@@ -101,12 +101,12 @@ def test_matches_snapshot(
     scene: Callable[[Stage], Awaitable[None]], theme: str, size: tuple[int, int], tmp_path: Path
 ) -> None:
     async def scenario() -> None:
-        async with stage(size=size) as shown:
-            shown.app.theme = theme
-            await scene(shown)
-            await shown.settle()
+        async with stage(size=size) as terminal:
+            terminal.app.theme = theme
+            await scene(terminal)
+            await terminal.settle()
             pictures.check_picture(
-                shown,
+                terminal,
                 f"{scene.__name__}-{theme.rpartition('-')[2] if theme != ANSI else 'ansi'}-{size[0]}x{size[1]}",
                 tmp_path,
             )
@@ -120,9 +120,9 @@ def test_recorded_session_matches_snapshot(tmp_path: Path) -> None:
         for event in [*story.LOCATED, *story.PATCHED, *story.REPAIRED, story.FINISHED]:
             log.append(event)
         log.close()
-        async with stage(CoderApp.replay(log), size=(100, 30)) as shown:
-            await shown.settle()
-            pictures.check_picture(shown, "replay-dark-100x30", tmp_path)
+        async with stage(CoderApp.replay(log), size=(100, 30)) as terminal:
+            await terminal.settle()
+            pictures.check_picture(terminal, "replay-dark-100x30", tmp_path)
 
     asyncio.run(scenario())
 
@@ -130,22 +130,22 @@ def test_recorded_session_matches_snapshot(tmp_path: Path) -> None:
 def test_everything_is_readable_without_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         monkeypatch.setenv("NO_COLOR", "1")
-        async with stage() as shown:
-            await show_review(shown)
-            await shown.settle()
-            pictures.check_picture(shown, "review-grey-80x24", tmp_path)
+        async with stage() as terminal:
+            await show_review(terminal)
+            await terminal.settle()
+            pictures.check_picture(terminal, "review-grey-80x24", tmp_path)
 
     asyncio.run(scenario())
 
 
 def test_snapshot_detects_changed_text_and_colours() -> None:
     async def scenario() -> tuple[str, str]:
-        async with stage() as shown:
-            before = pictures.picture(shown)
-            shown.app.theme = LIGHT
+        async with stage() as terminal:
+            before = pictures.picture(terminal)
+            terminal.app.theme = LIGHT
             for _ in range(50):  # a busy machine takes its time to restyle
-                await shown.settle()
-                if (after := pictures.picture(shown)) != before:
+                await terminal.settle()
+                if (after := pictures.picture(terminal)) != before:
                     break
             return before, after
 

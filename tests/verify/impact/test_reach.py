@@ -179,9 +179,9 @@ def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
     impact = TracedImpact(
         tmp_path, Reached(tests=tuple(seconds), entries=entries, entry_of=entry_of, seconds=seconds)
     )
-    found = impact.reach({"a.py": "def one():\n    return 2\n"})
-    assert found.tests == tuple(seconds)
-    assert found.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
+    reached = impact.reach({"a.py": "def one():\n    return 2\n"})
+    assert reached.tests == tuple(seconds)
+    assert reached.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
 
 
 def test_unknown_test_is_always_reached(traced_tree: tuple[Path, Reached]) -> None:

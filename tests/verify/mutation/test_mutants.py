@@ -39,25 +39,25 @@ def is_noticed(texts: Mapping[str, str]) -> bool | None:
 
 
 def test_reports_untested_line() -> None:
-    found = guard({"clamp.py": OLD}, {"clamp.py": NEW}, is_noticed, in_time=lambda: True)
-    assert found == Guarded(
+    guard_result = guard({"clamp.py": OLD}, {"clamp.py": NEW}, is_noticed, in_time=lambda: True)
+    assert guard_result == Guarded(
         unguarded=(
             Unguarded(path="clamp.py", line=2, what="is as it was before", whole_hunk=True),
             Unguarded(path="clamp.py", line=11, what="is as it was before", whole_hunk=True),
             Unguarded(path="clamp.py", line=5, what="joins with `or`"),
         ),
-        tried=found.tried,
-        mutants=found.mutants,
-        caught=found.mutants - 1,
+        tried=guard_result.tried,
+        mutants=guard_result.mutants,
+        caught=guard_result.mutants - 1,
     )
-    assert (found.tried, found.mutants) == (6, 3)
+    assert (guard_result.tried, guard_result.mutants) == (6, 3)
 
 
 def test_separates_hunks_without_code() -> None:
     old = "def f():\n    return 1\n\n\nX = 1\n"
     new = "# why\ndef f():\n    return 2\n\n\nX = 1  # so\n"
-    found = guard({"a.py": old}, {"a.py": new}, lambda _: True, in_time=lambda: True)
-    assert found.wording == (("a.py", 1), ("a.py", 6))
+    guard_result = guard({"a.py": old}, {"a.py": new}, lambda _: True, in_time=lambda: True)
+    assert guard_result.wording == (("a.py", 1), ("a.py", 6))
 
 
 def test_removes_each_hunk_separately() -> None:

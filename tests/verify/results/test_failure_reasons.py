@@ -41,7 +41,7 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "message"),
     [
         (passed(ID), "passes already on the base"),
         (passed(ID, "skipped"), "is skipped on the base"),
@@ -80,8 +80,8 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
         ),
     ],
 )
-def test_does_not_count(result: TestResult, said: str) -> None:
-    assert why_not(result, issue="something about ImportError", unchanged=True) == said
+def test_does_not_count(result: TestResult, message: str) -> None:
+    assert why_not(result, issue="something about ImportError", unchanged=True) == message
 
 
 @pytest.mark.parametrize(

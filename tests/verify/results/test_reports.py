@@ -70,7 +70,7 @@ def test_reads_real_unittest_output(tmp_path: Path) -> None:
         check=False,
     )
     found = unittest(done.stdout)
-    loading = [item.id for item in found if item.when == "collect"]
+    loading = [result.id for result in found if result.when == "collect"]
     assert sorted(item for item in brief(found) if item[2] != "collect") == [
         ("test_it.Broken.setUpClass", "error", "setup", "ValueError: no"),
         ("test_it.Counting.test_error", "error", "call", "KeyError: 'k'"),
@@ -81,7 +81,9 @@ def test_reads_real_unittest_output(tmp_path: Path) -> None:
         ("test_it.Counting.test_sub", "failed", "call", "AssertionError: 1 != 0"),
     ]
     assert len(loading) == 1
-    frame = next(item.failure for item in found if item.failure and item.id.endswith("test_fail")).frames[-1]
+    frame = next(
+        result.failure for result in found if result.failure and result.id.endswith("test_fail")
+    ).frames[-1]
     assert (Path(frame.path).name, frame.line, frame.function) == ("test_it.py", 9, "test_fail")
 
 
@@ -96,7 +98,7 @@ def test_reads_unittest_output_before_python_3_11() -> None:
 
 def test_reads_tap_with_directives() -> None:
     text = "TAP version 13\n1..5\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\nnot ok 4 - hard # TODO\nok - works\n"
-    assert [(item.id, item.outcome) for item in tap(text)] == [
+    assert [(result.id, result.outcome) for result in tap(text)] == [
         ("works", "passed"),
         ("fails", "failed"),
         ("test 3", "skipped"),

@@ -44,17 +44,17 @@ def test_finds_code_in_fences_and_interactive_sessions() -> None:
 
 
 def test_shows_script_that_now_works(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = run_scripts(
+    outcome = run_scripts(
         tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
     )
-    assert found == Shown(fixed=("from calc import add", ">>> from calc import add"))
+    assert outcome == Shown(fixed=("from calc import add", ">>> from calc import add"))
 
 
 def test_shows_script_failing_on_both_sides(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = run_scripts(
+    outcome = run_scripts(
         tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return 3\n"
     )
-    assert found == Shown(fixed=("from calc import add",), failing=(">>> from calc import add",))
+    assert outcome == Shown(fixed=("from calc import add",), failing=(">>> from calc import add",))
 
 
 def test_reports_module_no_longer_importable(tmp_path: Path, sandbox: ProcessSandbox) -> None:

@@ -29,41 +29,41 @@ def compare_findings(
 
 
 def test_counts_only_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compare_findings(
+    findings = compare_findings(
         tmp_path,
         sandbox,
         old={"a.py": OLD},
         new={"a.py": NEW},
         more={"ruff.toml": "[lint]\nselect = ['F']\n"},
     )
-    assert found == Checked(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
+    assert findings == Checked(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
 
 
 def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compare_findings(
+    findings = compare_findings(
         tmp_path,
         sandbox,
         old={"a.py": OLD},
         new={"a.py": f"# a\n{OLD}"},
         more={"ruff.toml": "[lint]\nselect = ['F']\n"},
     )
-    assert found == Checked(ran=("ruff",))
+    assert findings == Checked(ran=("ruff",))
 
 
 def test_project_without_checkers_gets_default_ones(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     unsafe = f"{OLD}\n\ndef call(text):\n    return eval(text)\n"
-    found = compare_findings(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": unsafe}, more={})
-    assert [line.split()[:3] for line in found.new] == [["ruff:", "a.py:9:", "S307"]]
+    findings = compare_findings(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": unsafe}, more={})
+    assert [line.split()[:3] for line in findings.new] == [["ruff:", "a.py:9:", "S307"]]
 
 
 def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     more = {"pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\n"}
-    found = compare_findings(
+    findings = compare_findings(
         tmp_path, sandbox, old={"a.py": "x: int = 1\n"}, new={"a.py": "x:  str = 1"}, more=more
     )
-    assert found.ran == ("ruff", "mypy")
-    assert found.new[0] == "ruff: a.py:1: is not formatted"
-    assert found.new[1].startswith("mypy: a.py:1: error: Incompatible types in assignment")
+    assert findings.ran == ("ruff", "mypy")
+    assert findings.new[0] == "ruff: a.py:1: is not formatted"
+    assert findings.new[1].startswith("mypy: a.py:1: error: Incompatible types in assignment")
     assert any((sandbox.scratch / "checks" / "mypy").iterdir())
     assert not [*tmp_path.rglob(".mypy_cache")]
 
@@ -92,10 +92,10 @@ def test_configuration_change_is_checked_by_its_command(
 
 
 def test_reports_missing_configured_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compare_findings(
+    findings = compare_findings(
         tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""}
     )
-    assert found == Checked(missing=("flake8", "bandit"))
+    assert findings == Checked(missing=("flake8", "bandit"))
 
 
 @pytest.mark.parametrize(

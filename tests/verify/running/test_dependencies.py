@@ -43,7 +43,7 @@ def write_wheel(place: Path, name: str, code: str) -> None:
 
 
 def prepare_project(
-    tmp_path: Path, sandbox: ProcessSandbox, heard: list[str]
+    tmp_path: Path, sandbox: ProcessSandbox, lines: list[str]
 ) -> tuple[Project, OverlayEquipment]:
     write(
         tmp_path / "project",
@@ -58,7 +58,7 @@ def prepare_project(
     settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "wheels"), "PIP_TARGET": "elsewhere"}
     tree = tmp_path / "project"
     return project, OverlayEquipment(
-        project, tree, sandbox=sandbox, environment=settings, installed=heard.append
+        project, tree, sandbox=sandbox, environment=settings, installed=lines.append
     )
 
 
@@ -70,14 +70,14 @@ def report_of(project: Project, sandbox: ProcessSandbox, tree: Path) -> TestRepo
 
 
 def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    heard: list[str] = []
-    project, equipment = prepare_project(tmp_path, sandbox, heard)
+    lines: list[str] = []
+    project, equipment = prepare_project(tmp_path, sandbox, lines)
     assert project.overlay is not None
     before = report_of(project, sandbox, tmp_path / "project")
     assert equipment.lacks(before) == ("answers",)
     assert equipment.install(["answers"]) == ""
     assert report_of(project, sandbox, tmp_path / "project").counts.passed == 1
-    assert (heard, project.overlay.packages) == (
+    assert (lines, project.overlay.packages) == (
         ["Packages of coder's own, which the project's environment lacks: answers."],
         ("answers",),
     )
@@ -89,10 +89,10 @@ def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, san
 
 
 def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    heard: list[str] = []
-    project, equipment = prepare_project(tmp_path, sandbox, heard)
+    lines: list[str] = []
+    project, equipment = prepare_project(tmp_path, sandbox, lines)
     assert "nowhere" in equipment.install(["nowhere-to-be-found"])
-    assert (heard, project.overlay and project.overlay.packages) == ([], ())
+    assert (lines, project.overlay and project.overlay.packages) == ([], ())
     assert [*(tmp_path / "overlays").iterdir()] == []
     assert equipment.install(["--index-url=x"]) != ""
 

@@ -323,9 +323,9 @@ def test_reports_progress_while_tests_run(tmp_path: Path, make_runner: Run) -> N
     root = write_tree(
         tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(1)"}
     )
-    heard: list[str] = []
-    make_runner(root).run(root, progress=heard.append)
-    assert "1 of 2 tests" in heard
+    lines: list[str] = []
+    make_runner(root).run(root, progress=lines.append)
+    assert "1 of 2 tests" in lines
 
 
 PACKAGE = "def answer():\n    return {}\n"

@@ -75,19 +75,19 @@ def trace(sandbox: ProcessSandbox, tmp_path: Path) -> Trace:
 
 
 def test_separates_lines_by_test_failing_first(trace: Trace) -> None:
-    found = trace(FILES, [EMPTY])
-    assert found.problem is None
+    traces = trace(FILES, [EMPTY])
+    assert traces.problem is None
     assert {
-        test.result.id.partition("::")[2]: (test.result.outcome, dict(test.lines)) for test in found.tests
+        test.result.id.partition("::")[2]: (test.result.outcome, dict(test.lines)) for test in traces.tests
     } == {
         "test_empty": ("failed", {"shop.py": (3, 9, 10)}),
         "test_full": ("passed", {"shop.py": (3, 9, 11)}),
         "test_elsewhere": ("passed", {"shop.py": (3, 9, 11)}),
         "test_far": ("passed", {}),
     }
-    assert found.tests[0].result.id == EMPTY
-    assert found.tests[-1].result.id == "tests/test_far.py::test_far"
-    assert found.tests[0].result.failure is not None
+    assert traces.tests[0].result.id == EMPTY
+    assert traces.tests[-1].result.id == "tests/test_far.py::test_far"
+    assert traces.tests[0].result.failure is not None
 
 
 def test_time_limit_leaves_only_failing_tests_run(trace: Trace) -> None:
@@ -109,17 +109,17 @@ def test_a_test_that_hangs_is_a_failing_test(trace: Trace) -> None:
 
 
 def test_a_suite_that_cannot_start_is_a_problem(trace: Trace) -> None:
-    found = trace(
+    traces = trace(
         {"conftest.py": "import not_there\n", "test_a.py": "def test_a(): pass\n"}, ["test_a.py::test_a"]
     )
-    assert found.problem is not None
-    assert "not_there" in found.problem.text
+    assert traces.problem is not None
+    assert "not_there" in traces.problem.text
 
 
 def test_disabling_tracing_affects_only_that_test(trace: Trace) -> None:
     tests = "import sys, a\n\ndef test_a():\n    sys.settrace(None)\n    a.f()\n\ndef test_b():\n    a.f()\n"
-    found = trace({"a.py": "def f():\n    return 1\n", "test_a.py": tests}, ["test_a.py::test_a"])
-    assert [(test.result.outcome, test.lines.get("a.py", ())) for test in found.tests][1] == ("passed", (2,))
+    traces = trace({"a.py": "def f():\n    return 1\n", "test_a.py": tests}, ["test_a.py::test_a"])
+    assert [(test.result.outcome, test.lines.get("a.py", ())) for test in traces.tests][1] == ("passed", (2,))
 
 
 def test_tracing_continues_after_long_running_code(
@@ -127,28 +127,28 @@ def test_tracing_continues_after_long_running_code(
 ) -> None:
     shop = "def slow(times):\n    for _ in range(times):\n        pass\n    return rest(times)\n\ndef rest(times):\n    return times\n"
     tests = "from shop import slow\n\ndef test_long():\n    assert slow(90_000) == 0\n\ndef test_short():\n    assert slow(2) == 2\n"
-    found = trace({"shop.py": shop, "tests/test_shop.py": tests}, ["tests/test_shop.py::test_long"])
-    long, short = ({*test.lines["shop.py"]} for test in found.tests)
+    traces = trace({"shop.py": shop, "tests/test_shop.py": tests}, ["tests/test_shop.py::test_long"])
+    long, short = ({*test.lines["shop.py"]} for test in traces.tests)
     assert {2, 3, 7} <= long
     assert short == {2, 3, 4, 7}
 
 
 def test_calls_outside_project_keep_tracing(trace: Trace) -> None:
     tests = "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n        (lambda: None)()\n    assert late()\n"
-    found = trace(
+    traces = trace(
         {"shop.py": "def late():\n    return 0\n", "tests/test_shop.py": tests},
         ["tests/test_shop.py::test_late"],
     )
-    assert [dict(test.lines) for test in found.tests] == [{"shop.py": (2,)}]
+    assert [dict(test.lines) for test in traces.tests] == [{"shop.py": (2,)}]
 
 
 def test_import_time_lines_belong_to_no_test(trace: Trace) -> None:
     shop = "def half(price):\n    return price / 2\n\nTABLE = {price: half(price) for price in (2, 4)}\n"
     a = "def test_a():\n    import shop\n    assert shop.half(2) == 2\n"
     b = "def test_b():\n    import shop\n    assert shop.TABLE[4] == 2\n"
-    found = trace({"shop.py": shop, "test_shop.py": f"{a}\n{b}"}, ["test_shop.py::test_a"])
-    assert [dict(test.lines).get("shop.py", ()) for test in found.tests] == [(2,), ()]
-    assert found.imported["shop.py"] == (1, 2, 4)
+    traces = trace({"shop.py": shop, "test_shop.py": f"{a}\n{b}"}, ["test_shop.py::test_a"])
+    assert [dict(test.lines).get("shop.py", ()) for test in traces.tests] == [(2,), ()]
+    assert traces.imported["shop.py"] == (1, 2, 4)
 
 
 def test_keeps_traceback_of_collection_error(trace: Trace) -> None:

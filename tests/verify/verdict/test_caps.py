@@ -44,7 +44,7 @@ def test_counts_only_newly_reached_internals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "lines", "told"),
+    ("source", "lines", "message"),
     [
         (SOURCE, (3, 4), "passes without executing any of its assertions"),
         (SOURCE, (3, 5), ""),
@@ -63,9 +63,9 @@ def test_counts_only_newly_reached_internals() -> None:
         ("def test_new():\n    assert open(saved).read() == 'text'\n", (2,), ""),
     ],
 )
-def test_vacuous_test_is_named(source: str, lines: Sequence[int], told: str) -> None:
+def test_vacuous_test_is_named(source: str, lines: Sequence[int], message: str) -> None:
     green = result(Body(started=1, ended=1, lines=tuple(lines)))
-    expected = [f"{TEST} {told}"] if told else []
+    expected = [f"{TEST} {message}"] if message else []
     assert vacuous({"test_a.py": source}, [green], TestReport(command="pytest")) == expected
 
 

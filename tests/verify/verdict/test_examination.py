@@ -118,11 +118,11 @@ def test_counts_new_linter_findings_where_project_requires(
 
 
 def test_configuration_breaking_its_own_command_is_broken(look: Examine) -> None:
-    found = look(
+    verdict = look(
         {"ruff.toml": "a"},
         {"ruff.toml": "b"},
         PASSING,
         checked=Checked(broken=("ruff check .",), mended=("mypy .",)),
     )
-    assert (found.kind, found.notes) == (VerdictKind.BROKEN, ("`mypy .` failed before and passes now",))
-    assert found.reason == "The change of the configuration breaks `ruff check .`, which passed before."
+    assert (verdict.kind, verdict.notes) == (VerdictKind.BROKEN, ("`mypy .` failed before and passes now",))
+    assert verdict.reason == "The change of the configuration breaks `ruff check .`, which passed before."

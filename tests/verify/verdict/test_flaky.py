@@ -11,12 +11,12 @@ IT = red("t.py::it")
 Run = Callable[[str, Sequence[str]], TestReport]
 
 
-def make_side(*, alone: bool, in_order: bool, asked: list[tuple[str, ...]] | None = None) -> Run:
+def make_side(*, alone: bool, in_order: bool, calls: list[tuple[str, ...]] | None = None) -> Run:
     """Return one side, on which `t.py::it` is green as the arguments say."""
 
     def run(_label: str, tests: Sequence[str]) -> TestReport:
-        if asked is not None:
-            asked.append(tuple(tests))
+        if calls is not None:
+            calls.append(tuple(tests))
         green = in_order if "t.py::first" in tests else alone
         results: list[TestResult] = [
             red(test) if test == IT.id and not green else passed(test) for test in tests
@@ -27,18 +27,18 @@ def make_side(*, alone: bool, in_order: bool, asked: list[tuple[str, ...]] | Non
 
 
 def test_repeated_failure_only_on_change_is_broken() -> None:
-    asked: list[tuple[str, ...]] = []
-    change, base = make_side(alone=False, in_order=False, asked=asked), make_side(alone=True, in_order=True)
+    calls: list[tuple[str, ...]] = []
+    change, base = make_side(alone=False, in_order=False, calls=calls), make_side(alone=True, in_order=True)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,))
-    assert asked == [("t.py::it",)]
+    assert calls == [("t.py::it",)]
 
 
 def test_passing_alone_and_in_order_is_flaky() -> None:
-    asked: list[tuple[str, ...]] = []
-    change, base = make_side(alone=True, in_order=True, asked=asked), make_side(alone=True, in_order=True)
+    calls: list[tuple[str, ...]] = []
+    change, base = make_side(alone=True, in_order=True, calls=calls), make_side(alone=True, in_order=True)
     notes = ("t.py::it is flaky: it has failed and passed on the change",)
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(flaky=(IT.id,), notes=notes)
-    assert asked == [("t.py::it",), ("t.py::first", "t.py::it")]
+    assert calls == [("t.py::it",), ("t.py::first", "t.py::it")]
 
 
 def test_order_dependent_failure_only_on_change_is_broken() -> None:

@@ -410,21 +410,21 @@ def test_runs_impacted_tests_of_suite_beyond_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("calc", "kind", "said"),
+    ("calc", "kind", "message"),
     [
         ("fixed", VerdictKind.PASSING, "passes, as before, but it gives an exit code only"),
         ("breaks", VerdictKind.BROKEN, "passed before the change and fails now"),
     ],
 )
 def test_a_command_without_reports_is_at_most_passing(
-    tmp_path: Path, calc: str, kind: VerdictKind, said: str
+    tmp_path: Path, calc: str, kind: VerdictKind, message: str
 ) -> None:
     def command(files: Files) -> list[TestResult]:
         return [TestResult(id="make test", outcome="failed" if files["calc.py"] == "breaks" else "passed")]
 
     verdict = judge(tmp_path, {"calc.py": calc}, ending=command, by_exit_code=True)
     assert verdict.kind == kind
-    assert said in verdict.reason
+    assert message in verdict.reason
 
 
 def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:

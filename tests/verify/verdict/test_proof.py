@@ -38,8 +38,8 @@ def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:
         assert files["calc.py"] == "bug"
         return [passed(f"{TEST}::test_old"), *([red(f"{TEST}::test_new")] if "new" in files[TEST] else [])]
 
-    found = reproduce(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
-    assert found == Reproduced(
+    reproduction = reproduce(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
+    assert reproduction == Reproduced(
         tests=(f"{TEST}::test_new",), results=(passed(f"{TEST}::test_old"), red(f"{TEST}::test_new"))
     )
 
@@ -55,9 +55,9 @@ def test_gives_reason_for_each_rejected_test(tmp_path: Path) -> None:
             red(f"{TEST}::test_typo", "NameError", "name 'x' is not defined"),
         ]
 
-    found = reproduce(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
-    assert found.tests == ()
-    assert found.rejected == (
+    reproduction = reproduce(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
+    assert reproduction.tests == ()
+    assert reproduction.rejected == (
         f"{TEST}::test_green: passes already on the base",
         f"{TEST}::test_fixture: fails in a fixture: ValueError: boom",
         f"{TEST}::test_typo: fails in the test itself at {TEST}:3 and not in an assertion: NameError: name 'x' is not defined",
@@ -85,8 +85,8 @@ def test_error_named_by_issue_counts(tmp_path: Path) -> None:
 
 
 def test_a_change_without_tests_reproduces_nothing(tmp_path: Path) -> None:
-    found = reproduce(tmp_path, FakeRunner(lambda _files: []), {"calc.py": "fixed"})
-    assert found.rejected == ("The change adds or changes no test file, and no test was named.",)
+    reproduction = reproduce(tmp_path, FakeRunner(lambda _files: []), {"calc.py": "fixed"})
+    assert reproduction.rejected == ("The change adds or changes no test file, and no test was named.",)
 
 
 def test_an_old_test_may_be_named(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_an_old_test_may_be_named(tmp_path: Path) -> None:
 
 def test_inconclusive_run_reproduces_nothing(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: Problem(kind="usage", text="pytest refused to run."))
-    found = reproduce(tmp_path, runner, {TEST: "new"})
-    assert (found.tests, found.rejected) == ((), ("pytest refused to run.",))
+    reproduction = reproduce(tmp_path, runner, {TEST: "new"})
+    assert (reproduction.tests, reproduction.rejected) == ((), ("pytest refused to run.",))
 
 
 def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
 def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
     wrong = Problem(kind="wrong_code", text="The tests imported calc from elsewhere.")
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it")], problem=lambda _tests: wrong)
-    found = reproduce(tmp_path, runner, {TEST: "new"})
-    assert (found.tests, found.rejected) == ((), ("The tests imported calc from elsewhere.",))
+    reproduction = reproduce(tmp_path, runner, {TEST: "new"})
+    assert (reproduction.tests, reproduction.rejected) == ((), ("The tests imported calc from elsewhere.",))
 
 
 def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, make_runner: Run) -> None:

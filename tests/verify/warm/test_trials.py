@@ -103,12 +103,12 @@ def try_edits(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
         trials = make_trials(sandbox, root, files)
         made = [replacement(files[path], path, old, new, guards) for old, new in edits]
         before = {name: name.read_bytes() for name in root.rglob("*") if name.is_file()}
-        found: list[tuple[str, str]] = [
+        matches: list[tuple[str, str]] = [
             (tried.outcome, tried.test.partition("::")[2])
             for tried in trials.try_out(root, tests, made, seconds=seconds)
         ]
         assert {name: name.read_bytes() for name in root.rglob("*") if name.is_file()} == before
-        return found
+        return matches
 
     return make
 
@@ -121,27 +121,27 @@ def replacement(text: str, path: str, old: str, new: str, guards: tuple[str, ...
 
 def test_a_method_behind_a_decorator_is_replaced(try_edits: Outcomes) -> None:
     edits = [("(self.values()) - 1", "(self.values())"), ("- 1", "- 2"), ("- 1", "- ("), ("values", "keys")]
-    found = try_edits(SHOP, ["tests/test_shop.py::test_total"], edits)
-    assert found == [("passed", ""), ("failed", "test_total"), ("invalid", ""), ("failed", "test_total")]
+    results = try_edits(SHOP, ["tests/test_shop.py::test_total"], edits)
+    assert results == [("passed", ""), ("failed", "test_total"), ("invalid", ""), ("failed", "test_total")]
 
 
 def test_red_guard_test_rejects_edit(try_edits: Outcomes) -> None:
     guards = ("tests/test_shop.py::test_get", "tests/test_shop.py::test_leaves_something_behind[given0]")
-    found = try_edits(SHOP, ["tests/test_shop.py::test_total"], [("- 1", "- 0")], guards=guards)
-    assert found == [("broke", "test_leaves_something_behind[given0]")]
+    results = try_edits(SHOP, ["tests/test_shop.py::test_total"], [("- 1", "- 0")], guards=guards)
+    assert results == [("broke", "test_leaves_something_behind[given0]")]
 
 
 def test_reexecutes_import_time_code_with_edit(try_edits: Outcomes) -> None:
-    found = try_edits(
+    results = try_edits(
         SHOP,
         ["tests/test_shop.py::test_rated"],
         [("RATE = 2", "RATE = 3"), ("rate=RATE", "rate=3"), ("* rate", "* 3")],
     )
-    assert found == [("passed", ""), ("passed", ""), ("passed", "")]
-    found = try_edits(
+    assert results == [("passed", ""), ("passed", ""), ("passed", "")]
+    results = try_edits(
         SHOP, ["tests/test_shop.py::test_rated"], [("RATE = 2", "RATE = 4"), ("RATE = 2", "RATE = None.x")]
     )
-    assert found == [("failed", "test_rated"), ("failed", "")]
+    assert results == [("failed", "test_rated"), ("failed", "")]
 
 
 def test_tries_import_time_results_old_and_rebuilt(try_edits: Outcomes) -> None:
@@ -215,12 +215,12 @@ def test_applies_warning_filters_of_project(try_edits: Outcomes, wish: str, mark
         "tests/test_shop.py": f"import pytest, shop\n\n\n{mark}\ndef test_old():\n    assert shop.old(2) == 2\n",
         "pytest.ini": f"[pytest]\n{wish}\n",
     }
-    found = try_edits(
+    results = try_edits(
         files,
         ["tests/test_shop.py::test_old"],
         [("> 1", "> 2"), ("> 1", "> 0"), ("return number", "return 2")],
     )
-    assert [outcome for outcome, _ in found] == ["passed", "failed", "failed"]
+    assert [outcome for outcome, _ in results] == ["passed", "failed", "failed"]
 
 
 def test_leaves_results_of_other_processes_to_confirmation(try_edits: Outcomes) -> None:
@@ -248,8 +248,8 @@ def test_changed_free_variables_reexecute_module(try_edits: Outcomes) -> None:
         ("super().get(key, 0)", "dict.get(self, key, 0)"),
         ("super().get(key, 0)", "super().get(key, 0) or 0"),
     ]
-    found = try_edits(SHOP, ["tests/test_shop.py::test_total"], edits)
-    assert found == [("failed", "test_total"), ("failed", "test_total")]
+    results = try_edits(SHOP, ["tests/test_shop.py::test_total"], edits)
+    assert results == [("failed", "test_total"), ("failed", "test_total")]
 
 
 def test_method_with_super_call_updates_existing_objects(try_edits: Outcomes) -> None:
@@ -281,18 +281,18 @@ def test_method_with_super_call_updates_existing_objects(try_edits: Outcomes) ->
         ("return more", new)
         for new in ("return more - super().price()", "return super().price() + more", "return more")
     ] * 20
-    found = try_edits(files, ["tests/test_shop.py::test_price"], edits)
-    assert [outcome for outcome, _ in found] == ["failed", "passed", "failed"] * 20
-    found = try_edits(
+    results = try_edits(files, ["tests/test_shop.py::test_price"], edits)
+    assert [outcome for outcome, _ in results] == ["failed", "passed", "failed"] * 20
+    results = try_edits(
         files, ["tests/test_shop.py::test_double"], [("super()", "self"), ("2 * super().price()", "4")]
     )
-    assert [outcome for outcome, _ in found] == ["passed", "passed"]
+    assert [outcome for outcome, _ in results] == ["passed", "passed"]
 
 
 def test_cached_result_does_not_reach_next_edit(try_edits: Outcomes) -> None:
     edits = [("+ 1", f"+ {number}") for number in range(2, 80)] + [("+ 1", "+ 0")]
-    found = try_edits(SHOP, ["tests/test_shop.py::test_price"], edits)
-    assert found == [("failed", "test_price")] * 78 + [("passed", "")]
+    results = try_edits(SHOP, ["tests/test_shop.py::test_price"], edits)
+    assert results == [("failed", "test_price")] * 78 + [("passed", "")]
 
 
 def test_endless_loop_and_crash_affect_no_other_edit(try_edits: Outcomes) -> None:
@@ -301,19 +301,19 @@ def test_endless_loop_and_crash_affect_no_other_edit(try_edits: Outcomes) -> Non
         for new in ("0", "[0 for _ in iter(int, 1)]", "__import__('os')._exit(3)", "sum(self.values())")
     ]
     many = edits + [("- 1", "- 2")] * 40 + edits
-    found = [outcome for outcome, _ in try_edits(SHOP, ["tests/test_shop.py::test_total"], many)]
+    results = [outcome for outcome, _ in try_edits(SHOP, ["tests/test_shop.py::test_total"], many)]
     expected = ["failed", "timeout", "crashed", "passed"]
-    assert found == expected + ["failed"] * 40 + expected
+    assert results == expected + ["failed"] * 40 + expected
 
 
 def test_endless_wait_times_out(try_edits: Outcomes) -> None:
     waiting = "__import__('threading').Event().wait() or 1"
-    found = try_edits(
+    results = try_edits(
         SHOP,
         ["tests/test_shop.py::test_total"],
         [("sum(self.values()) - 1", new) for new in (waiting, "sum(self.values())")],
     )
-    assert [outcome for outcome, _ in found] == ["timeout", "passed"]
+    assert [outcome for outcome, _ in results] == ["timeout", "passed"]
 
 
 def test_detects_state_left_by_batch(try_edits: Outcomes) -> None:
@@ -323,13 +323,13 @@ def test_detects_state_left_by_batch(try_edits: Outcomes) -> None:
         "tests/test_shop.py": tests,
     }
     spoiling = [("len(SEEN) + 1", f"SEEN.append({number}) or 0") for number in range(40)]
-    found = try_edits(
+    results = try_edits(
         files,
         ["tests/test_shop.py::test_it"],
         [*spoiling, ("len(SEEN) + 1", "len(SEEN) + 5")],
         guards=("tests/test_shop.py::test_clean",),
     )
-    assert found[-1] == ("passed", "")
+    assert results[-1] == ("passed", "")
 
 
 def test_unittest_failure_does_not_reach_next_edit(try_edits: Outcomes) -> None:
@@ -343,8 +343,8 @@ def test_unittest_failure_does_not_reach_next_edit(try_edits: Outcomes) -> None:
         """
     files = {"shop.py": "def fresh():\n    return 1\n", "tests/test_shop.py": textwrap.dedent(tests)}
     edits = [("return 1", f"return {100 + number}") for number in range(40)]
-    found = try_edits(files, ["tests/test_shop.py::TestShop::test_it"], [*edits, ("return 1", "return 5")])
-    assert found[-2:] == [("failed", "TestShop::test_it"), ("passed", "")]
+    results = try_edits(files, ["tests/test_shop.py::TestShop::test_it"], [*edits, ("return 1", "return 5")])
+    assert results[-2:] == [("failed", "TestShop::test_it"), ("passed", "")]
 
 
 def test_a_batch_with_several_failing_tests_needs_one_process(try_edits: Outcomes, tmp_path: Path) -> None:
@@ -381,10 +381,10 @@ def test_late_import_uses_edit(try_edits: Outcomes) -> None:
         "late.py": "VALUE = 1\n",
         "tests/test_late.py": "def test_late():\n    import late\n    assert late.VALUE == 2\n",
     }
-    found = try_edits(
+    results = try_edits(
         files, ["tests/test_late.py::test_late"], [("1", "3"), ("1", "2"), ("1", "(")], path="late.py"
     )
-    assert found == [("failed", "test_late"), ("passed", ""), ("invalid", "")]
+    assert results == [("failed", "test_late"), ("passed", ""), ("invalid", "")]
 
 
 def test_green_alone_ends_search(try_edits: Outcomes) -> None:
@@ -408,8 +408,8 @@ def test_second(known):
 """
     files = {"shop.py": "def value():\n    return 1\n", "tests/test_shop.py": tests}
     edits = [("return 1", f"return {number}") for number in [*range(3, 45), 2, 1]]
-    found = try_edits(files, ["tests/test_shop.py::test_second", "tests/test_shop.py::test_first"], edits)
-    assert found == [("failed", "test_first")] * 42 + [("passed", ""), ("failed", "test_first")]
+    results = try_edits(files, ["tests/test_shop.py::test_second", "tests/test_shop.py::test_first"], edits)
+    assert results == [("failed", "test_first")] * 42 + [("passed", ""), ("failed", "test_first")]
 
 
 def test_keeps_plugin_setup_and_rebuilds_project_setup(try_edits: Outcomes, tmp_path: Path) -> None:
@@ -450,8 +450,8 @@ def test_skipping_is_not_passing_and_subtests_count(try_edits: Outcomes) -> None
         """
     files = {"shop.py": "def state():\n    return 'bad'\n", "tests/test_shop.py": textwrap.dedent(code)}
     edits = [("'bad'", new) for new in ("'skip'", "1", "'good'")]
-    found = try_edits(files, ["tests/test_shop.py::Case::test_parts"], edits)
-    assert [outcome for outcome, _ in found] == ["failed", "failed", "passed"]
+    results = try_edits(files, ["tests/test_shop.py::Case::test_parts"], edits)
+    assert [outcome for outcome, _ in results] == ["failed", "failed", "passed"]
 
 
 def test_closing_iterator_ends_work_immediately(sandbox: ProcessSandbox, tmp_path: Path) -> None:
@@ -501,14 +501,19 @@ def test_compares_edits_by_results(trials: PytestTrials, tmp_path: Path) -> None
         replacement(STACK, "a.py", "items[1]", new)
         for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")
     ]
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
-    assert found.calls[0] == "first(items=list[3, 4], default=0)"
-    assert found.before[0].startswith("4\t")
-    assert [answers[0][:2] for answers in found.after] == ["3\t"] * 4
-    of_one = found.calls.index("first(items=list[3], default=0)")
-    assert [answers[of_one].split("\t")[0] for answers in found.after] == ["3", "raises IndexError", "3", "3"]
-    turned = found.calls.index("first(items=list[4, 3], default=0)")
-    assert [answers[turned][:2] for answers in found.after] == ["4\t", "4\t", "3\t", "4\t"]
+    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
+    assert comparison.calls[0] == "first(items=list[3, 4], default=0)"
+    assert comparison.before[0].startswith("4\t")
+    assert [answers[0][:2] for answers in comparison.after] == ["3\t"] * 4
+    of_one = comparison.calls.index("first(items=list[3], default=0)")
+    assert [answers[of_one].split("\t")[0] for answers in comparison.after] == [
+        "3",
+        "raises IndexError",
+        "3",
+        "3",
+    ]
+    turned = comparison.calls.index("first(items=list[4, 3], default=0)")
+    assert [answers[turned][:2] for answers in comparison.after] == ["4\t", "4\t", "3\t", "4\t"]
 
 
 PRINTING = "def told(item):\n    print('one', item)\n    return 1\n"
@@ -527,9 +532,9 @@ def test_printed_output_is_part_of_result(sandbox: ProcessSandbox, tmp_path: Pat
         replacement(PRINTING, "a.py", "'one'", "'two'"),
         replacement(PRINTING, "a.py", "return 1", "return 2"),
     ]
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
-    assert found.before[0] == "1\tdict{'item': 3}\t'one 3\\n'"
-    assert [answers[0] for answers in found.after] == [
+    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
+    assert comparison.before[0] == "1\tdict{'item': 3}\t'one 3\\n'"
+    assert [answers[0] for answers in comparison.after] == [
         "1\tdict{'item': 3}\t'two 3\\n'",
         "2\tdict{'item': 3}\t'one 3\\n'",
     ]
@@ -550,9 +555,9 @@ def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> N
         },
     )
     edits = [replacement(DOCUMENTED, "a.py", "number * 3", new) for new in ("number * 2", "number + 3")]
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
-    assert found.calls[-1] == ">>> a.twice"
-    assert [found.before[-1], *(answers[-1] for answers in found.after)] == [
+    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
+    assert comparison.calls[-1] == ">>> a.twice"
+    assert [comparison.before[-1], *(answers[-1] for answers in comparison.after)] == [
         "1 of 1 otherwise",
         "as documented",
         "1 of 1 otherwise",
@@ -560,11 +565,11 @@ def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> N
 
 
 def test_calls_method_on_copy_of_object(trials: PytestTrials, tmp_path: Path) -> None:
-    found = trials.compare(
+    comparison = trials.compare(
         tmp_path, ["tests/test_a.py::test_push"], [replacement(STACK, "a.py", " + 1", "")], seconds=20.0
     )
-    place = found.calls.index("Stack.push(item=1)")
-    assert (found.before[place][:2], found.after[0][place][:2]) == ("2\t", "1\t")
+    place = comparison.calls.index("Stack.push(item=1)")
+    assert (comparison.before[place][:2], comparison.after[0][place][:2]) == ("2\t", "1\t")
 
 
 HOLDING = """\
@@ -591,11 +596,11 @@ def test_copies_object_with_uncopyable_parts(sandbox: ProcessSandbox, tmp_path: 
             "tests/test_a.py": "from a import Held\n\ndef test_two():\n    assert Held(2).twice() == 4\n",
         },
     )
-    found = trials.compare(
+    comparison = trials.compare(
         tmp_path, ["tests/test_a.py::test_two"], [replacement(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0
     )
-    place = found.calls.index("Held.twice()")
-    assert (found.before[place][:2], found.after[0][place][:2]) == ("6\t", "4\t")
+    place = comparison.calls.index("Held.twice()")
+    assert (comparison.before[place][:2], comparison.after[0][place][:2]) == ("6\t", "4\t")
 
 
 SLOTTED = """\
@@ -614,11 +619,11 @@ def made(number):
 def test_slots_are_part_of_result(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import made\n\ndef test_two():\n    assert made(2).number == 4\n"
     trials = make_trials(sandbox, tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
-    found = trials.compare(
+    comparison = trials.compare(
         tmp_path, ["tests/test_a.py::test_two"], [replacement(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0
     )
-    place = found.calls.index("made(number=2)")
-    assert (found.before[place].split("\t")[0], found.after[0][place].split("\t")[0]) == (
+    place = comparison.calls.index("made(number=2)")
+    assert (comparison.before[place].split("\t")[0], comparison.after[0][place].split("\t")[0]) == (
         "Held(dict{'number': 6})",
         "Held(dict{'number': 4})",
     )
@@ -630,11 +635,11 @@ TABLE = "def made():\n    return [1, 3]\n\n\nHELD = made()\n\n\ndef at(place):\n
 def test_rebuilds_import_time_objects_before_calling(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "import a\n\ndef test_at():\n    assert a.at(1) == 2\n"
     trials = make_trials(sandbox, tmp_path, {"a.py": TABLE, "tests/test_a.py": tests})
-    found = trials.compare(
+    comparison = trials.compare(
         tmp_path, ["tests/test_a.py::test_at"], [replacement(TABLE, "a.py", "3", "2")], seconds=20.0
     )
-    place = found.calls.index("at(place=1)")
-    assert (found.before[place][:2], found.after[0][place][:2]) == ("3\t", "2\t")
+    place = comparison.calls.index("at(place=1)")
+    assert (comparison.before[place][:2], comparison.after[0][place][:2]) == ("3\t", "2\t")
 
 
 INNER = """\
@@ -675,23 +680,23 @@ def test_calls_edited_functions_directly(sandbox: ProcessSandbox, tmp_path: Path
         "number + 1": "number",
     }
     edits = [replacement(INNER, "a.py", old, new) for old, new in changes.items()]
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
+    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
     asked = (
         "joined(1, 2, 3, separator='-', end='!')",
         "pairs(1, 2, 3, most=2)",
         "Box.size()",
         "Box.spare(number=0)",
     )
-    places = [found.calls.index(call) for call in asked]
-    assert [found.before[place].split("\t")[0] for place in places] == [
+    places = [comparison.calls.index(call) for call in asked]
+    assert [comparison.before[place].split("\t")[0] for place in places] == [
         "'1-2-3!'",
         "generator[tuple[1, 1], tuple[2, 2]]",
         "4",
         "1",
     ]
-    told = [answers[place].split("\t")[0] for answers, place in zip(found.after, places, strict=True)]
+    told = [answers[place].split("\t")[0] for answers, place in zip(comparison.after, places, strict=True)]
     assert told == ["'1-2-3'", "generator[tuple[1, 0], tuple[2, 0]]", "3", "0"]
-    assert any(call.startswith("joined(1, 2, separator='-'") for call in found.calls)
+    assert any(call.startswith("joined(1, 2, separator='-'") for call in comparison.calls)
 
 
 SLOW = "import time\n\n\ndef ready():\n    return False\n\n\ndef finish():\n    time.sleep(1.5)\n    return True\n"
@@ -702,10 +707,10 @@ def test_quickly_failing_test_gets_time_to_pass(sandbox: ProcessSandbox, tmp_pat
     trials = make_trials(sandbox, tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
     edits = [replacement(SLOW, "a.py", "return False", "return True")]
     for patient, outcome in ((False, "timeout"), (True, "passed")):
-        found = [
+        matches = [
             *trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)
         ]
-        assert [item.outcome for item in found] == [outcome]
+        assert [trial.outcome for trial in matches] == [outcome]
 
 
 ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    return number\n"
@@ -723,7 +728,7 @@ def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path
             tmp_path, ["tests/test_a.py::test_it", "tests/test_a.py::test_none"], edits, seconds=30.0
         )
     ]
-    assert [item.outcome for item in told] == ["timeout", "passed", "timeout"]
+    assert [trial.outcome for trial in told] == ["timeout", "passed", "timeout"]
 
 
 COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        number -= 1\n        taken += 1\n    return taken + 1\n"
@@ -743,9 +748,9 @@ def test_does_not_repeat_fruitless_calls(sandbox: ProcessSandbox, tmp_path: Path
         replacement(COUNTING, "a.py", "taken + 1", new)
         for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")
     ]
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)
-    assert not any(answer.startswith("raises TooLong") for answer in found.before)
-    assert len(found.calls) > 12
-    assert [answers[found.calls.index("steps(number=4)")].split("\t")[0] for answers in found.after] == [
-        "4"
-    ] * 4
+    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)
+    assert not any(answer.startswith("raises TooLong") for answer in comparison.before)
+    assert len(comparison.calls) > 12
+    assert [
+        answers[comparison.calls.index("steps(number=4)")].split("\t")[0] for answers in comparison.after
+    ] == ["4"] * 4

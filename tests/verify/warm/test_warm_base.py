@@ -44,7 +44,7 @@ def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
         return WarmRunner(project, place, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
 
     def known(place: Path) -> Impact:
-        found = learn(
+        coverage = learn(
             place,
             Reached(),
             project=project,
@@ -53,7 +53,7 @@ def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
             limits=LIMITS,
             seconds=60,
         )
-        return TracedImpact(place, found)
+        return TracedImpact(place, coverage)
 
     made = Standby(checkout, warm=warm, learn=known, stop=sandbox.stop)
     yield made
@@ -73,14 +73,14 @@ def test_runs_impacted_tests_first_and_reports_suspects(
     warm_base.begin()
     while not warm_base.ready:
         time.sleep(0.02)
-    heard: list[str] = []
-    found = first_look(
-        warm_base, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, heard.append
+    lines: list[str] = []
+    verdict = first_look(
+        warm_base, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, lines.append
     )
-    assert heard == ["test_numbers.py::test_two is red", "1 tests that the change reaches, 1 red"]
-    assert found.reach.tests == ("test_numbers.py::test_two",)
-    assert found.suspects == ("test_numbers.py::test_two",)
-    assert [run.counts.failed for run in found.runs] == [1]
+    assert lines == ["test_numbers.py::test_two is red", "1 tests that the change reaches, 1 red"]
+    assert verdict.reach.tests == ("test_numbers.py::test_two",)
+    assert verdict.suspects == ("test_numbers.py::test_two",)
+    assert [run.counts.failed for run in verdict.runs] == [1]
     ran = warm_base.run({"numbers_.py": SOURCE.replace("return 1", "return 0")}, ())
     assert isinstance(ran, Ran)
     assert [result.id for result in ran.report.reds] == ["test_numbers.py::test_one"]

@@ -416,23 +416,23 @@ def test_first_red_test_is_reported_and_can_stop_run(
     shop: ComparedRunner, old: str, new: str, how: str
 ) -> None:
     edits = {"shop.py": CODE.replace(old, new)}
-    heard: list[str] = []
-    whole = shop.warm.run(edits, on_red=heard.append)
-    part = shop.warm.run(edits, until_red=True, on_red=heard.append)
+    lines: list[str] = []
+    whole = shop.warm.run(edits, on_red=lines.append)
+    part = shop.warm.run(edits, until_red=True, on_red=lines.append)
     assert isinstance(whole, Ran)
     assert isinstance(part, Ran)
     assert (whole.how, part.how, whole.stopped, part.stopped) == (how, how, False, True)
-    assert heard == [whole.report.reds[0].id] * 2
+    assert lines == [whole.report.reds[0].id] * 2
     assert part.report.problem is None
     assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][
         : len(part.report.results)
     ]
     assert red_test_names(part.report) == red_test_names(whole.report)[:1]
     order = [result.id for result in reversed(whole.report.results)]
-    late = shop.warm.run(edits, order, in_order=True, until_red=True, on_red=heard.append)
+    late = shop.warm.run(edits, order, in_order=True, until_red=True, on_red=lines.append)
     assert isinstance(late, Ran)
     assert [result.id for result in late.report.results] == order[: len(late.report.results)]
-    assert heard[2] == late.report.reds[0].id == whole.report.reds[-1].id
+    assert lines[2] == late.report.reds[0].id == whole.report.reds[-1].id
     assert len(part.report.results) < len(whole.report.results) == 6
 
 
