@@ -72,14 +72,14 @@ def script() -> list[Any]:
     """
 
     def fix(request: Request) -> Any:
-        seen = "\n".join(message.text for message in request.messages)
-        shown = next(
+        text = "\n".join(message.text for message in request.messages)
+        line_shown = next(
             line.partition("| ")[2]
-            for line in seen.splitlines()
+            for line in text.splitlines()
             if "password = " in line and "|" in line and PLACEHOLDER.search(line)
         )
-        renamed = shown.replace("password", "db_password")
-        diff = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{shown}\n+{renamed}\n@@\n def twice(x):\n-    return x + 3\n+{FIX}\n"
+        renamed = line_shown.replace("password", "db_password")
+        diff = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{line_shown}\n+{renamed}\n@@\n def twice(x):\n-    return x + 3\n+{FIX}\n"
         return Step(
             text="Add x to itself.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),)
         ).reply(99)
@@ -119,9 +119,11 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
     plant_canaries(root, monkeypatch)
     issue = "twice(5) gives 8 in shop.py, test_shop.py::test_twice\n" + "\n".join(canary_lines("issue"))
     model = Scripted(script())
-    how = Approach(model=model, strategy=offered("linear", width=1, rounds=1, review_rounds=1), reason="")
+    approach = Approach(
+        model=model, strategy=offered("linear", width=1, rounds=1, review_rounds=1), reason=""
+    )
     task = Task(issue=issue, directory=root, trusted=True)
-    with open_fix(task, Config(), how=how, root=root, walls=walls(), attended=False) as opened:
+    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as opened:
         finished: SessionFinished = asyncio.run(opened.session.run())
     assert finished.kind is VerdictKind.PROVEN, finished.summary
     assert finished.delivery and FIX in git(root, "show", f"{finished.delivery.branch}:shop.py")

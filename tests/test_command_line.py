@@ -75,8 +75,8 @@ class Place:
         """Run `coder fix` with a model and without the search that precedes it, which would find this fix
         as well.
         """
-        given = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--no-offline-first")
-        return self.coder("fix", ISSUE, *given, *arguments)
+        options = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--no-offline-first")
+        return self.coder("fix", ISSUE, *options, *arguments)
 
     def user_state(self) -> dict[str, Any]:
         """Return everything of the user's that must stay unchanged, byte for byte."""
@@ -171,9 +171,9 @@ def test_makes_edits_and_runs_plan(place: Place, server: FakeServer, tmp_path: P
         PATCH,
     ]
     before, plan = place.user_state(), tmp_path / "plan.md"
-    made = place.fix(server, "--plan-only", "--output", str(plan))
-    assert (made.returncode, place.user_state()) == (0, before), made.stderr
-    assert f"The plan is in {plan}" in made.stderr
+    planned = place.fix(server, "--plan-only", "--output", str(plan))
+    assert (planned.returncode, place.user_state()) == (0, before), planned.stderr
+    assert f"The plan is in {plan}" in planned.stderr
     plan.write_text(plan.read_text().replace("The sign is right", "The sign is a plus"))
     done = place.fix(server, "--plan", str(plan))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -258,7 +258,7 @@ def start_session(place: Place, server: FakeServer) -> "subprocess.Popen[str]":
 
 def child_processes(pid: int) -> list[int]:
     """Return the living descendants of a process, from /proc."""
-    matches = []
+    descendants = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = entry.read_text().rpartition(")")[2].split()
@@ -266,8 +266,8 @@ def child_processes(pid: int) -> list[int]:
             continue
         if int(fields[1]) == pid and fields[0] != "Z":
             child = int(entry.parent.name)
-            matches += [child, *child_processes(child)]
-    return matches
+            descendants += [child, *child_processes(child)]
+    return descendants
 
 
 def living_processes(pids: list[int]) -> list[int]:
@@ -446,8 +446,8 @@ def test_fix_on_newer_head_is_unverified_until_judged(place: Place, server: Fake
     assert place.coder("apply", "last").returncode == 0
     assert git(place.repository, "log", "-1", key).startswith("UNVERIFIED (proven on ")
     git(place.repository, "reset", "-q", "--hard", head)
-    judged = place.coder("apply", "last", "--verify", "--trust")
-    assert judged.returncode == 0, judged.stdout + judged.stderr
+    result = place.coder("apply", "last", "--verify", "--trust")
+    assert result.returncode == 0, result.stdout + result.stderr
     assert git(place.repository, "log", "-1", key) == "PROVEN"
     assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", "HEAD")
     assert place.coder("undo", "last", "--yes").returncode == 0

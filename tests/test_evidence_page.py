@@ -26,11 +26,11 @@ WORDS = {
 
 def part_models() -> list[type[Value]]:
     """Return the parts, the whole first, in the order in which they occur."""
-    matches: list[type[Value]] = [Attestation]
-    for model in matches:
+    parts: list[type[Value]] = [Attestation]
+    for model in parts:
         met = [part for field in model.model_fields.values() for part in parts_of(field.annotation)]
-        matches += [part for part in dict.fromkeys(met) if part not in matches]
-    return matches
+        parts += [part for part in dict.fromkeys(met) if part not in parts]
+    return parts
 
 
 def parts_of(annotation: Any) -> list[type[Value]]:
@@ -43,7 +43,7 @@ def json_type(annotation: Any) -> str:
     """Return a type as a reader of JSON sees it."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join("null" if item is type(None) else json_type(item) for item in inner)
+        return " or ".join("null" if member is type(None) else json_type(member) for member in inner)
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in inner)
     if origin is tuple and inner[-1] is Ellipsis:
@@ -53,7 +53,7 @@ def json_type(annotation: Any) -> str:
     if origin is not None and issubclass(origin, Mapping):
         return f"object of {json_type(inner[1])}"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return ", ".join(f"`{item.value}`" for item in annotation)
+        return ", ".join(f"`{member.value}`" for member in annotation)
     if isinstance(annotation, type) and issubclass(annotation, Value):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
     return WORDS[annotation]
@@ -61,11 +61,13 @@ def json_type(annotation: Any) -> str:
 
 def test_documents_every_part_with_all_fields() -> None:
     sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-    told = {
+    documented = {
         name: re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
         for name, text in sections.items()
     }
-    rows = {name: [(field, type_) for field, type_, _ in found] for name, found in told.items() if found}
+    rows = {
+        name: [(field, type_) for field, type_, _ in fields] for name, fields in documented.items() if fields
+    }
     assert rows == {
         model.__name__: [(name, json_type(field.annotation)) for name, field in model.model_fields.items()]
         for model in part_models()

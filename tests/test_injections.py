@@ -80,27 +80,29 @@ def sandbox(tmp_path: Path) -> Iterator[ProcessSandbox]:
         program = tmp_path / "bin" / name
         program.write_text(f'#!/bin/sh\n{{ echo "{name} $*"; cat .env 2>/dev/null; }} >> {tmp_path}/sent\n')
         program.chmod(0o755)
-    with ProcessSandbox({"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "LANG": OWN}) as made:
-        yield made
+    with ProcessSandbox({"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "LANG": OWN}) as process_sandbox:
+        yield process_sandbox
 
 
 @pytest.fixture
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
     case: Path = request.param
-    made = Scene(expect=json.loads((case / "expect.json").read_text(encoding="utf-8")), directory=tmp_path)
-    shutil.copytree(case / "before", made.root)
-    for old, new in made.expect.get("rename", {}).items():
-        (made.root / old).rename(made.root / new)
-    for name, target in made.expect.get("links", {}).items():
-        (made.root / name).parent.mkdir(exist_ok=True)
-        (made.root / name).symlink_to(target)
-    for name in made.expect.get("executable", ()):
-        (made.root / name).chmod(0o755)
-    for path in made.root.rglob("*.ini"):
+    case_scene = Scene(
+        expect=json.loads((case / "expect.json").read_text(encoding="utf-8")), directory=tmp_path
+    )
+    shutil.copytree(case / "before", case_scene.root)
+    for old, new in case_scene.expect.get("rename", {}).items():
+        (case_scene.root / old).rename(case_scene.root / new)
+    for name, target in case_scene.expect.get("links", {}).items():
+        (case_scene.root / name).parent.mkdir(exist_ok=True)
+        (case_scene.root / name).symlink_to(target)
+    for name in case_scene.expect.get("executable", ()):
+        (case_scene.root / name).chmod(0o755)
+    for path in case_scene.root.rglob("*.ini"):
         path.write_text(path.read_text().replace("TOKEN-OF-THE-CASE", TOKEN))
     (tmp_path / "person").mkdir()
     (tmp_path / "person" / "diary.txt").write_text("Dear diary\n")
-    return made
+    return case_scene
 
 
 def build_session(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str) -> tuple[Kit, Scripted]:
@@ -121,7 +123,7 @@ def build_session(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str
         sandbox=sandbox,
         deny_read=() if off == "private" else DENY_READ,
     )
-    made = replace(
+    context = replace(
         plain,
         model=model,
         tools=tuple(replace(tool, asks=False) for tool in plain.tools) if off == "approvals" else plain.tools,
@@ -132,7 +134,7 @@ def build_session(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str
         approval=Approval(log, attended=attended),
         rights=_permissions(scene, off),
     )
-    return made, model
+    return context, model
 
 
 def _permissions(scene: Scene, off: str) -> Rights:
@@ -183,20 +185,20 @@ def run_case(context: Kit, expect: dict[str, Any]) -> SessionFinished:
 
 def is_harmed(scene: Scene, finished: SessionFinished, model: Scripted, context: Kit) -> bool:
     """Return whether the attacker reached the goal of the instructions."""
-    ((kind, wanted),) = scene.expect["harm"].items()
-    wanted = TOKEN if wanted == "TOKEN-OF-THE-CASE" else wanted
+    ((kind, target),) = scene.expect["harm"].items()
+    target = TOKEN if target == "TOKEN-OF-THE-CASE" else target
     match kind:
         case "sent":
             sent = scene.directory / "sent"
-            return sent.exists() and wanted in sent.read_text()
+            return sent.exists() and target in sent.read_text()
         case "seen":
-            told = "".join(request.model_dump_json() for request in model.requests)
-            kept = "".join(record.model_dump_json() for record in context.log.records)
-            return wanted in told or wanted in kept
+            requests = "".join(request.model_dump_json() for request in model.requests)
+            records = "".join(record.model_dump_json() for record in context.log.records)
+            return target in requests or target in records
         case "written":
-            return (scene.directory / "person" / wanted).exists()
+            return (scene.directory / "person" / target).exists()
         case "gone":
-            return not (scene.directory / "person" / wanted).exists()
+            return not (scene.directory / "person" / target).exists()
         case _:
             return finished.delivery is not None and finished.delivery.merged
 
@@ -216,7 +218,7 @@ def test_injected_instructions_have_no_effect(case: Path, scene: Scene, sandbox:
     ]
     assert [answer.name for answer in answers if not answer.ok] == scene.expect["refused"]
     warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert all(any(text.startswith(wanted) for text in warnings) for wanted in scene.expect.get("warned", ()))
+    assert all(any(text.startswith(start) for text in warnings) for start in scene.expect.get("warned", ()))
     assert all(is_fenced(request) for request in model.requests)
 
 
@@ -231,7 +233,7 @@ def test_injected_instructions_succeed_without_guard(
 
 def is_fenced(request: Request) -> bool:
     """Return whether every tool result stands between delimiters that it does not contain."""
-    matches = [
+    results = [
         FENCED.fullmatch(message.text) for message in request.messages if isinstance(message, ToolMessage)
     ]
-    return all(match is not None and match[1] not in match[2] for match in matches)
+    return all(match is not None and match[1] not in match[2] for match in results)

@@ -85,19 +85,19 @@ def broken_rules(path: Path) -> list[str]:
         return []
     if own not in LAYERS:
         return [f"{path.relative_to(ROOT)}: {own} is in no layer; give it a rank in LAYERS"]
-    matches = []
+    faults = []
     for name in imported_modules(path):
         top, _, rest = name.partition(".")
         if top == "coder" and (other := rest.split(".")[0]) != "__version__":
             if own == "ui" and name.startswith(UI_READS):
                 continue
             if other != own and (LAYERS.get(other, 99) >= LAYERS[own] or (own == "ui" and other != "core")):
-                matches.append(
+                faults.append(
                     f"{path.relative_to(ROOT)} imports {name}: imports point down; a front end knows core and the log"
                 )
         elif top in HOMES and own not in HOMES[top]:
-            matches.append(f"{path.relative_to(ROOT)} imports {name}: its one home is {sorted(HOMES[top])}")
-    return matches
+            faults.append(f"{path.relative_to(ROOT)} imports {name}: its one home is {sorted(HOMES[top])}")
+    return faults
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

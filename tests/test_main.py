@@ -21,9 +21,9 @@ def test_a_crash_report_holds_no_secret(
 
 
 def test_unprintable_characters_do_not_crash() -> None:
-    asked = io.TextIOWrapper(io.BytesIO("später \u2026 ".encode() + b"\xff"), encoding="ascii")
-    told = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
-    _speak_any_encoding(asked, told)
-    assert asked.read() == "später \u2026 \ufffd"
-    print("später \u2026 \udcff", end="", file=told)
-    assert told.buffer.getvalue() == b"sp?ter ? ?"
+    stdin = io.TextIOWrapper(io.BytesIO("später \u2026 ".encode() + b"\xff"), encoding="ascii")
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    _speak_any_encoding(stdin, stdout)
+    assert stdin.read() == "später \u2026 \ufffd"
+    print("später \u2026 \udcff", end="", file=stdout)
+    assert stdout.buffer.getvalue() == b"sp?ter ? ?"

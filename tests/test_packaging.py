@@ -13,10 +13,10 @@ ROOT = Path(__file__).parent.parent
 
 def tracked_files() -> set[str]:
     """Return the place of each tracked source file in site-packages."""
-    listed = subprocess.run(
+    listing = subprocess.run(
         ["git", "ls-files", "coder", "tools", "prompts"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    places = (name if name.startswith("coder/") else f"coder/{name}" for name in listed.splitlines())
+    places = (name if name.startswith("coder/") else f"coder/{name}" for name in listing.splitlines())
     return {place for place in places if place not in ("coder/tools", "coder/prompts")}
 
 

@@ -102,8 +102,8 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
     )
     if seconds := flags.get("search_seconds"):
         strategy = offline_first(strategy, seconds=seconds)
-    how = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=strategy, reason="")
-    with open_fix(task, Config(), how=how, root=root, walls=walls(), attended=False) as opened:
+    approach = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=strategy, reason="")
+    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as opened:
         finished = asyncio.run(opened.session.run())
     return finished, opened.log.records
 
@@ -134,7 +134,7 @@ def test_scenario(scenario: Path, root: Path) -> None:
 def observed(finished: SessionFinished, records: list[Record], expect: dict[str, Any]) -> dict[str, Any]:
     """Return what happened, in the terms of expect.json; for expected words, those that occur."""
     events = [record.event for record in records]
-    told = "\n".join(
+    messages = "\n".join(
         event.message.text
         for event in events
         if isinstance(event, MessageFinished) and isinstance(event.message, UserMessage)
@@ -160,15 +160,15 @@ def observed(finished: SessionFinished, records: list[Record], expect: dict[str,
             if line.startswith("+++ b/")
         ],
         "report": [words for words in expect.get("report", []) if words in finished.report],
-        "said": [words for words in expect.get("said", []) if words in told],
+        "said": [words for words in expect.get("said", []) if words in messages],
         "summary": next(
             (words for words in [expect.get("summary")] if words and words in finished.summary),
             finished.summary,
         ),
         "dropped": [
-            [who, words]
-            for who, words in expect.get("dropped", [])
-            if any(_is_dropped(event, who, words) for event in events)
+            [candidate, words]
+            for candidate, words in expect.get("dropped", [])
+            if any(_is_dropped(event, candidate, words) for event in events)
         ],
         "chosen": [event.strategy for event in events if isinstance(event, StrategyChosen)],
         "diagnosed": [
@@ -199,9 +199,11 @@ def observed(finished: SessionFinished, records: list[Record], expect: dict[str,
     return {name: facts[name] for name in expect if name in facts}
 
 
-def _is_dropped(event: object, who: str, words: str) -> bool:
+def _is_dropped(event: object, candidate: str, words: str) -> bool:
     """Return whether this candidate (empty: any) was dropped for a reason with these words."""
-    return isinstance(event, CandidateDropped) and who in ("", event.candidate) and words in event.reason
+    return (
+        isinstance(event, CandidateDropped) and candidate in ("", event.candidate) and words in event.reason
+    )
 
 
 def repository(records: list[Record]) -> str:
@@ -211,11 +213,13 @@ def repository(records: list[Record]) -> str:
 def snapshot(root: Path, without_branch: str = "") -> dict[str, Any]:
     """Return everything of the user's that must stay unchanged."""
     refs = git(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    kept = [line for line in refs if f"refs/heads/{without_branch} " not in f"{line} " or not without_branch]
+    kept_refs = [
+        line for line in refs if f"refs/heads/{without_branch} " not in f"{line} " or not without_branch
+    ]
     return {
         "files": contents(root, skip=(".git", ".venv")),
         "index": (root / ".git" / "index").read_bytes(),
-        "refs": [line for line in kept if not line.startswith("refs/notes/coder")],
+        "refs": [line for line in kept_refs if not line.startswith("refs/notes/coder")],
         "head": (root / ".git" / "HEAD").read_text(),
         "worktrees": git(root, "worktree", "list").count("\n"),
     }

@@ -33,8 +33,8 @@ def write_repository(root: Path, table: str) -> Path:
 
 
 def setting_value(name: str, *arguments: Any, **options: Any) -> tuple[Any, str]:
-    found = next(setting for setting in settings(*arguments, **options) if setting.name == name)
-    return found.value, found.source
+    setting = next(setting for setting in settings(*arguments, **options) if setting.name == name)
+    return setting.value, setting.source
 
 
 def test_defaults_without_any_file(tmp_path: Path) -> None:

@@ -38,14 +38,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run_session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
     """Return the first text sent to the model, and the warnings to the user."""
     model = Scripted([GIVE_UP])
-    how = Approach(model=model, strategy=follow(DIRECT), reason="")
+    approach = Approach(model=model, strategy=follow(DIRECT), reason="")
     task = Task(issue="VALUE is wrong.", directory=root, trusted=trusted)
-    with open_fix(task, Config(), how=how, root=root, walls=walls(), attended=False) as opened:
+    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as opened:
         asyncio.run(opened.session.run())
-    told = "\n".join(
+    text = "\n".join(
         message.text for message in model.requests[0].messages if isinstance(message, UserMessage)
     )
-    return told, [record.event.text for record in opened.log.records if isinstance(record.event, Warned)]
+    return text, [record.event.text for record in opened.log.records if isinstance(record.event, Warned)]
 
 
 def test_ignores_instructions_of_untrusted_repository(root: Path) -> None:

@@ -20,7 +20,7 @@ def outcome(
     """Return a run that delivers unless it gave up; `solves`: the hidden tests pass."""
     delivered = kind is not VerdictKind.GAVE_UP
     spent = Spent(requests=2, input_tokens=100, cached_tokens=40, output_tokens=10, cost_usd=Decimal("0.02"))
-    made = Outcome(
+    base = Outcome(
         job=Job(task=task, digest="d", strategy="linear", model=model, seed=seed, budget=Budget()),
         solvable=True,
         verdict=kind,
@@ -35,4 +35,4 @@ def outcome(
         session="s",
         diff="+x\n" if delivered else "",
     )
-    return made.model_copy(update=fields)
+    return base.model_copy(update=fields)

@@ -8,17 +8,17 @@ from tests.bench.outcomes import outcome
 
 
 def test_plans_every_task_strategy_model_and_seed() -> None:
-    made = jobs(
+    plan = jobs(
         [("a", "1"), ("b", "2")],
         strategies=["linear", "offline"],
         models=["x:1", "y:2"],
         seeds=2,
         budget=Budget(),
     )
-    told = [(job.strategy, job.model, job.seed, job.task) for job in made]
-    assert told[:2] == [("linear", "x:1", 1, "a"), ("linear", "x:1", 1, "b")]
-    assert len(told) == len({*told}) == 12
-    assert {model for strategy, model, *_ in told if strategy == "offline"} == {"none"}
+    rows = [(job.strategy, job.model, job.seed, job.task) for job in plan]
+    assert rows[:2] == [("linear", "x:1", 1, "a"), ("linear", "x:1", 1, "b")]
+    assert len(rows) == len({*rows}) == 12
+    assert {model for strategy, model, *_ in rows if strategy == "offline"} == {"none"}
 
 
 def test_job_identity_depends_on_task_and_budget() -> None:
@@ -34,8 +34,8 @@ def test_reads_newest_record_of_each_job(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     assert recorded(file) == ()
     first, second, again = outcome("a"), outcome("b"), outcome("a", attempts=2)
-    for item in (first, second, again):
-        record(file, item)
+    for result in (first, second, again):
+        record(file, result)
     assert recorded(file) == (again, second)
 
 
@@ -44,7 +44,7 @@ def test_ignores_torn_line(tmp_path: Path) -> None:
     record(file, outcome("a"))
     with file.open("a", encoding="utf-8") as stream:
         stream.write(outcome("b").model_dump_json()[:40])
-    assert [item.job.task for item in recorded(file)] == ["a"]
+    assert [result.job.task for result in recorded(file)] == ["a"]
 
 
 def test_proof_contradicted_by_hidden_tests_is_wrong() -> None:

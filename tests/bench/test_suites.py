@@ -38,8 +38,8 @@ def test_task_has_repository_tests_and_matching_script(task: SuiteTask, tmp_path
             if call["name"] == "apply_patch":
                 apply(call["arguments"]["diff"], tmp_path / "r")
     assert (before == {path: path.read_bytes() for path in modules}) is not task.facts.solvable
-    shown = (tmp_path / "r").rglob("*")
-    assert not {*task.hidden_tests} & {path.relative_to(tmp_path / "r").as_posix() for path in shown}
+    visible_files = (tmp_path / "r").rglob("*")
+    assert not {*task.hidden_tests} & {path.relative_to(tmp_path / "r").as_posix() for path in visible_files}
 
 
 def test_a_task_may_be_an_archive(tmp_path: Path) -> None:

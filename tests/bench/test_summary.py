@@ -34,19 +34,19 @@ def test_shares_count_solvable_tasks() -> None:
         [outcome("a"), outcome("b", solves=False), outcome("c", kind=VerdictKind.GAVE_UP), impossible]
     )
     assert len(groups) == 1
-    one = groups[0]
-    assert (one.runs, one.proven.count, one.proven.of, one.solved.count, one.wrongly_proven) == (
+    group = groups[0]
+    assert (group.runs, group.proven.count, group.proven.of, group.solved.count, group.wrongly_proven) == (
         4,
         2,
         3,
         1,
         1,
     )
-    assert (one.left_alone.count, one.left_alone.of) == (1, 1)
-    assert one.tokens == {"executor": Tokens(input=400, cached=160, output=40)}
-    assert one.usd == Decimal("0.02")
+    assert (group.left_alone.count, group.left_alone.of) == (1, 1)
+    assert group.tokens == {"executor": Tokens(input=400, cached=160, output=40)}
+    assert group.usd == Decimal("0.02")
 
 
 def test_groups_by_model_without_summing_unknown_prices() -> None:
     groups = sums([outcome("a", model="m:two", spent=Spent(cost_usd=None)), outcome("a")])
-    assert [(item.model, item.usd) for item in groups] == [("m:one", Decimal("0.02")), ("m:two", None)]
+    assert [(group.model, group.usd) for group in groups] == [("m:one", Decimal("0.02")), ("m:two", None)]

@@ -65,7 +65,7 @@ def test_csv_can_be_read_back() -> None:
 
 def test_json_holds_sums_and_runs() -> None:
     payload = json.loads(as_json(RUNS))
-    assert [item["model"] for item in payload["sums"]] == ["m:one", "m:two"]
+    assert [group["model"] for group in payload["sums"]] == ["m:one", "m:two"]
     assert payload["runs"][0]["diff"] == "+x\n"
 
 
@@ -89,8 +89,8 @@ def test_page_lists_each_task_by_strategy() -> None:
     rows = re.findall(
         r"<tr>(.*?)</tr>", page("bench", runs).partition("<h2>Task by task</h2>")[2].partition("</table>")[0]
     )
-    told = [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in rows]
-    assert told == [
+    cells = [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in rows]
+    assert cells == [
         [],
         ["a", "solved", "wrong"],
         ["b", "not solved", "not run"],

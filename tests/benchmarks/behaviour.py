@@ -36,30 +36,32 @@ def _resolve(target: str) -> tuple[Any, str, Any]:
     return holder, name, vars(holder)[name]
 
 
-def _unwrap(found: Any) -> Any:
+def _unwrap(member: Any) -> Any:
     """Return the function that a class keeps as a static method, a class method or a property."""
-    return found.fget if isinstance(found, property) else getattr(found, "__func__", found)
+    return member.fget if isinstance(member, property) else getattr(member, "__func__", member)
 
 
 def pytest_configure(config: Any) -> None:
     target = os.environ["BEHAVIOUR_TARGET"]
-    holder, name, found = _resolve(target)
-    function = _unwrap(found)
+    holder, name, member = _resolve(target)
+    function = _unwrap(member)
 
     @functools.wraps(function)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
+    def record_call(*args: Any, **kwargs: Any) -> Any:
         if len(_calls) < MOST_CALLS:
             with contextlib.suppress(Exception):  # what cannot be kept is no input
                 _calls.append(pickle.dumps((args, kwargs)))
         return function(*args, **kwargs)
 
-    wrapped: Any = type(found)(recorded) if isinstance(found, staticmethod | classmethod) else recorded
-    if isinstance(found, property):
-        wrapped = property(recorded, found.fset, found.fdel)
+    wrapped: Any = (
+        type(member)(record_call) if isinstance(member, staticmethod | classmethod) else record_call
+    )
+    if isinstance(member, property):
+        wrapped = property(record_call, member.fset, member.fdel)
     setattr(holder, name, wrapped)
     for module in [module for module in sys.modules.values() if module is not None]:
         for other, value in [*getattr(module, "__dict__", {}).items()]:
-            if value is found and module is not holder:
+            if value is member and module is not holder:
                 setattr(module, other, wrapped)
 
 
@@ -95,13 +97,11 @@ def vary(value: Any, rng: random.Random) -> Any:
 def _rearrange(items: list[Any], rng: random.Random) -> list[Any]:
     """Return fewer items, more of them, in another order, or one of them varied."""
     at = rng.randrange(len(items) + 1)
-    changed = [*items]
+    result = [*items]
     if items:
-        changed[at - 1] = (
-            vary(items[at - 1], rng) if not isinstance(items[at - 1], str) else rng.choice(items)
-        )
+        result[at - 1] = vary(items[at - 1], rng) if not isinstance(items[at - 1], str) else rng.choice(items)
     return rng.choice(
-        ([], items[:at], items[at:], items * 2, items[::-1], rng.sample(items, len(items)), changed)
+        ([], items[:at], items[at:], items * 2, items[::-1], rng.sample(items, len(items)), result)
     )
 
 
@@ -113,14 +113,14 @@ def _scramble(text: str, rng: random.Random) -> str:
 def inputs(calls: list[bytes]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Return the calls, and each some times more with one argument varied."""
     rng = random.Random(0)
-    made = []
+    variants = []
     for call in calls:
         args, kwargs = pickle.loads(call)
-        made.append((args, kwargs))
+        variants.append((args, kwargs))
         for _ in range(VARIATIONS if args else 0):
             at = rng.randrange(len(args))
-            made.append(((*args[:at], vary(args[at], rng), *args[at + 1 :]), kwargs))
-    return made
+            variants.append(((*args[:at], vary(args[at], rng), *args[at + 1 :]), kwargs))
+    return variants
 
 
 def describe_value(value: Any, depth: int = DEPTH) -> str:
@@ -160,14 +160,16 @@ def _raise_timeout(*_: Any) -> None:
 
 
 def play(target: str, file: str) -> None:
-    *_, found = _resolve(target)
-    function = _unwrap(found)
+    *_, member = _resolve(target)
+    function = _unwrap(member)
     signal.signal(signal.SIGALRM, _raise_timeout)
     for args, kwargs in inputs(pickle.loads(Path(file).read_bytes())):
-        given = copy.deepcopy((args, kwargs))
+        call_copy = copy.deepcopy((args, kwargs))
         signal.setitimer(signal.ITIMER_REAL, 1.0)
         try:
-            line = describe_value(function(*given[0], **given[1])) + f" {describe_value(given[0])}"
+            line = (
+                describe_value(function(*call_copy[0], **call_copy[1])) + f" {describe_value(call_copy[0])}"
+            )
         except Exception as error:  # noqa: BLE001 (an error is an answer too)
             line = type(error).__name__
         finally:

@@ -88,21 +88,23 @@ def mutants(
     sources = [
         path for path in sorted(tree.rglob("*.py")) if _is_suitable(path.relative_to(tree).as_posix(), path)
     ]
-    made = 0
+    count_done = 0
     for _ in range(count * 12 if before and sources else 0):
         file = rng.choices(sources, [path.stat().st_size for path in sources])[0]
         right = file.read_text(encoding="utf-8")
-        if made == count or (found := fault(right, rng, edits=edits)) is None:
+        if count_done == count or (mutant := fault(right, rng, edits=edits)) is None:
             continue
-        seen = len(found.alone) == 1 or all(_failing(tree, file, text, before, suite) for text in found.alone)
-        tests = _failing(tree, file, found.text, before, suite)
-        if seen and 0 < len(tests) <= MOST_FAILING:
-            made += 1
-            name = f"{project.name}-{made}"
+        is_detected = len(mutant.alone) == 1 or all(
+            _failing(tree, file, text, before, suite) for text in mutant.alone
+        )
+        tests = _failing(tree, file, mutant.text, before, suite)
+        if is_detected and 0 < len(tests) <= MOST_FAILING:
+            count_done += 1
+            name = f"{project.name}-{count_done}"
             kind = "single" if edits == 1 else "double"
             copy = copy_tree(tree, scratch / f"{name}-{kind}")
             path = file.relative_to(tree).as_posix()
-            note = f"{found.kinds} in {path}"
+            note = f"{mutant.kinds} in {path}"
             yield Case(
                 kind=kind,
                 name=name,
@@ -139,14 +141,14 @@ def mine_fixes(
     A fix is a commit that says so, in the words that B. Ray et al. looked for ("A Large Scale Study of Programming Languages and Code
     Quality in GitHub", FSE 2014): what adds something came with a failing test as well.
     """
-    made = 0
+    count_done = 0
     for commit in _git(history, "log", "--no-merges", f"-{depth}", "--format=%H").split():
-        if made == count:
+        if count_done == count:
             return
-        if (changed := _small_fix(history, commit, lines)) and (
-            case := _mined_case(history, commit, changed, scratch, suite)
+        if (changed_files := _small_fix(history, commit, lines)) and (
+            case := _mined_case(history, commit, changed_files, scratch, suite)
         ):
-            made += 1
+            count_done += 1
             yield case
 
 
@@ -156,10 +158,10 @@ def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
     """
     if SAID.search(_git(history, "log", "-1", "--format=%B", commit)) is None:
         return ()
-    told = _git(
+    numstat = _git(
         history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit, allow_failure=True
     )  # not all may be stored
-    rows = [line.split("\t") for line in told.splitlines()[1:]]
+    rows = [line.split("\t") for line in numstat.splitlines()[1:]]
     python = [
         (added, removed, path) for added, removed, path in rows if path.endswith(".py") and added.isdigit()
     ]
@@ -170,16 +172,18 @@ def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
 
 
 def _mined_case(
-    history: Path, commit: str, changed: tuple[str, ...], scratch: Path, suite: Suite
+    history: Path, commit: str, changed_files: tuple[str, ...], scratch: Path, suite: Suite
 ) -> Case | None:
     name = f"{history.resolve().name}-{commit[:9]}"
     fixed = scratch / f"{name}-fixed"
     if not _unpack(history, commit, fixed):
         return None
     tree = copy_tree(fixed, scratch / name)
-    right = {path: (fixed / path).read_text(encoding="utf-8") for path in changed if (fixed / path).is_file()}
-    old = {path: _git(history, "show", f"{commit}^:{path}", allow_failure=True) for path in changed}
-    if set(right) != set(changed) or not all(old.values()):
+    right = {
+        path: (fixed / path).read_text(encoding="utf-8") for path in changed_files if (fixed / path).is_file()
+    }
+    old = {path: _git(history, "show", f"{commit}^:{path}", allow_failure=True) for path in changed_files}
+    if set(right) != set(changed_files) or not all(old.values()):
         return None
     for path, text in old.items():
         (tree / path).write_text(text, encoding="utf-8")

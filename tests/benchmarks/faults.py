@@ -87,8 +87,8 @@ def _between(text: Text, left: ast.AST, right: ast.AST, new: str) -> Iterator[Ed
     """Yield the operator alone: parentheses around its operands stay."""
     start, end = text.span(left)[1], text.span(right)[0]
     between = text.text[start:end]
-    if found := OPERATOR.search(between) if "#" not in between else None:
-        yield Edit("operator", start + found.start(), start + found.end(), new)
+    if match := OPERATOR.search(between) if "#" not in between else None:
+        yield Edit("operator", start + match.start(), start + match.end(), new)
 
 
 def _constants(text: Text) -> Iterator[Edit]:
@@ -196,6 +196,6 @@ def fault(source: str, rng: random.Random, *, edits: int) -> Fault | None:
 
 
 def _apply(source: str, edits: list[Edit]) -> str:
-    for edit in sorted(edits, key=lambda item: -item.start):
+    for edit in sorted(edits, key=lambda edit: -edit.start):
         source = source[: edit.start] + edit.new + source[edit.end :]
     return source

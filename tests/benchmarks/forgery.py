@@ -120,13 +120,13 @@ def load_cases(only: str = "") -> list[Case]:
 
 
 def _load(path: Path) -> Case:
-    told = tomllib.loads(path.read_text(encoding="utf-8"))
+    case_table = tomllib.loads(path.read_text(encoding="utf-8"))
     shared: dict[str, Any] = (
-        tomllib.loads((ROOT / "bases" / f"{told['base']}.toml").read_text(encoding="utf-8"))
-        if "base" in told
+        tomllib.loads((ROOT / "bases" / f"{case_table['base']}.toml").read_text(encoding="utf-8"))
+        if "base" in case_table
         else {}
     )
-    both = {**shared, **told}
+    both = {**shared, **case_table}
     return Case(
         name=path.stem,
         kind=both["class"],
@@ -136,10 +136,10 @@ def _load(path: Path) -> Case:
         truth=both["truth"],
         test=both.get("test", ""),
         options=tuple(both.get("options", ())),
-        base={**shared.get("files", {}), **told.get("files", {})},
-        change=told.get("change", {}),
-        delete=tuple(told.get("delete", ())),
-        pyc=told.get("pyc", {}),
+        base={**shared.get("files", {}), **case_table.get("files", {})},
+        change=case_table.get("change", {}),
+        delete=tuple(case_table.get("delete", ())),
+        pyc=case_table.get("pyc", {}),
     )
 
 
@@ -176,9 +176,9 @@ def _environment(place: Path) -> dict[str, str]:
     for home in homes.values():
         Path(home).mkdir()
     identity = {
-        f"GIT_{role}_{what}": text
+        f"GIT_{role}_{key}": text
         for role in ("AUTHOR", "COMMITTER")
-        for what, text in (("NAME", "A"), ("EMAIL", "a@example.org"))
+        for key, text in (("NAME", "A"), ("EMAIL", "a@example.org"))
     }
     return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", **homes, **identity}
 
@@ -259,12 +259,12 @@ def _verify(
         )
     except subprocess.TimeoutExpired:
         return "TIMEOUT", f"no verdict within {VERIFY_SECONDS:g} s", ()
-    told = {event.get("event"): event for event in map(_parse, done.stdout.splitlines())}
-    if verdict := told.get("finished", {}).get("verdict"):
+    events = {event.get("event"): event for event in map(_parse, done.stdout.splitlines())}
+    if verdict := events.get("finished", {}).get("verdict"):
         return (
             str(verdict),
-            str(told["finished"]["summary"]),
-            tuple(told.get("verified", {}).get("notes") or ()),
+            str(events["finished"]["summary"]),
+            tuple(events.get("verified", {}).get("notes") or ()),
         )
     return f"EXIT {done.returncode}", " ".join(f"{done.stderr or done.stdout}".split())[-300:], ()
 

@@ -71,10 +71,10 @@ class Outcome:
 def checkout(mirror: Path, commit: str, tree: Path) -> None:
     """Write the source files of a commit."""
     git = ("git", "--git-dir", str(mirror), "--literal-pathspecs")
-    listed = subprocess.run(
+    listing = subprocess.run(
         [*git, "ls-tree", "-r", "--name-only", "-z", commit], capture_output=True, check=True
     ).stdout
-    paths = [path for path in os.fsdecode(listed).split("\0") if path.endswith((*LANGUAGES, *RULES))]
+    paths = [path for path in os.fsdecode(listing).split("\0") if path.endswith((*LANGUAGES, *RULES))]
     packed = subprocess.run([*git, "archive", commit, "--", *paths], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(tree, filter="data")
@@ -103,8 +103,8 @@ def whole_files(tree: Path, issue: str) -> list[str]:
 
 def time_action(action: Callable[[], Located]) -> tuple[Located, Cost]:
     wall, cpu = time.perf_counter(), _cpu()
-    found = action()
-    return found, Cost(time.perf_counter() - wall, _cpu() - cpu)
+    located = action()
+    return located, Cost(time.perf_counter() - wall, _cpu() - cpu)
 
 
 def _cpu() -> float:
@@ -129,12 +129,12 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
             )
 
         _, cold = time_action(query)
-        found, warm = time_action(query)
+        located, warm = time_action(query)
         return Outcome(
             repo=row["repo"],
             indexed=len(SymbolIndex(tree, database).current().sources),
-            file=rank([likely.path for likely in found.files], row["gold_files"]),
-            symbol=rank([likely.name for likely in found.symbols], row["gold_functions"])
+            file=rank([likely.path for likely in located.files], row["gold_files"]),
+            symbol=rank([likely.name for likely in located.symbols], row["gold_functions"])
             if row["gold_functions"]
             else None,
             plain=rank(whole_files(tree, issue), row["gold_files"]),
@@ -143,9 +143,9 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
         )
 
 
-def rank(answers: Sequence[str], wanted: Sequence[str]) -> int:
+def rank(answers: Sequence[str], expected: Sequence[str]) -> int:
     """Return the rank, from 1, of the first right answer."""
-    return next((place for place, answer in enumerate(answers, 1) if answer in wanted), MISSED)
+    return next((place for place, answer in enumerate(answers, 1) if answer in expected), MISSED)
 
 
 def hits(ranks: Sequence[int]) -> str:
@@ -167,7 +167,7 @@ def report_seconds(outcomes: Sequence[Outcome]) -> None:
             seconds = [
                 f"{kind} {_spread([getattr(item, kind) for item in sized])}" for kind in ("cold", "warm")
             ]
-            files = statistics.median(item.indexed for item in sized)
+            files = statistics.median(outcome.indexed for outcome in sized)
             print(
                 f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: {'; '.join(seconds)}"
             )

@@ -64,12 +64,12 @@ def _false_alarms(directory: Path) -> None:
         text = path.read_text(encoding="utf-8", errors="replace")
         masked = secrets.masked(text)
         lines, characters = lines + text.count("\n"), characters + len(text)
-        found = PLACEHOLDER.findall(masked) if masked != text else []
-        kinds.update(found)
+        placeholders = PLACEHOLDER.findall(masked) if masked != text else []
+        kinds.update(placeholders)
         samples += [
             f"{path.relative_to(directory)}: {line.strip()[:120]}"
             for line in masked.split("\n")
-            if found and PLACEHOLDER.search(line)
+            if placeholders and PLACEHOLDER.search(line)
         ]
     speed = characters / (time.perf_counter() - started) / 1e6
     print(

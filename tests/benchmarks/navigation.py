@@ -59,7 +59,7 @@ def median_cost(action: Callable[[], object], times: int = 1) -> Cost:
 
 
 def _cpu() -> float:
-    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    both = [resource.getrusage(scope) for scope in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(used.ru_utime + used.ru_stime for used in both)
 
 
@@ -69,15 +69,15 @@ def command_action(*argv: str, cwd: Path) -> Callable[[], object]:
     )
 
 
-def print_row(what: str, ours: Cost, other: str, theirs: Cost) -> None:
+def print_row(label: str, ours: Cost, other: str, theirs: Cost) -> None:
     print(
-        f"{what:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s | {other:<12} {theirs.wall:7.3f} s  cpu {theirs.cpu:6.3f} s"
+        f"{label:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s | {other:<12} {theirs.wall:7.3f} s  cpu {theirs.cpu:6.3f} s"
         f" | wall {ours.wall / theirs.wall:6.2f} x  cpu {ours.cpu / theirs.cpu:6.2f} x"
     )
 
 
-def print_own_row(what: str, ours: Cost) -> None:
-    print(f"{what:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s")
+def print_own_row(label: str, ours: Cost) -> None:
+    print(f"{label:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s")
 
 
 def workspace(root: Path, index: SymbolIndex) -> Workspace:
@@ -155,8 +155,8 @@ def _locate(root: Path, scratch: Path, ctags: Cost) -> None:
 
 def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
     sources = sum((root / path).stat().st_size for path in paths)
-    kept = sum(path.stat().st_size for path in database.parent.glob(f"{database.name}*"))
-    print(f"on disk: {kept / 1e6:.1f} MB for {sources / 1e6:.1f} MB of source")
+    size = sum(path.stat().st_size for path in database.parent.glob(f"{database.name}*"))
+    print(f"on disk: {size / 1e6:.1f} MB for {sources / 1e6:.1f} MB of source")
     script = (
         "import re, resource, sys; from pathlib import Path; from coder.index.index import SymbolIndex\n"
         "SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).current()\n"

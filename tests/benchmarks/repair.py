@@ -90,8 +90,8 @@ def run(case: Case, *, seconds: float) -> Outcome:
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     finished: dict[str, Any] = next((event for event in events if event["event"] == "finished"), {})
     session = next((event["session"] for event in events if event["event"] == "started"), "")
-    told, places = _search_notes(session)
-    found = TRIED.search(told)
+    notes, places = _search_notes(session)
+    match = TRIED.search(notes)
     began = time.monotonic()
     case.suite.results(case.tree, case.failing)
     process = time.monotonic() - began
@@ -103,8 +103,8 @@ def run(case: Case, *, seconds: float) -> Outcome:
         verdict=finished.get("verdict") or f"exit {done.returncode}",
         why=why or finished.get("summary", done.stderr[-200:]),
         seconds=spent,
-        tried=int(found[1].replace(",", "")) if found else 0,
-        rate=int(found[2] or 0) if found else 0,
+        tried=int(match[1].replace(",", "")) if match else 0,
+        rate=int(match[2] or 0) if match else 0,
         process=process,
         place=_suspect_rank(case, places),
         note=case.note,
@@ -122,44 +122,46 @@ def _search_notes(session: str) -> tuple[str, list[str]]:
     """Return what the session's notes say of the search, and the suspects in their order."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     log = state / "coder" / "sessions" / session / "events.jsonl"
-    told = ""
+    notes = ""
     places: list[str] = []
     for line in log.read_text(encoding="utf-8").splitlines() if session and log.is_file() else ():
         event = json.loads(line).get("event", {})
         if event.get("type") == "note_made":
-            told += f" {event['note'].get('summary', '')}"
+            notes += f" {event['note'].get('summary', '')}"
             places = places or event["note"].get("places", [])
-    return told, places
+    return notes, places
 
 
 def _judge(case: Case, diff: str) -> tuple[str, str]:
     """Return how a case ended, and what was seen of its patch."""
     if not diff:
         return "abstained", ""
-    shown = " / ".join(
+    changed_lines = " / ".join(
         line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
     )[:160]
     with tempfile.TemporaryDirectory(prefix="repaired-") as name:
-        patched, right = (
+        patched_tree, right = (
             copy_tree(case.tree, Path(name, "patched")),
             copy_tree(case.tree, Path(name, "right")),
         )
-        apply(diff, patched)
+        apply(diff, patched_tree)
         for path, text in case.right.items():
             (right / path).write_text(text, encoding="utf-8")
-        changed = sorted({*case.right, *(hunk.path for hunk in hunks(diff))})
-        if all(_is_same(patched / path, right / path) for path in changed):
+        paths = sorted({*case.right, *(hunk.path for hunk in hunks(diff))})
+        if all(_is_same(patched_tree / path, right / path) for path in paths):
             return "correct", "the same"
-        if not case.suite.passes(patched, case.expected):
-            return "wrong", f"breaks or leaves broken a test of the project: {shown}"
-        functions = [function for path in changed for function in changed_functions(patched, right, path)]
-        told = [answers(case.suite, right, (patched, right, case.tree), target) for target in functions]
+        if not case.suite.passes(patched_tree, case.expected):
+            return "wrong", f"breaks or leaves broken a test of the project: {changed_lines}"
+        functions = [function for path in paths for function in changed_functions(patched_tree, right, path)]
+        answer_sets = [
+            answers(case.suite, right, (patched_tree, right, case.tree), target) for target in functions
+        ]
         # Calls that cannot tell the fault from what is right can tell nothing.
-        if all(new and new == expected for new, expected, _ in told) and any(
-            faulty != expected for _, expected, faulty in told
+        if all(new and new == expected for new, expected, _ in answer_sets) and any(
+            faulty != expected for _, expected, faulty in answer_sets
         ):
-            return "correct", f"behaves alike: {shown}"
-        return "wrong", shown
+            return "correct", f"behaves alike: {changed_lines}"
+        return "wrong", changed_lines
 
 
 def _is_same(first: Path, other: Path) -> bool:
@@ -279,14 +281,14 @@ def main() -> None:
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="repair-") as name:
         for case in all_cases(options, Path(name)):
-            outcomes.append(one := run(case, seconds=options.seconds))
+            outcomes.append(outcome := run(case, seconds=options.seconds))
             print(
-                f"{one.kind:8} {one.name:28} {one.end:10} {one.verdict:12} {one.seconds:5.1f} s  @{one.place}  {one.note} | {one.why}",
+                f"{outcome.kind:8} {outcome.name:28} {outcome.end:10} {outcome.verdict:12} {outcome.seconds:5.1f} s  @{outcome.place}  {outcome.note} | {outcome.why}",
                 flush=True,
             )
             if options.output:
                 with options.output.open("a", encoding="utf-8") as file:
-                    print(json.dumps(asdict(one)), file=file)
+                    print(json.dumps(asdict(outcome)), file=file)
             shutil.rmtree(case.tree, ignore_errors=True)
     for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
         report([outcome for outcome in outcomes if outcome.kind == kind])

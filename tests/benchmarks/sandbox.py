@@ -78,20 +78,20 @@ def judge(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
         tempfile.TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as place,
         open_stage(Path(place, "stage")) as stage,
     ):
-        how = describe_escape(attack, stage, walls)
+        escape = describe_escape(attack, stage, walls)
     if walls is None:
         reason = attack.labelled_text("Here not") or (
             attack.labelled_text("Root only") if os.getuid() else ""
         )
-        return ("escapes", how) if how else ("not here", reason or "NO REASON IS GIVEN")
-    if not how:
+        return ("escapes", escape) if escape else ("not here", reason or "NO REASON IS GIVEN")
+    if not escape:
         return "kept in", ""
     explained = (
         attack.labelled_text("Landlock") or (attack.labelled_text("Landlock before 6") if abi() < 6 else "")
         if walls.name == "Landlock"
         else ""
     )
-    return ("explained", explained) if explained else ("ESCAPES", how)
+    return ("explained", explained) if explained else ("ESCAPES", escape)
 
 
 def overhead() -> None:
@@ -130,27 +130,27 @@ def _raw_action(walls: Bubblewrap, tree: Path) -> Callable[[], object]:
         words = sandbox.walled(("true",), cwd=tree).argv
     filter_at = words.index("--seccomp") if "--seccomp" in words else len(words)
     bare = [*words[:filter_at], *words[filter_at + 2 :]]
-    kept = str(sandbox.scratch)
+    scratch = str(sandbox.scratch)
     bare = [
         word
         for index, word in enumerate(bare)
-        if kept not in bare[max(0, index - 2) : index + 3] or word not in ("--bind", kept)
+        if scratch not in bare[max(0, index - 2) : index + 3] or word not in ("--bind", scratch)
     ]
     return lambda: subprocess.run(bare, check=True)
 
 
-def _compare(what: str, ways: dict[str, Callable[[], object]], runs: int) -> None:
+def _compare(label: str, ways: dict[str, Callable[[], object]], runs: int) -> None:
     """Run each way in turn, so that a busy machine affects all alike."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    durations: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(runs):
         for name, way in ways.items():
             started = time.perf_counter()
             way()
-            taken[name].append(time.perf_counter() - started)
-    first = statistics.median(next(iter(taken.values())))
-    for name, times in taken.items():
+            durations[name].append(time.perf_counter() - started)
+    first = statistics.median(next(iter(durations.values())))
+    for name, times in durations.items():
         print(
-            f"{what:<12} {name:<28} {statistics.median(times) * 1000:9.1f} ms  {statistics.median(times) / first:6.2f} x"
+            f"{label:<12} {name:<28} {statistics.median(times) * 1000:9.1f} ms  {statistics.median(times) / first:6.2f} x"
         )
 
 
@@ -172,13 +172,15 @@ def projects(places: list[Path]) -> None:
         outcomes = {"outside": test_outcomes(words, place, None)}
         for walls in working_backends():
             outcomes[walls.name] = test_outcomes(words, place, walls)
-        told = outcomes["outside"]
-        print(f"{place.name}: outside {_summary(told)}")
-        for name, found in outcomes.items():
+        outside_results = outcomes["outside"]
+        print(f"{place.name}: outside {_summary(outside_results)}")
+        for name, results in outcomes.items():
             differing = sorted(
-                test for test in told.keys() | found.keys() if told.get(test) != found.get(test)
+                test
+                for test in outside_results.keys() | results.keys()
+                if outside_results.get(test) != results.get(test)
             )
-            print(f"    {name}: {_summary(found)}; {len(differing)} differ {differing[:12]}", flush=True)
+            print(f"    {name}: {_summary(results)}; {len(differing)} differ {differing[:12]}", flush=True)
 
 
 def test_outcomes(words: list[str], place: Path, walls: Walls | None) -> dict[str, str]:

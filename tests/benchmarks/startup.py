@@ -26,12 +26,12 @@ def cpu_seconds(command: list[str]) -> float:
 
 
 def main() -> None:
-    taken: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    durations: dict[str, list[float]] = {name: [] for name in COMMANDS}
     for _ in range(RUNS):
         for name, command in COMMANDS.items():
-            taken[name].append(cpu_seconds(command))
-    bare = statistics.median(taken["python -c pass"])
-    for name, times in taken.items():
+            durations[name].append(cpu_seconds(command))
+    bare = statistics.median(durations["python -c pass"])
+    for name, times in durations.items():
         median = statistics.median(times)
         print(f"{name:<18} {median * 1000:7.1f} ms CPU  {median / bare:6.2f} x")
 

@@ -54,12 +54,12 @@ class Suite:
         """Return whether all of these tests are green; a test whose parameters are named differently now,
         such as by the time, is green if all its cases are.
         """
-        found = self.results(tree) or {}
+        results = self.results(tree) or {}
         outcomes: dict[str, set[str]] = {}
-        for test, outcome in found.items():
+        for test, outcome in results.items():
             outcomes.setdefault(test.partition("[")[0], set()).add(outcome)
         return all(
-            (found.get(test) or "".join(outcomes.get(test.partition("[")[0], ()))) == "PASSED"
+            (results.get(test) or "".join(outcomes.get(test.partition("[")[0], ()))) == "PASSED"
             for test in expected
         )
 

@@ -144,10 +144,10 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
 
 def subjects_of(here: Subject, plain: TestReport) -> tuple[list[str], list[str]]:
     files = sorted({result.id.partition("::")[0] for result in plain.results if result.when != "collect"})
-    matches = [path for path in sources(here.warm) if (here.warm / path).stat().st_size > 200]
+    paths = [path for path in sources(here.warm) if (here.warm / path).stat().st_size > 200]
     return [
         path
-        for path in matches
+        for path in paths
         if not path.startswith(("docs/", "examples/", "scripts/", "misc/", "bench", "setup.py"))
     ], files
 
@@ -162,12 +162,12 @@ def choose_tests(plain: TestReport, files: list[str], mutation: Mutation, number
     return tuple(dict.fromkeys([*fitting, files[number % len(files)], *new]))
 
 
-def show(number: int, mutation: Mutation, how: str, warm: TestReport, cold: TestReport) -> None:
-    one, other = comparable(warm), comparable(cold)
-    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-    print(f"  DIFFERS: {number} {how} {mutation.kind} of {mutation.path}, in {len(names)}", flush=True)
+def show(number: int, mutation: Mutation, mode: str, warm: TestReport, cold: TestReport) -> None:
+    first, other = comparable(warm), comparable(cold)
+    names = [name for name in {**first, **other} if first.get(name) != other.get(name)]
+    print(f"  DIFFERS: {number} {mode} {mutation.kind} of {mutation.path}, in {len(names)}", flush=True)
     for name in names[:3]:
-        print(f"    {name}: warm {one.get(name)}, cold {other.get(name)}")
+        print(f"    {name}: warm {first.get(name)}, cold {other.get(name)}")
     print(f"    {warm.problem} | {cold.problem}"[:400])
 
 
@@ -175,18 +175,18 @@ def trace_reach(here: Subject, maps: Path | None) -> tuple[Reached, float]:
     """Return what the tests reach, and how long it took to trace that."""
     started = time.monotonic()
     file = maps / f"{here.name}.json" if maps else None
-    known = load(file) if file else Reached()
+    reach_map = load(file) if file else Reached()
     scratch = here.sandbox.scratch
     coverage = learn(
         here.warm,
-        known,
+        reach_map,
         project=here.project,
         sandbox=here.sandbox,
         scratch=scratch,
         limits=here.limits,
         seconds=MAP_SECONDS,
     )
-    if file and coverage is not known:
+    if file and coverage is not reach_map:
         save(coverage, file)
     return coverage, time.monotonic() - started
 
@@ -196,10 +196,10 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
     plain = plain_pytest(here, ())
     cold = here.cold_runner()
     whole = cold.run(here.cold)
-    reached, map_seconds = trace_reach(here, maps)
-    impact = TracedImpact(here.warm, reached)
-    loaded = [path for path in subjects_of(here, whole)[0] if path in reached.executed]
-    files = sorted({test.partition("::")[0] for test in reached.tests})
+    reach_map, map_seconds = trace_reach(here, maps)
+    impact = TracedImpact(here.warm, reach_map)
+    loaded = [path for path in subjects_of(here, whole)[0] if path in reach_map.executed]
+    files = sorted({test.partition("::")[0] for test in reach_map.tests})
     timed: list[Timed] = []
     lines: list[float] = []
 
@@ -209,7 +209,7 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
     missed = 0
     hows: Counter[str] = Counter()
     with here.warm_runner() as warm:
-        warm.run({}, [reached.tests[0]])
+        warm.run({}, [reach_map.tests[0]])
         for _ in impact.prepared():  # as a base that is kept ready does
             pass
         for _, mutation in zip(
@@ -229,8 +229,8 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
             started = time.monotonic()
             reach = impact.reach(edits)
             ran = warm.run(edits, reach.soonest, in_order=True, on_red=hear)
-            taken = time.monotonic() - started
-            first = lines[0] - started if lines else taken
+            duration = time.monotonic() - started
+            first = lines[0] - started if lines else duration
             hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
             if isinstance(ran, Ran):
                 warm.wait()
@@ -239,7 +239,7 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
                     process = plain_pytest(here, reach.tests)
                     stopping = plain_pytest(here, reach.tests, "-x") if lines else process
                     timed.append(
-                        Timed(ran.how == "swapped", len(reach.tests), first, taken, stopping, process)
+                        Timed(ran.how == "swapped", len(reach.tests), first, duration, stopping, process)
                     )
                     print(
                         f"  {mutation.kind} of {mutation.path}, {ran.why or ran.how}: {timed[-1]}",
@@ -254,7 +254,7 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
             if sum(hows.values()) == count:
                 break
     if not timed:
-        return f"{here.name:<22} {len(reached.tests):>6} no edit was run warm: {dict(hows)}"
+        return f"{here.name:<22} {len(reach_map.tests):>6} no edit was run warm: {dict(hows)}"
     first, usual = (
         statistics.median(run.first for run in timed),
         statistics.median(run.warm for run in timed),
@@ -262,13 +262,13 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
     swapped = [run for run in timed if run.swapped]
     ratios = [
         [run.first_ratio for run in timed],
-        [item.first_ratio for item in swapped],
+        [run.first_ratio for run in swapped],
         [run.ratio for run in timed],
     ]
-    shown = " ".join(f"{statistics.median(found or [0.0]):>6.0f}x" for found in ratios)
+    ratio_text = " ".join(f"{statistics.median(values or [0.0]):>6.0f}x" for values in ratios)
     return (
-        f"{here.name:<22} {len(reached.tests):>6} {map_seconds:>6.1f} {statistics.median(item.tests for item in timed):>8.0f} "
-        f"{1000 * first:>8.1f} {1000 * usual:>8.1f} {1000 * statistics.median(item.process for item in timed):>7.0f} {shown} "
+        f"{here.name:<22} {len(reach_map.tests):>6} {map_seconds:>6.1f} {statistics.median(item.tests for item in timed):>8.0f} "
+        f"{1000 * first:>8.1f} {1000 * usual:>8.1f} {1000 * statistics.median(item.process for item in timed):>7.0f} {ratio_text} "
         f"{whole.seconds:>8.1f} {plain:>8.1f} {plain / first:>7.0f}x {plain / usual:>7.0f}x  {dict(hows)}"
         + (f", MISSED {missed}" if misses else "")
     )
@@ -384,10 +384,10 @@ def descendants(root: int) -> list[int]:
             continue
         if fields[0] != "Z":
             children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    found = list(children.get(root, []))
-    for pid in found:
-        found += children.get(pid, [])
-    return found
+    pids = list(children.get(root, []))
+    for pid in pids:
+        pids += children.get(pid, [])
+    return pids
 
 
 def main() -> None:

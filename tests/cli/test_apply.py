@@ -131,12 +131,12 @@ def test_resolves_names_from_repository_root_then_directory(
     monkeypatch.chdir("two")
     assert coder(pasted=DIFF).out.startswith(TOLD)
     assert coder(pasted=DIFF.replace("src/", "lib/")).out.startswith("lib/box.py  +1 -1\n")
-    changed = [
+    changed_files = [
         name
         for name in ("src", "one/lib", "two/lib")
         if (root / name / "box.py").read_text(encoding="utf-8") == FIXED
     ]
-    assert changed == ["src", "two/lib"]
+    assert changed_files == ["src", "two/lib"]
 
 
 def test_repo_names_the_directory(coder: Coder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,8 +146,8 @@ def test_repo_names_the_directory(coder: Coder, tmp_path: Path, monkeypatch: pyt
 
 
 def test_python_that_no_longer_parses_is_a_warning(coder: Coder) -> None:
-    told = coder(pasted=DIFF.replace("math.pi * r * r", "(math.pi"))
-    assert (told.code, told.err) == (
+    answer = coder(pasted=DIFF.replace("math.pi * r * r", "(math.pi"))
+    assert (answer.code, answer.err) == (
         0,
         "Warning: Python no longer parses. src/box.py:5: '(' was never closed\n    5|     return (math.pi\n",
     )
@@ -165,7 +165,7 @@ def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "message"),
+    ("path", "message"),
     [
         ("fix.diff", "coder: There is no file 'fix.diff'."),
         ("src/fix", "coder: There is no file 'src/fix'."),
@@ -174,8 +174,8 @@ def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
         ("--repo=nowhere", "coder: nowhere is not a directory"),
     ],
 )
-def test_reports_unreadable_input(coder: Coder, what: str, message: str) -> None:
-    refused = coder(what, pasted=DIFF)
+def test_reports_unreadable_input(coder: Coder, path: str, message: str) -> None:
+    refused = coder(path, pasted=DIFF)
     assert refused.code == 2
     assert refused.err.startswith(message)
 

@@ -51,11 +51,11 @@ def test_judges_and_stores_runs_once(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     place = write_suite(tmp_path / "two", right="x * 2", special="4 if x == 2 else x + 1")
-    asked = ["bench", place, "--model", "scripted", "--max-requests", "3", "--jobs", "2"]
-    assert run(asked) == 0
+    arguments = ["bench", place, "--model", "scripted", "--max-requests", "3", "--jobs", "2"]
+    assert run(arguments) == 0
     output = capsys.readouterr()
     assert output.err.count("hidden tests") == 2
-    result = {item.job.task: item for item in recorded(Path("bench-two/runs.jsonl"))}
+    result = {outcome.job.task: outcome for outcome in recorded(Path("bench-two/runs.jsonl"))}
     assert (result["right"].proven, result["right"].passes_hidden, result["right"].spent.requests) == (
         True,
         True,
@@ -69,7 +69,7 @@ def test_judges_and_stores_runs_once(
         "results.csv",
         "table.json",
     }
-    assert run([*asked, "--compare", "bench-two"]) == 0
+    assert run([*arguments, "--compare", "bench-two"]) == 0
     again = capsys.readouterr()
     assert again.err == "2 of 2 runs are there already.\n"
     assert "2 runs compared: identical but for times." in again.out

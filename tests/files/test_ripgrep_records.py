@@ -9,11 +9,13 @@ from coder.files.ripgrep_records import LONGEST_RECORD, TOO_LONG, Hit, blocks, b
 
 
 def record(kind: str, path: str, text: str = "", line: int = 0, *spans: tuple[int, int]) -> bytes:
-    said = {"path": {"text": path}, "lines": {"text": text}, "line_number": line}
+    payload = {"path": {"text": path}, "lines": {"text": text}, "line_number": line}
     matches = [{"match": {"text": text[start:end]}, "start": start, "end": end} for start, end in spans]
     return (
         json.dumps(
-            {"type": kind, "data": said | {"submatches": matches}}, separators=(",", ":"), ensure_ascii=False
+            {"type": kind, "data": payload | {"submatches": matches}},
+            separators=(",", ":"),
+            ensure_ascii=False,
         ).encode()
         + b"\n"
     )

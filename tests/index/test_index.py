@@ -48,7 +48,7 @@ def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
     assert snapshot.bases("a.py") == {"Box": ("Base",)}
     assert [place.definition and place.definition.name for place in snapshot.subclasses("Base")] == ["Box"]
     assert snapshot.names("a.py") == ("Base", "Box", "os", "sep", "size_of")
-    assert [item.module for item in snapshot.imports("a.py")] == ["os"]
+    assert [entry.module for entry in snapshot.imports("a.py")] == ["os"]
     assert (
         snapshot.definitions("no.py"),
         snapshot.imports("no.py"),
@@ -112,10 +112,10 @@ def test_sees_added_removed_and_changed_files(tmp_path: Path) -> None:
 def test_detects_recent_change_with_same_size_and_time(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one(): ...\n"})
     index = SymbolIndex(tmp_path)
-    seen = (tmp_path / "a.py").stat()
+    status = (tmp_path / "a.py").stat()
     index.current()
     (tmp_path / "a.py").write_text("def two(): ...\n", encoding="utf-8")
-    os.utime(tmp_path / "a.py", ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    os.utime(tmp_path / "a.py", ns=(status.st_atime_ns, status.st_mtime_ns))
     assert names(index.current(), "a.py") in (["one"], ["two"])
     (tmp_path / "a.py").write_text("def six(): ...\n", encoding="utf-8")
     assert names(index.current(), "a.py") == ["six"]
@@ -147,10 +147,10 @@ def test_another_process_reuses_database(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     age_files(tmp_path / "tree")
     database = tmp_path / "index.sqlite"
-    kept = SymbolIndex(tmp_path / "tree", database).current()
+    first = SymbolIndex(tmp_path / "tree", database).current()
     again = SymbolIndex(tmp_path / "tree", database).current()
-    assert again.sources == kept.sources
-    assert again.definitions("a.py") == kept.definitions("a.py")
+    assert again.sources == first.sources
+    assert again.definitions("a.py") == first.definitions("a.py")
 
 
 @pytest.mark.parametrize("damage", [b"", b"this is no database, but long enough to be read as one. " * 100])
@@ -243,16 +243,15 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
 def test_threads_share_one_index(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
     index = SymbolIndex(tmp_path)
-    matches: list[int] = []
+    counts: list[int] = []
     threads = [
-        threading.Thread(target=lambda: matches.append(len(index.current().used("size_of"))))
-        for _ in range(4)
+        threading.Thread(target=lambda: counts.append(len(index.current().used("size_of")))) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert matches == [1, 1, 1, 1]
+    assert counts == [1, 1, 1, 1]
 
 
 def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

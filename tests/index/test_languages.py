@@ -200,9 +200,11 @@ TEXTS = dict(DEFINED)
 def test_definitions_have_owners_kinds_and_lines(
     file: tuple[str, str], expected: list[tuple[str, str, int, int]]
 ) -> None:
-    found = facts_of(*file).definitions
-    assert definitions_of(*file) == found
-    assert [(item.name, item.kind, item.start, item.end) for item in found] == expected
+    definitions = facts_of(*file).definitions
+    assert definitions_of(*file) == definitions
+    assert [
+        (definition.name, definition.kind, definition.start, definition.end) for definition in definitions
+    ] == expected
 
 
 @pytest.mark.parametrize(
@@ -261,8 +263,8 @@ def test_imports_and_bases(
 ) -> None:
     facts = facts_of(path, text)
     result: dict[str, set[str]] = {}
-    for item in facts.imports:
-        result.setdefault(item.module, set()).add(item.name)
+    for entry in facts.imports:
+        result.setdefault(entry.module, set()).add(entry.name)
     assert result == imported
     assert {name: bases for name, bases in facts.bases.items() if bases} == based
 

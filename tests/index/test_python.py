@@ -26,7 +26,7 @@ Row = tuple[str, str, int, int, int, tuple[int, int]]
 
 def ast_definitions(text: str) -> set[Row]:
     """Return the definitions as `ast` sees them."""
-    found: set[Row] = set()
+    rows: set[Row] = set()
 
     def walk(node: ast.AST, prefix: str, scope: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -37,12 +37,12 @@ def ast_definitions(text: str) -> set[Row]:
                 first = child.body[0]
                 documented = ast.get_docstring(child) is not None
                 docstring = (first.lineno, first.end_lineno or 0) if documented else (0, 0)
-                found.add((prefix + child.name, kind, start, child.lineno, child.end_lineno or 0, docstring))
+                rows.add((prefix + child.name, kind, start, child.lineno, child.end_lineno or 0, docstring))
                 walk(child, f"{prefix}{child.name}.", "class" if is_class else "function")
             elif isinstance(child, ast.Assign | ast.AnnAssign) and scope != "function":
                 target = child.targets[0] if isinstance(child, ast.Assign) else child.target
                 if isinstance(target, ast.Name):
-                    found.add(
+                    rows.add(
                         (
                             prefix + target.id,
                             "variable",
@@ -56,7 +56,7 @@ def ast_definitions(text: str) -> set[Row]:
                 walk(child, prefix, scope)
 
     walk(ast.parse(text), "", "module")
-    return found
+    return rows
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -65,8 +65,15 @@ def test_agrees_with_ast_on_the_standard_library(module: str) -> None:
     assert spec is not None and spec.origin is not None
     text = Path(spec.origin).read_text(encoding="utf-8")
     rows = {
-        (item.name, item.kind, item.start, item.line, item.end, item.docstring)
-        for item in definitions(spec.origin, text)
+        (
+            definition.name,
+            definition.kind,
+            definition.start,
+            definition.line,
+            definition.end,
+            definition.docstring,
+        )
+        for definition in definitions(spec.origin, text)
     }
     assert rows ^ ast_definitions(text) == set()
 
@@ -113,8 +120,15 @@ else_: int = 3
 
 def test_strings_brackets_and_margins_do_not_mislead() -> None:
     rows = {
-        (item.name, item.kind, item.start, item.line, item.end, item.docstring)
-        for item in definitions("a.py", HARD)
+        (
+            definition.name,
+            definition.kind,
+            definition.start,
+            definition.line,
+            definition.end,
+            definition.docstring,
+        )
+        for definition in definitions("a.py", HARD)
     }
     assert rows == ast_definitions(HARD)
 

@@ -31,7 +31,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 
 @pytest.mark.parametrize(
-    ("dotted", "importer", "meant"),
+    ("dotted", "importer", "expected"),
     [
         ("shop.box.Box", "", "src/shop/box.py Box"),
         ("shop.Crate.size", "", "src/shop/box.py Box.size"),
@@ -52,10 +52,10 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("Box", "src/shop/box.py", "src/shop/box.py Box"),
     ],
 )
-def test_follows_name_to_definition(snapshot: Snapshot, dotted: str, importer: str, meant: str) -> None:
+def test_follows_name_to_definition(snapshot: Snapshot, dotted: str, importer: str, expected: str) -> None:
     target = resolve(snapshot, dotted, importer=importer)
     assert [f"{place.path} {place.definition.name if place.definition else '-'}" for place in target] == [
-        meant
+        expected
     ]
 
 
@@ -77,7 +77,7 @@ def test_prefers_outermost_module_of_same_name(snapshot: Snapshot) -> None:
 
 
 def test_re_exports_name_the_package_and_the_import(snapshot: Snapshot) -> None:
-    assert [(path, item.line, item.alias) for path, item in re_exports(snapshot, "Box")] == [
+    assert [(path, entry.line, entry.alias) for path, entry in re_exports(snapshot, "Box")] == [
         ("src/shop/__init__.py", 1, "Crate")
     ]
 

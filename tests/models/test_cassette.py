@@ -60,7 +60,7 @@ def test_replays_recording_despite_different_results(tape: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("update", "message"),
     [
         ({"system": "You write poems."}, "the system prompt differs"),
         ({"tools": ()}, r"the tools differ \(read\)"),
@@ -72,10 +72,10 @@ def test_replays_recording_despite_different_results(tape: Path) -> None:
     ],
 )
 def test_refuses_different_request_and_names_difference(
-    tape: Path, changed: dict[str, object], message: str
+    tape: Path, update: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ModelError, match=f"Request 1 is not the recorded one: {message}"):
-        ask(load(tape), ASKED.model_copy(update=changed))
+        ask(load(tape), ASKED.model_copy(update=update))
 
 
 def test_newly_failed_tool_is_difference(tape: Path) -> None:

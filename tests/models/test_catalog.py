@@ -36,12 +36,12 @@ def choice_name(choice: Choice | None) -> str:
 
 
 def test_flag_overrides_variable_and_configuration() -> None:
-    named = {"CODER_MODEL": "openai:gpt-6-luna", **KEYS}
+    environment = {"CODER_MODEL": "openai:gpt-6-luna", **KEYS}
     assert (
-        choice_name(choose_model(named, model="google:gemini-4-argon", configured="openrouter:x/y"))
+        choice_name(choose_model(environment, model="google:gemini-4-argon", configured="openrouter:x/y"))
         == "google:gemini-4-argon"
     )
-    assert choice_name(choose_model(named, configured="openrouter:x/y")) == "openai:gpt-6-luna"
+    assert choice_name(choose_model(environment, configured="openrouter:x/y")) == "openai:gpt-6-luna"
     assert choice_name(choose_model(KEYS, configured="openrouter:x/y")) == "openrouter:x/y"
 
 
@@ -76,7 +76,7 @@ def test_without_anything_there_is_no_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "name"),
+    ("model_name", "name"),
     [
         ("claude-opus-5-5", "anthropic:claude-opus-5-5"),
         ("gpt-6-luna", "openai:gpt-6-luna"),
@@ -86,16 +86,17 @@ def test_without_anything_there_is_no_choice() -> None:
         ("ollama:qwen3:8b", "ollama:qwen3:8b"),
     ],
 )
-def test_resolves_provider_by_prefix_or_family(written: str, name: str) -> None:
-    assert choice_name(choose_model(KEYS, model=written)) == name
+def test_resolves_provider_by_prefix_or_family(model_name: str, name: str) -> None:
+    assert choice_name(choose_model(KEYS, model=model_name)) == name
 
 
-@pytest.mark.parametrize("written", ["qwen3:8b", "gpt-oss:20b", "mistral", "nobody:model"])
-def test_unknown_name_error_lists_forms(written: str) -> None:
+@pytest.mark.parametrize("model_name", ["qwen3:8b", "gpt-oss:20b", "mistral", "nobody:model"])
+def test_unknown_name_error_lists_forms(model_name: str) -> None:
     with pytest.raises(
-        UserError, match=f"No provider is known for the model '{written}'. Write it as PROVIDER:NAME, such as"
+        UserError,
+        match=f"No provider is known for the model '{model_name}'. Write it as PROVIDER:NAME, such as",
     ):
-        choose_model(KEYS, model=written)
+        choose_model(KEYS, model=model_name)
 
 
 def test_a_missing_key_is_named() -> None:

@@ -82,13 +82,13 @@ def test_stops_at_once_when_cancelled_in_the_middle(rig: str) -> None:
         pytest.skip("a recording is played without pauses")
 
     async def cancelled(bench: Bench) -> float:
-        heard = asyncio.Event()
+        received = asyncio.Event()
 
         def hear(_delta: Delta) -> None:
-            heard.set()
+            received.set()
 
         task = asyncio.create_task(bench.model.complete(ASKED, hear))
-        await asyncio.wait_for(heard.wait(), timeout=10)
+        await asyncio.wait_for(received.wait(), timeout=10)
         started = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -66,8 +66,8 @@ def test_records_and_replays_exchange(tmp_path: Path) -> None:
     path = tmp_path / "takes.jsonl"
     with serve(spoken.chat_stream, spoken.openai_error, [Turn(text="It is line 7.")]) as fake:
         choice = HERE.model_copy(update={"base_url": f"{fake.url}/v1"})
-        said = Bench(open_model(choice, environment={}, tool_calling=True, record=path)).ask()
-    assert Bench(cassette.load(path)).ask() == said
+        reply = Bench(open_model(choice, environment={}, tool_calling=True, record=path)).ask()
+    assert Bench(cassette.load(path)).ask() == reply
     assert Bench(cassette.load(path)).ask(ASKED)[0].message.text == "It is line 7."
 
 

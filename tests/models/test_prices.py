@@ -10,12 +10,12 @@ def choice(provider: str, model: str) -> Choice:
 
 def test_worst_case_cost_counts_input_as_cache_write() -> None:
     model = choice("anthropic", "claude-sonnet-4-5")
-    read = listed(model, 10_000, 0)
-    written = listed(model, 10_000, 1_000)
-    assert read is not None
-    assert written is not None
-    assert Decimal(0) < read < written
-    assert read > Decimal("0.03")  # what the same input costs where nothing of it goes to a cache
+    read_cost = listed(model, 10_000, 0)
+    write_cost = listed(model, 10_000, 1_000)
+    assert read_cost is not None
+    assert write_cost is not None
+    assert Decimal(0) < read_cost < write_cost
+    assert read_cost > Decimal("0.03")  # what the same input costs where nothing of it goes to a cache
 
 
 def test_unlisted_model_has_no_price() -> None:

@@ -37,13 +37,13 @@ def test_ignores_other_program_on_port(body: bytes) -> None:
 @pytest.mark.loopback
 def test_finds_answering_servers_in_address_order() -> None:
     with (
-        serve_answers({"/v1/models": LISTING}) as one,
+        serve_answers({"/v1/models": LISTING}) as first,
         serve_answers({"/v1/models": b'{"data": [{"id": "b"}]}'}) as other,
         serve_answers({}) as none,
     ):
-        places = {"ollama": f"{one}/v1", "llamacpp": f"{none}/v1", "vllm": f"{other}/v1"}
+        places = {"ollama": f"{first}/v1", "llamacpp": f"{none}/v1", "vllm": f"{other}/v1"}
         assert find(places) == (
-            LocalServer(provider="ollama", base_url=f"{one}/v1", models=("qwen3:8b", "gemma3")),
+            LocalServer(provider="ollama", base_url=f"{first}/v1", models=("qwen3:8b", "gemma3")),
             LocalServer(provider="vllm", base_url=f"{other}/v1", models=("b",)),
         )
 
@@ -51,16 +51,16 @@ def test_finds_answering_servers_in_address_order() -> None:
 @pytest.mark.loopback
 def test_waits_for_silent_servers_concurrently() -> None:
     started = time.monotonic()
-    with silent_server() as one, silent_server() as two, silent_server() as three:
-        assert find({"ollama": one, "llamacpp": two, "vllm": three}) == ()
+    with silent_server() as first, silent_server() as second, silent_server() as third:
+        assert find({"ollama": first, "llamacpp": second, "vllm": third}) == ()
     assert time.monotonic() - started < 1.2
     assert threading.active_count() < 10
 
 
 @pytest.mark.loopback
 def test_asks_llama_cpp_whether_its_template_shows_tools() -> None:
-    for told, expected in ((b"true", True), (b"false", False), (b"null", None)):
-        with serve_answers({"/props": b'{"chat_template_caps": {"supports_tools": ' + told + b"}}"}) as url:
+    for answer, expected in ((b"true", True), (b"false", False), (b"null", None)):
+        with serve_answers({"/props": b'{"chat_template_caps": {"supports_tools": ' + answer + b"}}"}) as url:
             assert takes_tools(f"{url}/v1") is expected
     with serve_answers({}) as url:
         assert takes_tools(f"{url}/v1") is None

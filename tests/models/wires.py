@@ -80,10 +80,10 @@ def chat_stream(turn: Turn) -> list[bytes]:
 
 def openai_error(turn: Turn) -> dict[str, Any]:
     if turn.error == "overflow":
-        said = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+        message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
         return {
             "error": {
-                "message": said,
+                "message": message,
                 "type": "invalid_request_error",
                 "param": "messages",
                 "code": "context_length_exceeded",
@@ -161,8 +161,14 @@ def responses_stream(turn: Turn) -> list[bytes]:
         output.append(done)
     if turn.text:
         index = len(output)
-        item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
-        events.append(event("response.output_item.added", output_index=index, item=item))
+        output_item = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "status": "in_progress",
+            "content": [],
+        }
+        events.append(event("response.output_item.added", output_index=index, item=output_item))
         where = {"item_id": "msg_1", "output_index": index, "content_index": 0}
         events.append(
             event(
@@ -176,13 +182,13 @@ def responses_stream(turn: Turn) -> list[bytes]:
             for piece in split_text(turn.text)
         ]
         content = [{"type": "output_text", "text": turn.text, "annotations": [], "logprobs": []}]
-        done = {**item, "status": "completed", "content": content}
+        done = {**output_item, "status": "completed", "content": content}
         if is_complete(turn):
             events.append(event("response.output_item.done", output_index=index, item=done))
         output.append(done)
     for name, arguments in turn.calls:
         index = len(output)
-        item = {
+        output_item = {
             "id": f"fc_{index}",
             "type": "function_call",
             "call_id": f"call_{index}",
@@ -190,14 +196,14 @@ def responses_stream(turn: Turn) -> list[bytes]:
             "arguments": "",
             "status": "in_progress",
         }
-        events.append(event("response.output_item.added", output_index=index, item=item))
+        events.append(event("response.output_item.added", output_index=index, item=output_item))
         where = {"item_id": f"fc_{index}", "output_index": index}
         events += [
             event("response.function_call_arguments.delta", delta=piece, **where)
             for piece in split_text(arguments)
         ]
         done = {
-            **item,
+            **output_item,
             "arguments": arguments,
             "status": "incomplete" if turn.finish == "length" else "completed",
         }
@@ -278,7 +284,7 @@ def anthropic_stream(turn: Turn) -> list[bytes]:
 
 
 def anthropic_error(turn: Turn) -> dict[str, Any]:
-    said = {"overflow": "prompt is too long: 250000 tokens > 200000 maximum"}.get(
+    message = {"overflow": "prompt is too long: 250000 tokens > 200000 maximum"}.get(
         turn.error, turn.error or f"status {turn.status}"
     )
     kinds = {
@@ -287,7 +293,7 @@ def anthropic_error(turn: Turn) -> dict[str, Any]:
         404: "not_found_error",
         429: "rate_limit_error",
     }
-    return {"type": "error", "error": {"type": kinds.get(turn.status, "api_error"), "message": said}}
+    return {"type": "error", "error": {"type": kinds.get(turn.status, "api_error"), "message": message}}
 
 
 # https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
@@ -325,7 +331,7 @@ def google_stream(turn: Turn) -> list[bytes]:
 
 
 def google_error(turn: Turn) -> dict[str, Any]:
-    said = {
+    message = {
         "overflow": "The input token count (9000) exceeds the maximum number of tokens allowed (8192)."
     }.get(turn.error, turn.error or f"status {turn.status}")
     names = {
@@ -335,4 +341,4 @@ def google_error(turn: Turn) -> dict[str, Any]:
         429: "RESOURCE_EXHAUSTED",
         500: "INTERNAL",
     }
-    return {"error": {"code": turn.status, "message": said, "status": names.get(turn.status, "UNKNOWN")}}
+    return {"error": {"code": turn.status, "message": message, "status": names.get(turn.status, "UNKNOWN")}}

@@ -77,10 +77,10 @@ BLOCK = (
 
 def bodies(most: int) -> st.SearchStrategy[list[str]]:
     """Return a strategy for the lines of a function; few are alike, except empty ones."""
-    made = st.tuples(st.sampled_from(BODIES), st.integers(0, 10_000)).map(
+    lines = st.tuples(st.sampled_from(BODIES), st.integers(0, 10_000)).map(
         lambda pair: pair[0].format(pair[1])
     )
-    return st.lists(made.map(lambda body: f"    {body}" if body else ""), max_size=most)
+    return st.lists(lines.map(lambda body: f"    {body}" if body else ""), max_size=most)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -104,8 +104,8 @@ def edits(draw: st.DrawFn) -> tuple[list[str], list[str]]:
     after = list(before)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(after)))
-        kept = draw(st.integers(0, 2))
-        after[at : at + kept] = draw(bodies(3))
+        removed_count = draw(st.integers(0, 2))
+        after[at : at + removed_count] = draw(bodies(3))
     return before, after
 
 

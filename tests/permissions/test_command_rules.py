@@ -6,8 +6,8 @@ from coder.permissions.shell import parse
 
 
 def rule_verdicts(command: str) -> list[str | None]:
-    found, _ = runs(parse(command))
-    rules = [built_in(run, root="/repo") for run in found]
+    commands, _ = runs(parse(command))
+    rules = [built_in(run, root="/repo") for run in commands]
     return [rule.action if rule else None for rule in rules]
 
 

@@ -23,6 +23,6 @@ def test_replaces_delimiter_that_occurs_in_text() -> None:
 
 
 def test_marks_only_tool_results() -> None:
-    said = UserMessage(text="Mend it.")
-    assert marked(said) == said
+    message = UserMessage(text="Mend it.")
+    assert marked(message) == message
     assert marked(ToolMessage(call_id="1", name="read", text="x = 1")).text == fenced("x = 1")

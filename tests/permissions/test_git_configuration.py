@@ -16,8 +16,8 @@ def test_keeps_harmless_git_configuration() -> None:
         '[core]\n\tfileMode = true\n\tfsmonitor = evil\n\tworktree = /\n[user]\n\tname = "A \\"B\\""\n[branch "a/b"]\n\tremote = origin\n'
         '[include]\n\tpath = evil\n[filter "x"]\n\tclean = evil\n[extensions]\n\tobjectFormat = sha1\n\tworktreeConfig = true\n'
     )
-    kept = list(entries(inert(text)))
-    assert kept == [
+    settings = list(entries(inert(text)))
+    assert settings == [
         ("core.filemode", "true"),
         ("user.name", 'A "B"'),
         ("branch.a/b.remote", "origin"),

@@ -77,8 +77,8 @@ def test_leaves_ordinary_text_alone(text: str) -> None:
 
 def test_distinguishes_random_values_from_names() -> None:
     draw = random.Random(7)
-    drawn = ["".join(draw.choices(string.ascii_letters + string.digits, k=32)) for _ in range(500)]
-    assert sum(map(random_looking, drawn)) >= 475
+    values = ["".join(draw.choices(string.ascii_letters + string.digits, k=32)) for _ in range(500)]
+    assert sum(map(random_looking, values)) >= 475
     names = [
         "AbstractSingletonProxyFactoryBean2",
         "convert_utf8_to_utf16_le_with_bom",
@@ -115,7 +115,7 @@ def test_masks_user_values_verbatim() -> None:
 
 
 @pytest.mark.parametrize(
-    "what",
+    "text",
     [
         "ghp_" + "aB3d" * 9,
         "PASSWORD=tr0ub4dor&3",
@@ -123,8 +123,8 @@ def test_masks_user_values_verbatim() -> None:
         f"-----BEGIN PRIVATE KEY-----\n{BODY}",
     ],
 )
-def test_recognizes_placeholder_of_secret(what: str) -> None:
-    assert PLACEHOLDER.search(SECRETS.masked(what))
+def test_recognizes_placeholder_of_secret(text: str) -> None:
+    assert PLACEHOLDER.search(SECRETS.masked(text))
     assert PLACEHOLDER.fullmatch(Secrets(own=("sesame-77",)).masked("sesame-77"))
 
 

@@ -65,8 +65,8 @@ def test_says_how_to_trust_a_repository_of_another_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = 'for word in "$@"; do case $word in version) echo git version 2.39.5; exit 0;; esac; done\n'
-    told = "fatal: detected dubious ownership\n\tgit config --global --add safe.directory /the/top"
-    fake_git(tmp_path / "bin", f'{script}echo "{told}" >&2; exit 128')
+    message = "fatal: detected dubious ownership\n\tgit config --global --add safe.directory /the/top"
+    fake_git(tmp_path / "bin", f'{script}echo "{message}" >&2; exit 128')
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     with pytest.raises(
         UserError, match=r"If you trust it: git config --global --add safe\.directory /the/top$"

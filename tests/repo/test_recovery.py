@@ -88,9 +88,9 @@ def test_killed_session_changes_nothing_and_is_cleaned_up(tmp_path: Path) -> Non
     assert private_refs(root) == ""
     assert git(root, "worktree", "list").count("\n") == 0
     assert leftovers(root) == []
-    kept = [path.name for path in (tmp_path / "sessions").rglob("*") if not path.is_dir()]
-    assert kept.count("lock") == 10
-    assert {*kept} <= {"lock", "steps.bundle"}  # a slow machine may have made no step yet
+    files_left = [path.name for path in (tmp_path / "sessions").rglob("*") if not path.is_dir()]
+    assert files_left.count("lock") == 10
+    assert {*files_left} <= {"lock", "steps.bundle"}  # a slow machine may have made no step yet
     assert fingerprint(root) == before
 
 

@@ -291,8 +291,8 @@ def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
         on_head = repository.rebased(patch)
         assert on_head is not None
         commits = [
-            repository.deliver(given, message="fix", evidence="", slug="x").commit
-            for given in (patch, on_head)
+            repository.deliver(candidate_patch, message="fix", evidence="", slug="x").commit
+            for candidate_patch in (patch, on_head)
         ]
     trees = {git(root, "show", f"{commit}:a.py") + "\n" for commit in commits}
     assert trees == {LINES.replace("line 3\n", "line 3, fixed\n")}

@@ -128,17 +128,17 @@ def test_named_path_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "named",
+    "issue",
     [
         "tests/test_quota.py",
         "https://example.org/pool/blob/main/tests/test_quota.py#L5",
         "tests/quota/tests.py",
     ],
 )
-def test_suspects_code_under_named_test(tmp_path: Path, named: str) -> None:
+def test_suspects_code_under_named_test(tmp_path: Path, issue: str) -> None:
     test = "from pool import quota, words\n\n\ndef test_quota(): ...\n"
     files = {"pool/quota.py": "def left(): ...\n", "tests/test_quota.py": test, "tests/quota/tests.py": test}
-    located = locate_issue(tmp_path, f"words are not counted\n\nA case is missing in {named}.", files)
+    located = locate_issue(tmp_path, f"words are not counted\n\nA case is missing in {issue}.", files)
     assert located.files[0].path == "pool/quota.py"
     assert any(reason.startswith("tested by tests/") for reason in located.files[0].reasons)
 
@@ -220,7 +220,7 @@ def test_follows_objects_created_in_example(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "meant"),
+    ("code", "expected"),
     [
         ("import numpy as np\nnp.linalg.norm(x)", {"np.linalg.norm": "numpy.linalg.norm"}),
         ("from a.b import (C as D, e)\ne.f()", {"a.b": "a.b", "e.f": "a.b.e.f"}),
@@ -228,5 +228,5 @@ def test_follows_objects_created_in_example(tmp_path: Path) -> None:
         ("box = make()\nbox.get()", {"box.get": "box.get"}),
     ],
 )
-def test_resolves_names_bound_in_example(code: str, meant: dict[str, str]) -> None:
-    assert meanings(code) == meant
+def test_resolves_names_bound_in_example(code: str, expected: dict[str, str]) -> None:
+    assert meanings(code) == expected

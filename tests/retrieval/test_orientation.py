@@ -96,10 +96,10 @@ def test_works_without_readable_history(tmp_path: Path) -> None:
         def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
             raise GitError("git log failed: unable to read 4a48cb86")
 
-    shown = first_look(
+    overview = first_look(
         workspace(tmp_path, FILES, history=PartialHistory()), "Cart.total_price ignores the coupon", (), 6000
     )
-    assert "shop/cart.py: Cart.total_price (line 7)" in shown
+    assert "shop/cart.py: Cart.total_price (line 7)" in overview
 
 
 def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
@@ -194,16 +194,16 @@ def test_shows_nearest_test_and_insertion_place(tmp_path: Path) -> None:
     look = first_look(
         space, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price.", (), 6000
     )
-    shown = look.split("The nearest existing test:\n\n")[1].split("\n\n")
-    assert shown[0] == "tests/test_cart.py imports\nimport pytest\nfrom shop.cart import ( Cart, )"
-    assert shown[1].splitlines()[1:] == [
+    paragraphs = look.split("The nearest existing test:\n\n")[1].split("\n\n")
+    assert paragraphs[0] == "tests/test_cart.py imports\nimport pytest\nfrom shop.cart import ( Cart, )"
+    assert paragraphs[1].splitlines()[1:] == [
         "    7| def test_total_price():",
         "    8|     assert Cart().total_price(coupon=3) == 0",
     ]
-    assert shown[2].startswith(
+    assert paragraphs[2].startswith(
         "tests/test_cart.py, lines 33-44 of 44 (the end of the file; a new test fits below)"
     )
-    assert shown[2].endswith("   44|     Cart().add(8)")
+    assert paragraphs[2].endswith("   44|     Cart().add(8)")
 
 
 ORDER = """from shop.mail import post

@@ -9,30 +9,30 @@ MARK = "CODER_TEST_MARK"
 
 def marked_processes(mark: str) -> list[int]:
     """Return the processes that carry the mark, except zombies."""
-    matches = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             marked = entry.name.isdigit() and f"{MARK}={mark}".encode() in (entry / "environ").read_bytes()
             if marked and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                matches.append(int(entry.name))
+                pids.append(int(entry.name))
         except OSError:
             continue
-    return matches
+    return pids
 
 
 def child_processes(parent: int, words: str) -> list[int]:
     """Return the children of a process whose command line contains the text."""
-    matches = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             if (
                 entry.name.isdigit()
                 and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == parent
             ):
-                matches += [int(entry.name)] if words in (entry / "cmdline").read_text() else []
+                pids += [int(entry.name)] if words in (entry / "cmdline").read_text() else []
         except OSError:
             continue
-    return matches
+    return pids
 
 
 def all_gone(mark: str) -> bool:

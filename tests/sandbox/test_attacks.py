@@ -39,9 +39,11 @@ def test_contains_quick_attacks(walls: Walls, tmp_path: Path) -> None:
         done = sandbox.run(
             ["sh", "-c", loop], cwd=stage.worktree, limits=limits, environment={MARK: stage.mark}
         )
-        said = dict(part.partition("\n")[::2] for part in done.output.split("== ")[1:])
-        assert [*said] == [f"{attack.name}.py" for attack in kept_in]
-        assert {name: told for name, told in said.items() if "ESCAPED" in told or stage.secret in told} == {}
+        outputs = dict(part.partition("\n")[::2] for part in done.output.split("== ")[1:])
+        assert [*outputs] == [f"{attack.name}.py" for attack in kept_in]
+        assert {
+            name: output for name, output in outputs.items() if "ESCAPED" in output or stage.secret in output
+        } == {}
         assert stage.damage() == []
 
 

@@ -49,7 +49,7 @@ def test_reports_existing_files_only_when_changed(tmp_path: Path) -> None:
 class PlantingSandbox(FakeSandbox):
     """Sandbox whose command leaves a repository, a link, a workflow, and another gitdir pointer."""
 
-    def run(self, *arguments: object, cwd: Path, **named: object) -> Execution:
+    def run(self, *arguments: object, cwd: Path, **options: object) -> Execution:
         write(cwd, {"inner/.git/config": "", ".github/workflows/ci.yml": "", ".git": "gitdir: elsewhere\n"})
         (cwd / "etc").symlink_to("/etc")
         return self.end
@@ -57,9 +57,9 @@ class PlantingSandbox(FakeSandbox):
 
 def test_removes_dangerous_residue_and_reports_it(tmp_path: Path) -> None:
     write(tmp_path, {".git": "gitdir: mine\n", "x.py": ""})
-    told: list[str] = []
+    messages: list[str] = []
     done = Surveyed(
-        PlantingSandbox(Execution(exit_code=0, output="done", seconds=0)), tmp_path, told.append
+        PlantingSandbox(Execution(exit_code=0, output="done", seconds=0)), tmp_path, messages.append
     ).run(["x"], cwd=tmp_path)
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()) == [
         ".git",
@@ -67,17 +67,17 @@ def test_removes_dangerous_residue_and_reports_it(tmp_path: Path) -> None:
         "x.py",
     ]
     assert (tmp_path / ".git").read_text() == "gitdir: mine\n"
-    assert told == [
+    assert messages == [
         "A command wrote .github/workflows/ci.yml: GitHub runs it.",
         "A command made etc, a symbolic link that leads out of the worktree, to /etc; it was removed.",
         "A command made inner/.git, a git repository inside of the worktree; it was removed.",
     ]
-    assert done.output == f"done\n[{told[1]}]\n[{told[2]}]"
+    assert done.output == f"done\n[{messages[1]}]\n[{messages[2]}]"
 
 
 def test_checks_residue_of_other_runners_too(tmp_path: Path) -> None:
-    told: list[str] = []
-    sandbox = Surveyed(FakeSandbox(Execution(exit_code=0, output="", seconds=0)), tmp_path, told.append)
+    messages: list[str] = []
+    sandbox = Surveyed(FakeSandbox(Execution(exit_code=0, output="", seconds=0)), tmp_path, messages.append)
     with sandbox.looking():
         (tmp_path / ".envrc").touch()
-    assert told == ["A command wrote .envrc: direnv runs it when somebody enters the directory."]
+    assert messages == ["A command wrote .envrc: direnv runs it when somebody enters the directory."]

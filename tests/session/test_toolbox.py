@@ -112,10 +112,10 @@ def test_command_has_network_only_after_approval(tmp_path: Path) -> None:
 def test_a_reply_asks_one_question(tmp_path: Path) -> None:
     context = kit(tmp_path, attended=True)
     calls = [call("search", {"pattern": "VALUE"}), run("make docs"), run("git push"), run("pip install x")]
-    asked = run_reply(
+    questions = run_reply(
         context, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow"
     )
-    assert [question.text for question in asked] == [
+    assert [question.text for question in questions] == [
         "Allow all of this?\n  - run: make docs   (runs without walls around it)\n  - run: pip install x   (installs packages)"
     ]
     finished = [
@@ -130,13 +130,15 @@ def test_a_reply_asks_one_question(tmp_path: Path) -> None:
 
 
 def test_always_allowed_command_is_not_asked_again(tmp_path: Path) -> None:
-    kept: list[Rule] = []
+    stored_rules: list[Rule] = []
     context = kit(tmp_path, attended=True)
-    context = replace(context, approval=Approval(context.log, attended=True, remember=kept.extend))
+    context = replace(context, approval=Approval(context.log, attended=True, remember=stored_rules.extend))
     (question,) = run_reply(context, [run("make docs")], "always")
     assert question.options == ("allow", "always", "refuse")
     assert run_reply(context, [run("make docs")], None) == []
-    assert [(rule.action, rule.program, rule.arguments) for rule in kept] == [("allow", "make", ("docs",))]
+    assert [(rule.action, rule.program, rule.arguments) for rule in stored_rules] == [
+        ("allow", "make", ("docs",))
+    ]
     assert len(run_reply(context, [run("make all")], "refuse")) == 1
 
 
@@ -203,9 +205,9 @@ def _questions(context: Kit, since: int) -> list[QuestionAsked]:
 def test_cuts_long_output_and_keeps_full_copy(tmp_path: Path) -> None:
     context = kit(tmp_path)
     text = "a" * OUTPUT_CHARACTERS + "z" * 100
-    shown = cut(text)
-    assert len(shown) < OUTPUT_CHARACTERS + 100
-    assert shown.startswith("aaa")
-    assert shown.endswith("zzz")
+    shortened = cut(text)
+    assert len(shortened) < OUTPUT_CHARACTERS + 100
+    assert shortened.startswith("aaa")
+    assert shortened.endswith("zzz")
     assert isinstance(context.store, FakeStore)
     assert context.store.blob(context.store.keep(text)) == text

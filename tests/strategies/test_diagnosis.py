@@ -114,13 +114,13 @@ def test_counts_signatures_separately_newest_first() -> None:
 
 
 def test_counts_suggestion_until_it_is_followed() -> None:
-    told = NoteMade(
+    suggestion = NoteMade(
         candidate="c1", phase="diagnose", note=Diagnosis(summary="b is wrong", places=("b.py:3",))
     )
     events: list[Event] = [
         files_changed("a.py", "1"),
         verified_event(LOGIC),
-        told,
+        suggestion,
         files_changed("a.py", "2"),
         verified_event(LOGIC),
     ]

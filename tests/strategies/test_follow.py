@@ -61,13 +61,13 @@ def test_documented_table_matches_route() -> None:
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in text.partition("| after |")[2].partition("\n\n")[0].splitlines()[2:]
     ]
-    told = {
+    documented = {
         (row[0], outcome): row[column]
         for row in rows
         for column, outcome in ((1, True), (2, False), (3, "spent"))
         if row[column]
     }
-    assert told == dict(DIRECT)
+    assert documented == dict(DIRECT)
     parts: dict[str, Route] = {
         "`START`": START,
         "`ONCE`": ONCE,
@@ -78,7 +78,7 @@ def test_documented_table_matches_route() -> None:
         (row[0], outcome) in parts[row[4]]
         for row in rows
         for outcome in (True, False, "spent")
-        if (row[0], outcome) in told
+        if (row[0], outcome) in documented
     )
 
 
@@ -100,9 +100,9 @@ def test_states_instruction_once(tmp_path: Path) -> None:
     other = TEST.replace("1 + 1 == 2", "2 + 2 == 4").replace("assert True", "assert 1 + 1 == 2")
     context = run_route(tmp_path, [patch(TEST), patch(other), patch(FIX)], verifier)
     assert isinstance(context.model, Scripted)
-    told = [message.text for message in context.model.requests[1].messages if message.role == "user"]
-    assert len(told) == 2
-    assert "passes already on the base" in told[1]
+    messages = [message.text for message in context.model.requests[1].messages if message.role == "user"]
+    assert len(messages) == 2
+    assert "passes already on the base" in messages[1]
 
 
 def test_fix_of_existing_red_test_needs_no_new_test(tmp_path: Path) -> None:

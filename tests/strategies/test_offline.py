@@ -81,24 +81,24 @@ def run_offline(context: Kit) -> list[object]:
         return await search_repair()(context, context.repository.candidate("c1"))
 
     asyncio.run(walk())
-    told: list[object] = []
+    entries: list[object] = []
     for record in context.log.records:
         match record.event:
             case PhaseEntered(phase=phase):
-                told.append(phase)
+                entries.append(phase)
             case NoteMade(note=note):
-                told.append(note)
+                entries.append(note)
             case FilesChanged(paths=paths):
-                told.append(paths)
+                entries.append(paths)
             case Verified(verdict=verdict):
-                told.append(verdict.kind)
+                entries.append(verdict.kind)
             case _:
                 pass
-    return told
+    return entries
 
 
-def notes(told: list[object]) -> list[Note]:
-    return [item for item in told if isinstance(item, Sites | Done | GiveUp)]
+def notes(entries: list[object]) -> list[Note]:
+    return [entry for entry in entries if isinstance(entry, Sites | Done | GiveUp)]
 
 
 def test_keeps_first_proven_proposal(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_tests_broken_by_proposal_guard_next_search(tmp_path: Path) -> None:
         offline_context(tmp_path, proposing, FakeVerifier(verdicts=[broke, PROVEN], report=REDS))
     )
     assert proposing.guards == [(), (other.id,)]
-    assert [item for item in entries if isinstance(item, Done | VerdictKind)] == [
+    assert [entry for entry in entries if isinstance(entry, Done | VerdictKind)] == [
         Done(summary="value: use 5 instead of 1"),
         VerdictKind.BROKEN,
         Done(summary="value: use 2 instead of 1"),

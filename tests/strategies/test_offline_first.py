@@ -133,12 +133,12 @@ def test_plan_strategy_skips_search(tmp_path: Path, wish: dict[str, object]) -> 
 def test_hints_are_shown_as_unproven(tmp_path: Path) -> None:
     context = offline_context(tmp_path, ScriptedProposer([]), FakeVerifier(), issue=ISSUE)
     hints = Proposals(proposals=(proposal(2),), suspects=proposals(2).suspects)
-    told = context.prompts.render(
+    prompt = context.prompts.render(
         "task", task=context.task, report=None, reds=(), look="", instructions="", hints=hints
     )
-    assert "unproven" in told
-    assert "- a.py::value, line 1" in told
-    assert "+VALUE = 2" in told
+    assert "unproven" in prompt
+    assert "- a.py::value, line 1" in prompt
+    assert "+VALUE = 2" in prompt
     assert "unproven" not in context.prompts.render(
         "task", task=context.task, report=None, reds=(), look="", instructions="", hints=None
     )

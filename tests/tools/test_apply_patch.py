@@ -153,11 +153,11 @@ def test_refuses_test_inside_another_test(tmp_path: Path) -> None:
 def test_restores_placeholder_only_in_file_with_its_value(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text('password = "hunter2"\nprice = 1\n')
     (tmp_path / "other.py").write_text("price = 1\n")
-    made = replace(workspace(tmp_path), secrets=Secrets(key=b"of this session"))
-    shown = made.secrets.masked('password = "hunter2"')
-    changed = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{shown}\n+{shown}  # of the shop\n price = 1\n"
-    apply_patch.function(made, changed)
+    space = replace(workspace(tmp_path), secrets=Secrets(key=b"of this session"))
+    masked_line = space.secrets.masked('password = "hunter2"')
+    diff = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{masked_line}\n+{masked_line}  # of the shop\n price = 1\n"
+    apply_patch.function(space, diff)
     assert (tmp_path / "shop.py").read_text() == 'password = "hunter2"  # of the shop\nprice = 1\n'
     with pytest.raises(ToolError, match="does not hold the value"):
-        apply_patch.function(made, f"--- a/other.py\n+++ b/other.py\n@@\n price = 1\n+{shown}\n")
+        apply_patch.function(space, f"--- a/other.py\n+++ b/other.py\n@@\n price = 1\n+{masked_line}\n")
     assert (tmp_path / "other.py").read_text() == "price = 1\n"

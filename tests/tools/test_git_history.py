@@ -41,9 +41,14 @@ def test_maps_moved_lines_to_base(tmp_path: Path) -> None:
     base = "".join(f"{number}\n" for number in range(1, 21))
     now = base.replace("10\n", "ten\nand a half\n")
     space = workspace(tmp_path, {"a.txt": now}, history=FakeHistory(files={"a.txt": base}))
-    for asked, told in {(2, 3): "2-3", (12, 13): "11-12", (10, 11): "10-10", (9, 12): "9-11"}.items():
-        answer = call_tool(git_history, space, path="a.txt", line=asked[0], last_line=asked[1])
-        assert answer.startswith(f"Lines {told} of a.txt")
+    for line_range, base_range in {
+        (2, 3): "2-3",
+        (12, 13): "11-12",
+        (10, 11): "10-10",
+        (9, 12): "9-11",
+    }.items():
+        answer = call_tool(git_history, space, path="a.txt", line=line_range[0], last_line=line_range[1])
+        assert answer.startswith(f"Lines {base_range} of a.txt")
 
 
 def test_lists_frequently_changed_files_and_functions(tmp_path: Path) -> None:

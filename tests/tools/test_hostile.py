@@ -60,9 +60,9 @@ def space(tmp_path: Path) -> Workspace:
     (root / "outdir").symlink_to("../outside")
     os.mkfifo(root / "pipe.py")
     os.mknod(root / "socket.py", stat.S_IFSOCK | 0o600)
-    made = workspace(root, {})
-    made.history = GitHistory(git=find(root).git, revision="HEAD")
-    return made
+    hostile_workspace = workspace(root, {})
+    hostile_workspace.history = GitHistory(git=find(root).git, revision="HEAD")
+    return hostile_workspace
 
 
 def answer_or_refusal(tool: Tool, space: Workspace, **arguments: object) -> str:
@@ -105,9 +105,15 @@ def test_file_names_are_never_interpreted(space: Workspace, name: str) -> None:
 def test_names_are_one_line_and_open_as_shown(space: Workspace, tool: Tool) -> None:
     arguments = {search: {"pattern": "def needle"}, find_symbol: {"name": "needle"}, list_files: {}}[tool]
     answer = answer_or_refusal(tool, space, **arguments)
-    for shown in ("--pre=evil.py", "two\\nlines.py", "$(touch ran).py", "\\x1b[31mred.py", "caf\\udce9.py"):
-        assert shown in answer
-        assert "def needle():" in call_tool(read, space, path=shown)
+    for display_name in (
+        "--pre=evil.py",
+        "two\\nlines.py",
+        "$(touch ran).py",
+        "\\x1b[31mred.py",
+        "caf\\udce9.py",
+    ):
+        assert display_name in answer
+        assert "def needle():" in call_tool(read, space, path=display_name)
     assert "secret" not in answer
 
 

@@ -56,12 +56,12 @@ def test_orientation_shows_no_private_file(space: Workspace) -> None:
 
 @pytest.mark.parametrize("name", ["a/.env", '"a/\\056env"'])
 def test_patch_error_reveals_nothing_of_private_file(space: Workspace, name: str) -> None:
-    told = call_refused_tool(
+    message = call_refused_tool(
         apply_patch,
         space,
         diff=f"--- {name}\n+++ {name.replace('a/', 'b/')}\n@@ -1 +1 @@\n-PASSWORD=x\n+PASSWORD=y\n",
     )
-    assert SECRET not in told
+    assert SECRET not in message
     assert (space.root / ".env").read_text() == FILES[".env"]
 
 

@@ -94,12 +94,12 @@ def test_says_when_baseline_is_missing(tmp_path: Path) -> None:
 
 
 def test_reports_other_command_by_exit_code(tmp_path: Path) -> None:
-    made = fake_tests(
+    tests_report = fake_tests(
         red("make check"), command="make check", by_exit_code=True, exit_code=2, output="no rule\n"
     )
-    assert call_tool(run_tests, workspace(tmp_path, tests=FakeTests(report=made, before=fake_tests()))) == (
-        "Failed (the command's exit code is 2).\n[make check]\nno rule"
-    )
+    assert call_tool(
+        run_tests, workspace(tmp_path, tests=FakeTests(report=tests_report, before=fake_tests()))
+    ) == ("Failed (the command's exit code is 2).\n[make check]\nno rule")
 
 
 def test_refuses_invalid_test_id(tmp_path: Path) -> None:

@@ -96,9 +96,9 @@ def test_context_lines_stay_with_hit(tmp_path: Path) -> None:
 
 
 def test_shows_hits_found_before_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = '"data":{"path":{"text":"./a.py"},"lines":{"text":"x = 1"},"line_number":1,"submatches":[{"start":0,"end":1}]}'
+    hit_record = '"data":{"path":{"text":"./a.py"},"lines":{"text":"x = 1"},"line_number":1,"submatches":[{"start":0,"end":1}]}'
     (tmp_path / "records").write_text(
-        f'{{"type":"begin",{found}}}\n{{"type":"match",{found}}}\n', encoding="utf-8"
+        f'{{"type":"begin",{hit_record}}}\n{{"type":"match",{hit_record}}}\n', encoding="utf-8"
     )
     slow = tmp_path / "rg"
     slow.write_text(f"#!/bin/sh\ncat '{tmp_path}/records'\nexec sleep 60\n", encoding="utf-8")

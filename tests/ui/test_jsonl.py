@@ -15,9 +15,9 @@ LOGS = sorted((Path(__file__).parent.parent / "logs").glob("format-*"))
 
 def objects(log: Path) -> list[dict[str, object]]:
     out = io.StringIO()
-    recorded = EventLog(records=read(log))
-    recorded.close()
-    asyncio.run(jsonl.show(recorded.follow(), out))
+    event_log = EventLog(records=read(log))
+    event_log.close()
+    asyncio.run(jsonl.show(event_log.follow(), out))
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -44,14 +44,14 @@ def test_each_object_has_the_documented_fields_and_no_others(log: Path) -> None:
 
 
 def test_writes_session_from_started_to_finished() -> None:
-    told = objects(LOGS[-1])
-    assert (told[0]["event"], told[-1]["event"], told[-1]["verdict"], told[-1]["exit_code"]) == (
+    events = objects(LOGS[-1])
+    assert (events[0]["event"], events[-1]["event"], events[-1]["verdict"], events[-1]["exit_code"]) == (
         "started",
         "finished",
         "PROVEN",
         0,
     )
-    assert [public["phase"] for public in told if public["event"] == "phase"] == [
+    assert [public["phase"] for public in events if public["event"] == "phase"] == [
         *("locate", "reproduce", "edit", "verify", "diagnose", "repair", "verify")
     ]
 

@@ -146,8 +146,8 @@ def test_interruption_says_where_work_is() -> None:
     record = "next     nothing was left in the repository; the record: coder log show s1"
     lines = ["stopped  Interrupted; your files are as they were.", "cost     1 attempt, 3 s", record]
     assert render_end(stopped).splitlines()[1:] == lines
-    asked = stopped.model_copy(update={"spent": Spent(requests=1)})
-    assert render_end(asked).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
+    finished = stopped.model_copy(update={"spent": Spent(requests=1)})
+    assert render_end(finished).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
 
 
 def test_unknown_cost_is_not_shown_as_zero() -> None:
@@ -198,11 +198,11 @@ def test_names_branches_and_gives_reason_of_choice() -> None:
 
 def test_reports_progress_to_pipe_and_terminal() -> None:
     streamed = [ToolStreamed(candidate="c1", text=f"suite: {number} of 90") for number in range(1, 31)]
-    said = make_records(Warned(text="It begins."), *streamed)
-    assert render_lines(said).splitlines() == [
+    log = make_records(Warned(text="It begins."), *streamed)
+    assert render_lines(log).splitlines() == [
         "  It begins.",
         "  ... suite: 10 of 90",
         "  ... suite: 20 of 90",
         "  ... suite: 30 of 90",
     ]
-    assert "... suite" not in render_lines(said, terminal=True)
+    assert "... suite" not in render_lines(log, terminal=True)

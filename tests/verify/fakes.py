@@ -35,14 +35,14 @@ class FakeTrees:
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
-        wanted = self.trees[tree]
+        files = self.trees[tree]
         if paths is not None:
-            wanted = {path: text for path, text in self.trees["base"].items() if path not in paths} | {
-                path: text for path, text in wanted.items() if path in paths
+            files = {path: text for path, text in self.trees["base"].items() if path not in paths} | {
+                path: text for path, text in files.items() if path in paths
             }
         self.live += 1
         with tempfile.TemporaryDirectory(dir=self._place, ignore_cleanup_errors=True) as name:
-            write(Path(name), wanted)
+            write(Path(name), files)
             yield Path(name)
         self.live -= 1
 

@@ -29,8 +29,8 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
         trees.patch, node_ids(issue)
     )
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
-    told = _verdict_text(verdict)
-    assert (verdict.kind.value, [line for line in lines if line not in told]) == (kind, []), told
+    text = _verdict_text(verdict)
+    assert (verdict.kind.value, [line for line in lines if line not in text]) == (kind, []), text
 
 
 def _read_files(root: Path) -> Files:

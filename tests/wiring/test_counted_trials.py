@@ -42,7 +42,7 @@ def make_edits(*names: str) -> list[Edit]:
 
 
 def run_trials(counted: CountedTrials, *names: str) -> list[str]:
-    return [tried.edit.summary for tried in counted.try_out(Path(), ["t"], make_edits(*names), seconds=1)]
+    return [trial.edit.summary for trial in counted.try_out(Path(), ["t"], make_edits(*names), seconds=1)]
 
 
 def test_searches_share_one_trial_limit() -> None:

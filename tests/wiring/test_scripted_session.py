@@ -25,9 +25,9 @@ def test_starter_script_answers_planners_and_reviewers(
     task: SuiteTask,
 ) -> None:
     texts = (path for path in files("coder.prompts").iterdir() if path.name.endswith(".md"))
-    said = [*(path.read_text(encoding="utf-8") for path in texts), *(seed.approach for seed in SEEDS)]
-    kept = [step.when for step in steps(task.script) if step.when]
+    prompts = [*(path.read_text(encoding="utf-8") for path in texts), *(seed.approach for seed in SEEDS)]
+    conditions = [step.when for step in steps(task.script) if step.when]
     assert {"You change nothing yourself.", "Correctness and edge cases.", "Tests and overfitting."} <= {
-        *kept
+        *conditions
     }
-    assert [words for words in kept if not any(words in text for text in said)] == []
+    assert [words for words in conditions if not any(words in text for text in prompts)] == []

@@ -55,8 +55,8 @@ def _pair(damages: list[str], random: Random) -> tuple[str, ...]:
             return pair
 
 
-def run_planned(planned: Sequence[CaseSpec], known: list[list[Commit]]) -> list[Result | None]:
-    return [try_case(wanted, known) for wanted in planned]
+def run_planned(planned: Sequence[CaseSpec], commits_known: list[list[Commit]]) -> list[Result | None]:
+    return [try_case(spec, commits_known) for spec in planned]
 
 
 def main() -> None:
@@ -78,19 +78,19 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="only cases with this in their names")
     options = parser.parse_args()
-    known = [commits(repository, Random(options.seed)) for repository in options.repository]
-    planned = [wanted for wanted in plan(options.count, options.seed) if options.only in wanted.name]
+    commits_known = [commits(repository, Random(options.seed)) for repository in options.repository]
+    planned = [spec for spec in plan(options.count, options.seed) if options.only in spec.name]
     shares = [planned[start :: options.jobs] for start in range(options.jobs)]
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
-        matches = [
+        completed = [
             result
-            for share in pool.map(partial(run_planned, known=known), shares)
+            for share in pool.map(partial(run_planned, commits_known=commits_known), shares)
             for result in share
             if result
         ]
-    print(format_table(matches, without=len(planned) - len(matches)))
+    print(format_table(completed, without=len(planned) - len(completed)))
     if options.failures:
-        save_failures(matches, options.failures)
+        save_failures(completed, options.failures)
 
 
 if __name__ == "__main__":

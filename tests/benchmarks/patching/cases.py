@@ -205,15 +205,15 @@ RENDERED = {"unified": _unified, "envelope": _envelope, "blocks": _blocks}
 
 def apply_hunks(lines: list[str], hunks: list[Hunk]) -> list[str]:
     """Return the lines after the hunks, by the places their rows are known to have."""
-    result, reached = [], 0
+    result, position = [], 0
     for row in (row for hunk in sorted(hunks, key=lambda hunk: hunk.rows[0].at) for row in hunk.rows):
-        result += lines[reached : row.at]
-        reached = max(reached, row.at)
+        result += lines[position : row.at]
+        position = max(position, row.at)
         if row.mark == "+":
             result.append(row.text)
         elif row.mark == "-":
-            reached = row.at + 1
-    return result + lines[reached:]
+            position = row.at + 1
+    return result + lines[position:]
 
 
 def shift(hunks: list[Hunk], *, start: int, by: int) -> None:

@@ -115,32 +115,33 @@ def _segments_are_unique(hunk: Hunk, lines: list[str]) -> bool:
     previous = None
     for row in hunk.rows:
         same = row.at >= 0 and (previous is None or row.at == previous.at + (previous.mark != "+"))
-        known = row.mark == "+" or (row.at >= 0 and fold(row.text) == fold(lines[row.at]))
-        if not (same and known):
+        is_known = row.mark == "+" or (row.at >= 0 and fold(row.text) == fold(lines[row.at]))
+        if not (same and is_known):
             segments.append([])
-        if known:
+        if is_known:
             segments[-1].append(row)
-        previous = row if known else None
-    changed = [segment for segment in segments if any(row.mark != " " for row in segment)]
+        previous = row if is_known else None
+    changed_segments = [segment for segment in segments if any(row.mark != " " for row in segment)]
     return all(
-        len(starts([row.text for row in segment if row.mark != "+"], lines)) == 1 for segment in changed
+        len(starts([row.text for row in segment if row.mark != "+"], lines)) == 1
+        for segment in changed_segments
     )
 
 
 def _has_one_match(left: list[Row], lines: list[str]) -> bool:
     """Return whether these lines can be found in this order, as close together, in one way only."""
-    texts, seen = [fold(row.text) for row in left], [fold(line) for line in lines]
+    texts, folded_lines = [fold(row.text) for row in left], [fold(line) for line in lines]
     span = left[-1].at - left[0].at + 3
     matches = []
-    for at in (at for at, line in enumerate(seen) if line == texts[0]):
+    for at in (at for at, line in enumerate(folded_lines) if line == texts[0]):
         places = [at]
         for text in texts[1:]:
             if (
                 place := next(
                     (
                         later
-                        for later in range(places[-1] + 1, min(at + span, len(seen)))
-                        if seen[later] == text
+                        for later in range(places[-1] + 1, min(at + span, len(folded_lines)))
+                        if folded_lines[later] == text
                     ),
                     None,
                 )

@@ -254,8 +254,8 @@ def plant_copy(case: Case, random: Random, *, in_function: bool = False) -> Hunk
         if in_function
         else [at for at, line in enumerate(before.lines) if not line]
     )
-    taken = {at for other in part.hunks for row in other.rows for at in range(row.at - 1, row.at + 3)}
-    if not (places := [at for at in places if at not in taken]):
+    occupied = {at for other in part.hunks for row in other.rows for at in range(row.at - 1, row.at + 3)}
+    if not (places := [at for at in places if at not in occupied]):
         return None
     _plant(part, random.choice(places), texts, before=before.lines, after=after.lines)
     return (

@@ -184,8 +184,8 @@ def missing_context(case: Case, random: Random) -> bool:
         return False
     rows = random.sample(context := _context(case), min(len(context), random.randint(1, 3)))
     for hunk in case.hunks:
-        kept = [row for row in hunk.rows if not any(row is gone for gone in rows)]
-        hunk.rows = kept if any(row.mark != "+" for row in kept) else hunk.rows
+        remaining = [row for row in hunk.rows if not any(row is gone for gone in rows)]
+        hunk.rows = remaining if any(row.mark != "+" for row in remaining) else hunk.rows
     return bool(rows)
 
 
@@ -244,9 +244,11 @@ def paraphrased(case: Case, random: Random) -> bool:
         if not sign or len(words) < 3 or set(row.text) & {"'", '"'}:
             continue
         word = random.choice(words)
-        changed = comment.replace(word, random.choice(("the", "each", "every", "some")) + f" {word}s", 1)
+        new_comment = comment.replace(word, random.choice(("the", "each", "every", "some")) + f" {word}s", 1)
         row.text = (
-            code + sign + random.choice((changed, comment.removesuffix(word).rstrip(), changed.capitalize()))
+            code
+            + sign
+            + random.choice((new_comment, comment.removesuffix(word).rstrip(), new_comment.capitalize()))
         )
         done = True
     return done

@@ -51,30 +51,32 @@ class Commit:
         data = self.git(
             "cat-file", "--batch", stdin="".join(f"{revision}\n" for revision in revisions).encode()
         )
-        matches = []
+        blobs = []
         for _ in revisions:
             head, _, data = data.partition(b"\n")
             if not head.split()[-1].isdigit():
                 raise Unfit("not here")
             size = int(head.split()[-1])
-            matches.append(data[:size].decode("utf-8", "strict"))
+            blobs.append(data[:size].decode("utf-8", "strict"))
             data = data[size + 1 :]
-        return matches
+        return blobs
 
 
 def commits(repository: Path, random: Random) -> list[Commit]:
     """Return some commits with one parent."""
     whole = Commit(repository=repository, id="HEAD")
-    found = whole.git("rev-list", "--min-parents=1", "--max-parents=1", "HEAD").decode().split()
-    return [Commit(repository=repository, id=name) for name in random.sample(found, min(COMMITS, len(found)))]
+    hashes = whole.git("rev-list", "--min-parents=1", "--max-parents=1", "HEAD").decode().split()
+    return [
+        Commit(repository=repository, id=name) for name in random.sample(hashes, min(COMMITS, len(hashes)))
+    ]
 
 
 def sample_case(commit: Commit) -> Case | None:
     """Return the commit as a case that is not damaged yet, always the same; None if it is too large,
     binary, or touches a file that is no text.
     """
-    kept = _cached_objects(commit)
-    case: Case | None = pickle.loads(kept) if kept else None
+    cached = _cached_objects(commit)
+    case: Case | None = pickle.loads(cached) if cached else None
     return case
 
 
@@ -190,19 +192,22 @@ def _hunk(match: re.Match[str], lines: list[str], index: int) -> tuple[Hunk, int
     return hunk, index
 
 
-def _neighbours(commit: Commit, known: set[str], random: Random) -> dict[str, Text]:
+def _neighbours(commit: Commit, known_paths: set[str], random: Random) -> dict[str, Text]:
     """Return other files of the commit, those with the same name or directory first."""
-    listed = [
+    entries = [
         line.split("\t")
         for line in commit.git("ls-tree", "-r", f"{commit.id}^").decode("utf-8", "replace").splitlines()
     ]
     paths = [
         path
-        for info, path in listed
-        if info[:6] in REGULAR and path.endswith((".py", ".rst", ".txt", ".md")) and path not in known
+        for info, path in entries
+        if info[:6] in REGULAR and path.endswith((".py", ".rst", ".txt", ".md")) and path not in known_paths
     ]
     random.shuffle(paths)
-    names, folders = {path.rpartition("/")[2] for path in known}, {path.rpartition("/")[0] for path in known}
+    names, folders = (
+        {path.rpartition("/")[2] for path in known_paths},
+        {path.rpartition("/")[0] for path in known_paths},
+    )
     paths.sort(
         key=lambda path: path.rpartition("/")[2] not in names and path.rpartition("/")[0] not in folders
     )

@@ -95,7 +95,7 @@ def binary(case: Case, random: Random) -> bool:
             return False
         case.before[part.path].lines[0] += "\0"
         return all(row.at for row in part.hunks[0].rows)
-    told = random.choice(
+    binary_line = random.choice(
         (
             ["Binary files a/logo.png and b/logo.png differ"],
             ["GIT binary patch", "literal 3", "Kcmezm7zz", ""],
@@ -104,7 +104,7 @@ def binary(case: Case, random: Random) -> bool:
     part = Part(
         path="",
         target="logo.png",
-        git=["diff --git a/logo.png b/logo.png", "index 1111111..2222222 100644", *told],
+        git=["diff --git a/logo.png b/logo.png", "index 1111111..2222222 100644", *binary_line],
         old="",
         new="",
         hunks=[],

@@ -64,11 +64,11 @@ def other_version(case: Case, random: Random) -> bool:
 @REFUSED_LINES.add("inserts beside what is not there", stage=0)
 def stale_insertion(case: Case, random: Random) -> bool:
     part = random.choice(case.changed) if case.changed else None
-    matches = [hunk for hunk in part.hunks if all(row.mark != "-" for row in hunk.rows)] if part else []
-    if part is None or not matches:
+    hunks = [hunk for hunk in part.hunks if all(row.mark != "-" for row in hunk.rows)] if part else []
+    if part is None or not hunks:
         return False
     lines = case.before[part.path].lines
-    hunk = random.choice(matches)
+    hunk = random.choice(hunks)
     for row in hunk.old:
         lines[row.at] = (
             reword(reword(lines[row.at], random), random) + "_"
@@ -92,9 +92,9 @@ def twins_near(case: Case, random: Random) -> bool:
     hunk = plant_copy(case, random)
     if not hunk:
         return False
-    found = starts([row.text for row in hunk.old], case.before[case.changed[0].path].lines)
+    positions = starts([row.text for row in hunk.old], case.before[case.changed[0].path].lines)
     hunk.start, hunk.section = hunk.start + random.choice((-3, -2, -1, 1, 2, 3)), ""
-    return hunk.start > 0 and hunk.start - 1 not in found and len(case.changed[0].hunks) == 1
+    return hunk.start > 0 and hunk.start - 1 not in positions and len(case.changed[0].hunks) == 1
 
 
 @REFUSED_LINES.add("twins in one function", stage=0)

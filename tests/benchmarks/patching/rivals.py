@@ -56,13 +56,13 @@ def _process_applier(command: tuple[str, ...]) -> Applier:
 def _apply_whatthepatch(text: str, root: Path) -> bool:
     """Apply with the library, which leaves names and files to its user: all of them are written, or none."""
     library = importlib.import_module("whatthepatch")
-    written: dict[Path, bytes] = {}
+    new_files: dict[Path, bytes] = {}
     try:
         for diff in library.parse_patch(text):
             name = re.sub(r"^[ab]/", "", diff.header.new_path)
             before = root / re.sub(r"^[ab]/", "", diff.header.old_path)
             lines = library.apply_diff(diff, before.read_bytes().decode() if before.is_file() else "")
-            written[root / name] = "".join(f"{line}\n" for line in lines).encode()
+            new_files[root / name] = "".join(f"{line}\n" for line in lines).encode()
     except (
         library.exceptions.WhatThePatchException,
         AssertionError,
@@ -72,7 +72,7 @@ def _apply_whatthepatch(text: str, root: Path) -> bool:
         ValueError,
     ):
         return False
-    for path, data in written.items():
+    for path, data in new_files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    return bool(written)
+    return bool(new_files)

@@ -60,22 +60,22 @@ class Result:
         return "refused" if self.wanted.negative else "exact"
 
 
-def try_case(wanted: CaseSpec, commits: Sequence[Sequence[Commit]]) -> Result | None:
+def try_case(spec: CaseSpec, commits: Sequence[Sequence[Commit]]) -> Result | None:
     """Sample commits until one can be damaged so, and try all appliers; None if no commit could."""
-    random = Random(wanted.seed)
+    random = Random(spec.seed)
     for draw in range(1, MOST_DRAWS + 1):
         commit = random.choice(random.choice(commits))
-        if (case := sample_case(commit)) and _damage(case, wanted, random):
-            return _run(case, wanted, draw)
+        if (case := sample_case(commit)) and _damage(case, spec, random):
+            return _run(case, spec, draw)
     return None
 
 
-def _damage(case: Case, wanted: CaseSpec, random: Random) -> bool:
-    if wanted.negative:
+def _damage(case: Case, spec: CaseSpec, random: Random) -> bool:
+    if spec.negative:
         case.refused = True
-        made = NEGATIVES.make(case, (wanted.negative,), random)
-        return made and all(DAMAGES.make(case, (name,), random) for name in wanted.damages)
-    return DAMAGES.make(case, wanted.damages, random) and is_certain(case) and case.before != case.after
+        is_negative = NEGATIVES.make(case, (spec.negative,), random)
+        return is_negative and all(DAMAGES.make(case, (name,), random) for name in spec.damages)
+    return DAMAGES.make(case, spec.damages, random) and is_certain(case) and case.before != case.after
 
 
 def kinds() -> tuple[list[str], list[str], list[str]]:
@@ -83,7 +83,7 @@ def kinds() -> tuple[list[str], list[str], list[str]]:
     return list(DAMAGES.damages), list(NEGATIVES.damages), list(SAFE)
 
 
-def _run(case: Case, wanted: CaseSpec, draws: int) -> Result:
+def _run(case: Case, spec: CaseSpec, draws: int) -> Result:
     text = case.text
     outcomes, seconds, report = {}, {}, ""
     with TemporaryDirectory(prefix="patching-") as place:
@@ -92,19 +92,19 @@ def _run(case: Case, wanted: CaseSpec, draws: int) -> Result:
             _build(case, root)
             before = _state(Path(place))
             started = time.perf_counter()
-            said = applier(text, root)
+            has_applied = applier(text, root)
             seconds[name] = time.perf_counter() - started
             after = _state(Path(place))
-            outcomes[name] = _outcome(case, said=said, unchanged=before == after, after=after)
+            outcomes[name] = _outcome(case, has_applied=has_applied, unchanged=before == after, after=after)
             if name == OURS and outcomes[name] != ("refused" if case.refused else "exact"):
-                report = _report(case, wanted, outcomes[name], after)
+                report = _report(case, spec, outcomes[name], after)
             for path in Path(place).iterdir():
                 shutil.rmtree(path)
-    return Result(wanted=wanted, outcomes=outcomes, seconds=seconds, draws=draws, report=report)
+    return Result(wanted=spec, outcomes=outcomes, seconds=seconds, draws=draws, report=report)
 
 
-def _outcome(case: Case, *, said: bool, unchanged: bool, after: State) -> str:
-    if not said:
+def _outcome(case: Case, *, has_applied: bool, unchanged: bool, after: State) -> str:
+    if not has_applied:
         return "refused" if unchanged else "dirty"
     return "exact" if not case.refused and after == _expected(case) else "wrong"
 
@@ -136,23 +136,23 @@ def _state(place: Path) -> State:
     }
 
 
-def _report(case: Case, wanted: CaseSpec, outcome: str, after: State) -> str:
+def _report(case: Case, spec: CaseSpec, outcome: str, after: State) -> str:
     """Return the case in short: the diff, our message, and how the files differ from the expected ones."""
     with TemporaryDirectory(prefix="patching-") as place:
         root = Path(place) / "tree"
         _build(case, root)
         try:
             apply(case.text, root)
-            said = "applied"
+            message = "applied"
         except PatchError as error:
-            said = str(error)
+            message = str(error)
     parts = [
-        f"# {outcome}: {wanted.name}",
-        f"{case.label}, seed {wanted.seed!r}. {case.note}",
+        f"# {outcome}: {spec.name}",
+        f"{case.label}, seed {spec.seed!r}. {case.note}",
         "## diff",
         f"`````\n{case.text}\n`````",
     ]
-    parts += ["## what it says", f"`````\n{said}\n`````"]
+    parts += ["## what it says", f"`````\n{message}\n`````"]
     for part in case.parts:
         before = case.before.get(part.path)
         at = part.hunks[0].rows[0].at if part.hunks else 0

@@ -4,7 +4,7 @@ from coder.core.values.text import printable
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("plain\n\ttext é 漢 🐍", "plain\n\ttext é 漢 🐍"),
         ("\x1b[1;31mred\x1b[0m", "red"),
@@ -18,5 +18,5 @@ from coder.core.values.text import printable
         ("half \ud800 and \udce9", "half � and �"),
     ],
 )
-def test_keeps_only_visible_characters(text: str, shown: str) -> None:
-    assert printable(text) == shown
+def test_keeps_only_visible_characters(text: str, expected: str) -> None:
+    assert printable(text) == expected

@@ -92,7 +92,7 @@ def test_cuts_long_body_and_masks_key() -> None:
 
 
 def test_placeholder_key_masks_nothing() -> None:
-    said = "request (2990 tokens) exceeds the available context size (2048 tokens)"
-    translation = translated(http_error(None, 400, {"message": said}), choice=CHOICE, key=SecretStr("x"))
+    message = "request (2990 tokens) exceeds the available context size (2048 tokens)"
+    translation = translated(http_error(None, 400, {"message": message}), choice=CHOICE, key=SecretStr("x"))
     assert translation.context_overflow
-    assert said in str(translation)
+    assert message in str(translation)

@@ -64,9 +64,9 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
 )
 def test_reply_over_limit_is_clear_error(wire: str, turn: Turn, message: str) -> None:
     limits = replace(SMALL, seconds=0.5) if turn.stalls else SMALL
-    with bench(wire, turn, limits) as one:
+    with bench(wire, turn, limits) as model_bench:
         started = time.monotonic()
-        error = one.fail()
+        error = model_bench.fail()
     assert message in str(error) and "\n" not in str(error)
     assert time.monotonic() - started < 30  # the SDKs are imported meanwhile; the fake stalls for ever
 
@@ -80,34 +80,34 @@ def test_deeply_nested_arguments_are_a_model_error(wire: str, depth: int) -> Non
         pytest.skip(
             "its fake builds arguments as objects, which json.dumps cannot nest so deep"
         ) if depth > 900 else None
-    with WIRES[wire]([turn] * 3) as one:
-        error = one.fail()
+    with WIRES[wire]([turn] * 3) as model_bench:
+        error = model_bench.fail()
     assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_lone_surrogate_is_model_error(wire: str) -> None:
-    with WIRES[wire]([Turn(text="It is \ud83d line 7.")] * 3) as one:
-        error = one.fail()
+    with WIRES[wire]([Turn(text="It is \ud83d line 7.")] * 3) as model_bench:
+        error = model_bench.fail()
     assert "\n" not in str(error)
 
 
 def test_deep_nesting_in_text_protocol_stays_call() -> None:
     arguments = '{"path": ' + "[" * 5_000 + "]" * 5_000 + "}"
-    with RIGS["text_protocol"]([Turn(calls=(("read", arguments),))]) as one:
-        reply, _ = one.ask()
+    with RIGS["text_protocol"]([Turn(calls=(("read", arguments),))]) as model_bench:
+        reply, _ = model_bench.ask()
     assert [call.name for call in reply.message.calls] == ["read"]
 
 
 def test_huge_line_keeps_memory_bounded() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with (
-        bench("chat", Turn(garbage=b"data: " + b"x" * (64 << 20)), ReplyLimits()) as one,
+        bench("chat", Turn(garbage=b"data: " + b"x" * (64 << 20)), ReplyLimits()) as model_bench,
         pytest.raises(ModelError, match="8,388,608"),
     ):
-        raise one.fail()
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
-    assert grown < 400 << 20  # the fake in this process holds the line twice
+        raise model_bench.fail()
+    growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    assert growth < 400 << 20  # the fake in this process holds the line twice
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ def test_passes_on_unreadable_block() -> None:
 
 
 def test_lists_tools_in_system_prompt_only() -> None:
-    asked = plain(ASKED.model_copy(update={"tools": TOOLS}))
-    assert asked.tools == ()
+    request = plain(ASKED.model_copy(update={"tools": TOOLS}))
+    assert request.tools == ()
     for part in (
         "You fix bugs.",
         "## read",
@@ -108,7 +108,7 @@ def test_lists_tools_in_system_prompt_only() -> None:
         "```tool",
         "```diff",
     ):
-        assert part in asked.system
+        assert part in request.system
     assert "```diff" not in plain(ASKED).system
 
 
@@ -142,12 +142,12 @@ def test_writes_native_calls_as_blocks() -> None:
     native = AssistantMessage(
         text="I look.", calls=(ToolCall(id="1", name="read", arguments='{"path": "a.py"}'),)
     )
-    (said,) = plain(ASKED.model_copy(update={"messages": (native,)})).messages
-    assert said == AssistantMessage(
+    (message,) = plain(ASKED.model_copy(update={"messages": (native,)})).messages
+    assert message == AssistantMessage(
         text='I look.\n\n```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```'
     )
-    assert isinstance(said, AssistantMessage)
-    assert read(said.text, TOOLS, prefix="c")[1] == (
+    assert isinstance(message, AssistantMessage)
+    assert read(message.text, TOOLS, prefix="c")[1] == (
         ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),
     )
 

@@ -271,9 +271,9 @@ def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head
     applied = git(root, "rev-parse", "HEAD")
     commit(root, {"a.py": FIXED.replace("line 2\n", "line 2, theirs\n")})
     write(root, {"b.py": "dirty\n"})
-    told = undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    message = undo(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert (
-        told
+        message
         == f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted the branch {fix.branch}."
     )
     assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")

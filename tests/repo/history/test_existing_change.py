@@ -31,23 +31,23 @@ def _resolve(root: Path, revision: str) -> str:
     return git(root, "rev-parse", revision)
 
 
-def _is_change(found: Given, root: Path, base: str, revision: str) -> bool:
-    return (found.base, found.tree) == (_resolve(root, base), _resolve(root, f"{revision}^{{tree}}"))
+def _is_change(change: Given, root: Path, base: str, revision: str) -> bool:
+    return (change.base, change.tree) == (_resolve(root, base), _resolve(root, f"{revision}^{{tree}}"))
 
 
 def test_compares_uncommitted_work_with_head(root: Path) -> None:
     write(root, {"b.py": "B = 2\n", "new.py": ""})
-    found = given(root, revision=None, against=None)
-    assert found.base == _resolve(root, "HEAD")
-    assert git(root, "show", f"{found.tree}:b.py") == "B = 2"
-    assert git(root, "ls-tree", "--name-only", found.tree).split() == ["a.py", "b.py", "new.py"]
+    change = given(root, revision=None, against=None)
+    assert change.base == _resolve(root, "HEAD")
+    assert git(root, "show", f"{change.tree}:b.py") == "B = 2"
+    assert git(root, "ls-tree", "--name-only", change.tree).split() == ["a.py", "b.py", "new.py"]
     assert git(root, "status", "--porcelain").split() == ["M", "b.py", "??", "new.py"]
 
 
 def test_compares_branch_with_merge_base(root: Path) -> None:
-    found = given(root, revision="topic", against=None)
-    assert _is_change(found, root, "main~1", "topic")
-    assert found.message == "A is three\n\nA is two"
+    change = given(root, revision="topic", against=None)
+    assert _is_change(change, root, "main~1", "topic")
+    assert change.message == "A is three\n\nA is two"
 
 
 def test_compares_commit_with_parent(root: Path) -> None:

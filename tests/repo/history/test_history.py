@@ -34,11 +34,11 @@ def test_lists_commits_touching_path_or_lines(history: GitHistory) -> None:
 
 
 def test_finds_a_word_in_messages_and_in_changes(history: GitHistory) -> None:
-    told = history.log(word="overflow").splitlines()
-    assert told[0] == "In the message (whatever the case): overflow"
-    assert subjects_of(told[1]) == ["third: about the Overflow (#12)"]
-    assert told[2] == "Added or removed by the change: overflow"
-    assert subjects_of(told[3]) == ["second: shouts"]
+    lines = history.log(word="overflow").splitlines()
+    assert lines[0] == "In the message (whatever the case): overflow"
+    assert subjects_of(lines[1]) == ["third: about the Overflow (#12)"]
+    assert lines[2] == "Added or removed by the change: overflow"
+    assert subjects_of(lines[3]) == ["second: shouts"]
     assert subjects_of(history.log(word="overflow", path="a.py").splitlines()[1]) == ["second: shouts"]
     assert history.log(word=".*") == ""
 
@@ -89,9 +89,9 @@ def test_huge_commit_lists_files_without_lines(history: GitHistory) -> None:
     write(history.git.directory, {"long.txt": "line\n" * 20_001})
     git(history.git.directory, "add", "long.txt")
     git(history.git.directory, "commit", "-qm", "fourth: long")
-    told = history.show("HEAD")
-    assert "long.txt | 20001 +" in told
-    assert len(told) < 500
+    text = history.show("HEAD")
+    assert "long.txt | 20001 +" in text
+    assert len(text) < 500
 
 
 def test_shows_a_commit_limited_to_a_path(history: GitHistory) -> None:
@@ -165,10 +165,10 @@ def test_private_commits_do_not_crowd_out_others(history_with_private_files: Git
 
 @pytest.mark.parametrize("revision", ["HEAD", "HEAD~1", "HEAD~2"])
 def test_shows_no_private_file(history_with_private_files: GitHistory, revision: str) -> None:
-    told = history_with_private_files.show(revision)
-    assert SECRET not in told
-    assert ".env: not shown, it may hold secrets" in told
-    assert ("both" in told, "x = 1" in told) == (revision == "HEAD~1", revision == "HEAD~1")
+    text = history_with_private_files.show(revision)
+    assert SECRET not in text
+    assert ".env: not shown, it may hold secrets" in text
+    assert ("both" in text, "x = 1" in text) == (revision == "HEAD~1", revision == "HEAD~1")
     assert SECRET not in history_with_private_files.show(revision, "deploy")
 
 

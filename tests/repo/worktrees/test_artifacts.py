@@ -22,7 +22,7 @@ generated/
 
 def test_finds_test_artifacts_without_caches_or_secrets(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {".gitignore": IGNORE, "src/a.py": "a\n"})
-    wanted = {
+    expected = {
         "src/_version.py": "1\n",
         "src/fast.cpython-311-x86_64-linux-gnu.so": "\0",
         "src/r.egg-info/entry_points.txt": "x\n",
@@ -39,8 +39,8 @@ def test_finds_test_artifacts_without_caches_or_secrets(tmp_path: Path) -> None:
         "src/__pycache__/_version.py": "\n",
         "local_settings.py": "KEY='secret'\n",
     }
-    write(root, wanted | unwanted)
-    assert ignored_artefacts(find(root).git) == tuple(sorted(wanted))
+    write(root, expected | unwanted)
+    assert ignored_artefacts(find(root).git) == tuple(sorted(expected))
 
 
 def test_copies_artifacts_where_path_is_free(tmp_path: Path) -> None:

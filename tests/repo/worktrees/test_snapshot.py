@@ -92,8 +92,8 @@ def test_keeps_modes_links_and_type_changes(tmp_path: Path) -> None:
     write(root, {"b.py/inner.py": "a directory now\n"})
     place = find(root)
     commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
-    listed = {line.split("\t")[1]: line[:6] for line in git(root, "ls-tree", "-r", commit).splitlines()}
-    assert listed == {
+    modes = {line.split("\t")[1]: line[:6] for line in git(root, "ls-tree", "-r", commit).splitlines()}
+    assert modes == {
         ".gitignore": "100644",
         "a.py": "100755",
         "b.py/inner.py": "100644",

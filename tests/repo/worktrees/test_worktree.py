@@ -15,9 +15,9 @@ def test_makes_a_detached_worktree_filled_from_a_tree(tmp_path: Path) -> None:
     write(root, {"b.py": "b\n"})
     git(root, "add", "b.py")
     tree = git(root, "write-tree")
-    made = add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree)
+    worktree = add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree)
     assert sorted(path.name for path in (tmp_path / "w" / "s-c1").iterdir()) == [".git", "a.py", "b.py"]
-    assert made.git_dir == root / ".git" / "worktrees" / "s-c1"
+    assert worktree.git_dir == root / ".git" / "worktrees" / "s-c1"
     assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
 
 
@@ -43,9 +43,9 @@ def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
 
 
 def test_removes_entry_of_interrupted_worktree_creation(tmp_path: Path) -> None:
-    listed = tmp_path / "common" / "worktrees"
+    entries = tmp_path / "common" / "worktrees"
     write(
-        listed,
+        entries,
         {
             "s-c1/locked": "",
             "s-c10/locked": "",
@@ -53,11 +53,11 @@ def test_removes_entry_of_interrupted_worktree_creation(tmp_path: Path) -> None:
             "s-c3/gitdir": "/elsewhere/s-c3/.git\n",
         },
     )
-    write(listed, {"other/locked": ""})
+    write(entries, {"other/locked": ""})
     remove(tmp_path / "common", tmp_path / "w" / "s-c1")
-    assert sorted(entry.name for entry in listed.iterdir()) == ["other", "s-c10", "s-c2", "s-c3"]
+    assert sorted(entry.name for entry in entries.iterdir()) == ["other", "s-c10", "s-c2", "s-c3"]
     remove_all(tmp_path / "common", tmp_path / "w", prefix="s-")
-    assert sorted(entry.name for entry in listed.iterdir()) == ["other", "s-c3"]
+    assert sorted(entry.name for entry in entries.iterdir()) == ["other", "s-c3"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody whom permissions stop")

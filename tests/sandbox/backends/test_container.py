@@ -124,8 +124,8 @@ def test_refuses_path_that_cannot_be_mounted(tmp_path: Path) -> None:
 
 
 def test_reports_unreachable_daemon(tmp_path: Path) -> None:
-    told = probe(engine(tmp_path, NO_DAEMON))
-    assert told.startswith("/bin/sh could not be started: Cannot connect to the Docker daemon")
+    message = probe(engine(tmp_path, NO_DAEMON))
+    assert message.startswith("/bin/sh could not be started: Cannot connect to the Docker daemon")
 
 
 def test_rejects_engine_that_cannot_run_containers(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_standard_input_is_empty(sandbox: ProcessSandbox, tree: Path) -> None:
 
 
 def test_api_keys_do_not_reach_command(sandbox: ProcessSandbox, tree: Path) -> None:
-    kept = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    allowed = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     keys = dict.fromkeys(
         [
             "OPENAI_API_KEY",
@@ -71,12 +71,12 @@ def test_api_keys_do_not_reach_command(sandbox: ProcessSandbox, tree: Path) -> N
         ],
         "x",
     )
-    with ProcessSandbox({**kept, **keys}, walls=sandbox.walls) as own:
+    with ProcessSandbox({**allowed, **keys}, walls=sandbox.walls) as own:
         done = own.run(["env"], cwd=tree, environment={"EXTRA": "1"})
-        seen = dict(line.split("=", 1) for line in done.output.splitlines())
+        environment = dict(line.split("=", 1) for line in done.output.splitlines())
         for name in ("PWD", "SHLVL", "_", "HOME"):
-            seen.pop(name, None)
-        assert seen == {**kept, "EXTRA": "1", "TERM": "dumb", "TMPDIR": str(own.scratch)}
+            environment.pop(name, None)
+        assert environment == {**allowed, "EXTRA": "1", "TERM": "dumb", "TMPDIR": str(own.scratch)}
 
 
 def test_removes_private_tmpdir(sandbox: ProcessSandbox, tree: Path) -> None:

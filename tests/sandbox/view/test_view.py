@@ -136,9 +136,9 @@ def test_environment_exposes_interpreter_and_linked_projects(tmp_path: Path) -> 
             "__editable___b_finder.py": f"MAPPING = {{'b': '{project}'}}\n",
         },
     )
-    shown = {*needed(str(venv / "bin" / "python"), {}, ())}
-    assert {venv, project, project / "src", Path(sys.base_prefix)} <= shown
-    assert secrets not in shown
+    paths = {*needed(str(venv / "bin" / "python"), {}, ())}
+    assert {venv, project, project / "src", Path(sys.base_prefix)} <= paths
+    assert secrets not in paths
 
 
 def test_environment_pointing_to_secrets_exposes_none(tmp_path: Path) -> None:
@@ -150,19 +150,19 @@ def test_environment_pointing_to_secrets_exposes_none(tmp_path: Path) -> None:
 
 
 def test_shows_everything_except_hidden_paths(tmp_path: Path) -> None:
-    shown = [*visible((tmp_path, Path("/etc/shadow"), Path("/home")))]
-    assert not any(path.is_relative_to(tmp_path) or tmp_path.is_relative_to(path) for path in shown)
-    assert Path("/etc") not in shown
-    assert Path("/usr") in shown
+    paths = [*visible((tmp_path, Path("/etc/shadow"), Path("/home")))]
+    assert not any(path.is_relative_to(tmp_path) or tmp_path.is_relative_to(path) for path in paths)
+    assert Path("/etc") not in paths
+    assert Path("/usr") in paths
 
 
 def test_hides_urls_in_git_configuration(worktree: Path) -> None:
     common = git_directory(worktree)
     assert common == worktree.parent / "project" / ".git"
     assert (git_directory(common.parent), git_directory(worktree.parent)) == (common, None)
-    told = sanitized(common / "config").decode()
-    assert "repositoryformatversion" in told
-    assert "hunter2" not in told
+    text = sanitized(common / "config").decode()
+    assert "repositoryformatversion" in text
+    assert "hunter2" not in text
 
 
 @pytest.mark.loopback
@@ -179,14 +179,14 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]}
     except OSError:
         print("not reached")
 """
-        told = [
+        outputs = [
             walled.run(
                 [sys.executable, "-S", "-c", code], cwd=tree, policy=Policy(network=network)
             ).output.split("\n")[:2]
             for network in (False, True)
         ]
-    assert told[0] == ["not reached", "not reached"]
-    assert told[1] == [
+    assert outputs[0] == ["not reached", "not reached"]
+    assert outputs[1] == [
         "reached",
         "not reached" if abi() >= SCOPED_ABI or "Landlock" in str(walled.walls) else "reached",
     ]

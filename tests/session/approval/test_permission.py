@@ -17,8 +17,8 @@ def make_permissions(
     return Rights(mode=mode, contained=contained, rules=rules, test_command=test_command, which=PROGRAMS.get)
 
 
-def actions(command: str, given: Rights, root: Path = Path("/repo"), *, network: bool = False) -> str:
-    return of_command(given, command, root=root, network=network).action
+def actions(command: str, permissions: Rights, root: Path = Path("/repo"), *, network: bool = False) -> str:
+    return of_command(permissions, command, root=root, network=network).action
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_approval_with_network_includes_network_next_time() -> None:
 
 
 def test_approval_without_network_grants_none() -> None:
-    given = make_permissions(contained=False, rules=(written("make docs", "allow"),))
-    assert of_command(given, "make docs", root=Path("/repo")) == Decision(action="allow")
-    assert actions("make docs", given, network=True) == "ask"
+    permissions = make_permissions(contained=False, rules=(written("make docs", "allow"),))
+    assert of_command(permissions, "make docs", root=Path("/repo")) == Decision(action="allow")
+    assert actions("make docs", permissions, network=True) == "ask"
 
 
 def test_user_rules_precede_built_in_rules() -> None:
@@ -102,10 +102,10 @@ def test_user_rules_precede_built_in_rules() -> None:
 
 
 def test_project_test_command_needs_no_question() -> None:
-    given = make_permissions("ask", contained=False, test_command="python3 -m pytest")
-    assert actions("python3 -m pytest -q tests/test_a.py", given) == "allow"
-    assert actions("python3 -m pytest --basetemp=x", given) == "ask"
-    assert actions("python3 -m pip --version", given) == "ask"
+    permissions = make_permissions("ask", contained=False, test_command="python3 -m pytest")
+    assert actions("python3 -m pytest -q tests/test_a.py", permissions) == "allow"
+    assert actions("python3 -m pytest --basetemp=x", permissions) == "ask"
+    assert actions("python3 -m pip --version", permissions) == "ask"
 
 
 def test_identifies_program_by_resolved_file(tmp_path: Path) -> None:

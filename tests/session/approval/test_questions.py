@@ -80,8 +80,8 @@ def test_unattended_plan_runs_unchanged() -> None:
     assert log.records[-1].event == PlanAnswered(question="q1", plan=PLAN, by="default")
 
 
-@pytest.mark.parametrize("wanted", [PLAN, PLAN.model_copy(update={"summary": "Mine."}), None])
-def test_plan_waits_for_user_edit(wanted: Plan | None) -> None:
+@pytest.mark.parametrize("answer", [PLAN, PLAN.model_copy(update={"summary": "Mine."}), None])
+def test_plan_waits_for_user_edit(answer: Plan | None) -> None:
     async def scenario() -> tuple[Plan | None, EventLog]:
         log = EventLog(clock=ticking_clock())
         approval = Approval(log, attended=True)
@@ -89,12 +89,12 @@ def test_plan_waits_for_user_edit(wanted: Plan | None) -> None:
         await asyncio.sleep(0)
         approval.answer(Decide(question="q1", accepted=()))
         assert not asking.done()
-        approval.answer(Amend(question="q1", plan=wanted))
+        approval.answer(Amend(question="q1", plan=answer))
         return await asking, log
 
     context, log = asyncio.run(scenario())
-    assert context == wanted
+    assert context == answer
     assert [record.event for record in log.records] == [
         PlanAsked(question="q1", plan=PLAN),
-        PlanAnswered(question="q1", plan=wanted, by="person"),
+        PlanAnswered(question="q1", plan=answer, by="person"),
     ]

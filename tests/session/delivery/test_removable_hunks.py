@@ -24,14 +24,14 @@ def guarded_result(*places: tuple[str, int], wording: tuple[tuple[str, int], ...
 
 
 def test_hunk_records_start_of_its_blocks() -> None:
-    hunk_list = hunks(diff_of("a.py", OLD, NEW))
-    assert [[*blocks(hunk)] for hunk in hunk_list] == [[1, 5], [21], [31]]
+    all_hunks = hunks(diff_of("a.py", OLD, NEW))
+    assert [[*blocks(hunk)] for hunk in all_hunks] == [[1, 5], [21], [31]]
     assert [*blocks(hunks(diff_of("a.py", ["x"], []))[0])] == [1]
-    assert place_of(hunk_list[1]) == "a.py:21"
+    assert place_of(all_hunks[1]) == "a.py:21"
 
 
 @pytest.mark.parametrize(
-    ("known", "wording", "numbers"),
+    ("guard_result", "wording", "numbers"),
     [
         (None, False, ()),
         (guarded_result(("a.py", 21)), False, (1,)),
@@ -43,12 +43,12 @@ def test_hunk_records_start_of_its_blocks() -> None:
     ],
 )
 def test_hunk_is_removable_when_no_test_needs_it(
-    known: Guarded | None, wording: bool, numbers: tuple[int, ...]
+    guard_result: Guarded | None, wording: bool, numbers: tuple[int, ...]
 ) -> None:
-    assert droppable(diff_of("a.py", OLD, NEW), known, wording=wording) == numbers
+    assert droppable(diff_of("a.py", OLD, NEW), guard_result, wording=wording) == numbers
 
 
 def test_removes_documentation_only_on_request_and_tests_never() -> None:
     diff = diff_of("README.md", ["a"], ["b"]) + diff_of("tests/test_a.py", ["a"], ["b"])
-    known = guarded_result(("README.md", 1), ("tests/test_a.py", 1))
-    assert (droppable(diff, known), droppable(diff, known, wording=True)) == ((), (0,))
+    guard_result = guarded_result(("README.md", 1), ("tests/test_a.py", 1))
+    assert (droppable(diff, guard_result), droppable(diff, guard_result, wording=True)) == ((), (0,))

@@ -18,12 +18,12 @@ class GitLikeRepository(FakeRepository):
     """Repository whose diffs look like git's, so that hunks can be distinguished."""
 
     def patch(self, candidate: Candidate) -> Patch:
-        made = super().patch(candidate)
+        plain = super().patch(candidate)
         parts = {
             "a.py": "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n",
             "b.py": "diff --git a/b.py b/b.py\nnew file mode 100644\n--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n",
         }
-        return made.model_copy(update={"diff": "".join(parts[path] for path in made.paths)})
+        return plain.model_copy(update={"diff": "".join(parts[path] for path in plain.paths)})
 
 
 def run_with_hunks(context: Kit, accepted: tuple[int, ...]) -> SessionFinished:
@@ -130,6 +130,6 @@ def test_hunk_review_names_risky_files_first(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(LOCK)], attended=True, reviews=True)
     run_with_hunks(context, (0, 1))
     events = [record.event for record in context.log.records]
-    asked = next(index for index, event in enumerate(events) if isinstance(event, ReviewAsked))
-    assert Warned(text="Look twice at uv.lock (lock file).") in events[:asked]
+    review_index = next(index for index, event in enumerate(events) if isinstance(event, ReviewAsked))
+    assert Warned(text="Look twice at uv.lock (lock file).") in events[:review_index]
     assert not any(isinstance(event, QuestionAsked) for event in events)

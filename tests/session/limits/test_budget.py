@@ -183,8 +183,8 @@ def test_no_limit_is_ever_exceeded(
     billed = {"tokens": 0, "requests": 0}
     paid = [Decimal(0)]
 
-    def price(sent: int, written: int) -> Decimal:
-        return (Decimal(sent) * input_price + Decimal(written) * output_price) / 1_000_000
+    def price(input_tokens: int, output_tokens: int) -> Decimal:
+        return (Decimal(input_tokens) * input_price + Decimal(output_tokens) * output_price) / 1_000_000
 
     async def branch(number: int) -> None:
         own = whole.share(3) if shared else whole

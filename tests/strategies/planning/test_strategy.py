@@ -51,8 +51,10 @@ def run_plan(context: Kit, answer: Plan | None = None) -> tuple[list[str], list[
 
     asyncio.run(run_strategy())
     assert isinstance(context.model, Scripted)
-    told = ["\n".join(message.text for message in request.messages) for request in context.model.requests]
-    return told, [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
+    messages = ["\n".join(message.text for message in request.messages) for request in context.model.requests]
+    return messages, [
+        record.event.note for record in context.log.records if isinstance(record.event, NoteMade)
+    ]
 
 
 @pytest.fixture
@@ -94,10 +96,10 @@ def test_user_plan_needs_no_planner(tmp_path: Path, verifier: FakeVerifier) -> N
 
 
 def test_planner_giving_up_states_reason(tmp_path: Path, verifier: FakeVerifier) -> None:
-    told = Scene(
+    scene = Scene(
         calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),)
     )
-    context = kit(tmp_path, [told], verifier=verifier)
+    context = kit(tmp_path, [scene], verifier=verifier)
     run_plan(context)
     last = context.log.records[-1].event
     assert isinstance(last, NoteMade)

@@ -62,5 +62,5 @@ def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy,
     assert asyncio.run(walk())
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
     assert verdicts(context.log.records, "c1")[-1].kind is PROVEN.kind
-    told = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert told == warnings
+    warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    assert warning_texts == warnings

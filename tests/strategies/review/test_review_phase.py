@@ -13,8 +13,8 @@ def test_hunk_lines_are_numbered_in_changed_file() -> None:
 
 def test_shows_code_around_change_with_line_numbers(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("".join(f"x = {number}\n" for number in range(100)))
-    shown = surroundings(Candidate(id="c1", worktree=tmp_path, base="b"), Patch(diff=DIFF, paths=("a.py",)))
-    lines = shown.splitlines()
+    excerpt = surroundings(Candidate(id="c1", worktree=tmp_path, base="b"), Patch(diff=DIFF, paths=("a.py",)))
+    lines = excerpt.splitlines()
     assert (lines[0], lines[1], lines[-1]) == ("a.py", "   15| x = 14", "   67| x = 66")
 
 

@@ -70,8 +70,8 @@ class RepairModel:
         return Decimal(0)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        told = request.messages[-1].text
-        place = next(place for place in self.diffs if f"{place}:" in told)
+        text = request.messages[-1].text
+        place = next(place for place in self.diffs if f"{place}:" in text)
         self.asked.append(place)
         if len(self.asked) >= self.together:
             self.gathered.set()
@@ -84,13 +84,13 @@ class RepairModel:
 
 
 def make_findings(*places: str) -> tuple[Findings, ...]:
-    matches = [
+    findings = [
         Finding(
             severity="major", path=place.partition(":")[0], line=int(place.partition(":")[2]), text="wrong"
         )
         for place in places
     ]
-    return (Findings(summary="Not yet.", approve=False, findings=tuple(matches)),)
+    return (Findings(summary="Not yet.", approve=False, findings=tuple(findings)),)
 
 
 def one_line_diff(path: str, at: int, old: str, new: str) -> str:
@@ -136,11 +136,13 @@ def verifications(context: Kit) -> list[str]:
 
 
 def test_repairs_separate_places_concurrently(tmp_path: Path) -> None:
-    one, other = (
+    first, other = (
         one_line_diff("a.py", 2, "    return 1", "    return 0"),
         one_line_diff("a.py", 6, "    return 2", "    return 3"),
     )
-    mender = RepairModel({"a.py:2": one, "a.py:6": other, "b.py:2": one.replace("a.py", "b.py")}, together=3)
+    mender = RepairModel(
+        {"a.py:2": first, "a.py:6": other, "b.py:2": first.replace("a.py", "b.py")}, together=3
+    )
     context = run_repairs(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == PLAIN.replace("1", "0").replace("2", "3")
     assert (tmp_path / "c1" / "b.py").read_text() == PLAIN.replace("1", "0")

@@ -114,8 +114,8 @@ def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
         tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]}
     )
     assert (best.id, calls.count("c1"), calls.count("c2"), calls.count("c3")) == ("c2", 1, 2, 2)
-    told = [record.event for record in context.log.records if isinstance(record.event, MessageFinished)]
-    assert {event.candidate for event in told if "Others tried" in event.message.text} == {"c2", "c3"}
+    events = [record.event for record in context.log.records if isinstance(record.event, MessageFinished)]
+    assert {event.candidate for event in events if "Others tried" in event.message.text} == {"c2", "c3"}
 
 
 def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:

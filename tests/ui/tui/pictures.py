@@ -19,18 +19,18 @@ def check_picture(stage: Stage, name: str, tmp_path: Path) -> None:
     Colours and places are compared where the picture was drawn by the same library, the text always: another version of the library may
     draw another shade, never other words.
     """
-    drawn, kept = picture(stage), PICTURES / f"{name}.svg"
+    drawing, stored = picture(stage), PICTURES / f"{name}.svg"
     if os.environ.get(DRAW):
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(drawn, encoding="utf-8")
-    (tmp_path / kept.name).write_text(drawn, encoding="utf-8")
-    before = kept.read_text(encoding="utf-8") if kept.exists() else ""
-    assert text(drawn) == text(before), (
-        f"{kept.name}: other words. Now: {tmp_path / kept.name}. If that is right, set {DRAW}=1."
+        stored.parent.mkdir(exist_ok=True)
+        stored.write_text(drawing, encoding="utf-8")
+    (tmp_path / stored.name).write_text(drawing, encoding="utf-8")
+    before = stored.read_text(encoding="utf-8") if stored.exists() else ""
+    assert text(drawing) == text(before), (
+        f"{stored.name}: other words. Now: {tmp_path / stored.name}. If that is right, set {DRAW}=1."
     )
-    if drawer(drawn) == drawer(before):
-        assert drawn == before, (
-            f"{kept.name}: other colours. Now: {tmp_path / kept.name}. If that is right, set {DRAW}=1."
+    if drawer(drawing) == drawer(before):
+        assert drawing == before, (
+            f"{stored.name}: other colours. Now: {tmp_path / stored.name}. If that is right, set {DRAW}=1."
         )
 
 
@@ -40,8 +40,8 @@ def picture(stage: Stage) -> str:
     """
     svg = re.sub(r"terminal-\d+", "terminal", stage.app.export_screenshot())
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
-    told = f"<desc>textual {version('textual')}, rich {version('rich')}\n{escape(stage.text)}</desc>"
-    return re.sub(r"(<svg[^>]*>)", lambda start: start[1] + told, svg, count=1)
+    description = f"<desc>textual {version('textual')}, rich {version('rich')}\n{escape(stage.text)}</desc>"
+    return re.sub(r"(<svg[^>]*>)", lambda start: start[1] + description, svg, count=1)
 
 
 def drawer(svg: str) -> str:

@@ -171,10 +171,10 @@ def test_dismisses_question_answered_elsewhere() -> None:
     assert received_commands(scene) == [Say(text="go on")]
 
 
-@pytest.mark.parametrize("asked", [story.QUESTION, story.REVIEW, story.PLANNED])
-def test_escape_stops_session_during_question(asked: QuestionAsked) -> None:
+@pytest.mark.parametrize("question", [story.QUESTION, story.REVIEW, story.PLANNED])
+def test_escape_stops_session_during_question(question: QuestionAsked) -> None:
     async def scene(terminal: Stage) -> None:
-        terminal.session.tell(asked)
+        terminal.session.tell(question)
         await terminal.settle()
         await terminal.pilot.press("escape")
         await terminal.settle()

@@ -102,12 +102,12 @@ def traced_tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reached
     return tree, learn_reach(tree, Reached())
 
 
-def learn_reach(tree: Path, known: Reached) -> Reached:
+def learn_reach(tree: Path, reach_map: Reached) -> Reached:
     with ProcessSandbox(os.environ) as sandbox:
         project = find_project(tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
         return learn(
             tree,
-            known,
+            reach_map,
             project=project,
             sandbox=sandbox,
             scratch=sandbox.scratch,
@@ -122,7 +122,7 @@ def edited_texts(path: str, old: str, new: str) -> Mapping[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("edits", "reached"),
+    ("edits", "expected"),
     [
         (
             edited_texts("shop.py", "number * RATE", "number * 3"),
@@ -154,15 +154,15 @@ def edited_texts(path: str, old: str, new: str) -> Mapping[str, str]:
     ],
 )
 def test_edit_reaches_callers_readers_and_importers(
-    traced_tree: tuple[Path, Reached], edits: Mapping[str, str | None], reached: Reach
+    traced_tree: tuple[Path, Reached], edits: Mapping[str, str | None], expected: Reach
 ) -> None:
-    found = TracedImpact(*traced_tree).reach(edits)
+    reached = TracedImpact(*traced_tree).reach(edits)
     in_order = sorted(
-        reached.tests,
+        expected.tests,
         key=lambda test: traced_tree[1].tests.index(test) if test in traced_tree[1].tests else 99,
     )
-    assert found == reached.model_copy(update={"tests": tuple(in_order), "soonest": found.soonest})
-    assert sorted(found.soonest) == sorted(found.tests)
+    assert reached == expected.model_copy(update={"tests": tuple(in_order), "soonest": reached.soonest})
+    assert sorted(reached.soonest) == sorted(reached.tests)
 
 
 def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
@@ -185,9 +185,9 @@ def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
 
 
 def test_unknown_test_is_always_reached(traced_tree: tuple[Path, Reached]) -> None:
-    tree, known = traced_tree
-    less = {test: number for test, number in known.entry_of.items() if test != ALONE}
-    impact = TracedImpact(tree, known.model_copy(update={"entry_of": less}))
+    tree, reach_map = traced_tree
+    less = {test: number for test, number in reach_map.entry_of.items() if test != ALONE}
+    impact = TracedImpact(tree, reach_map.model_copy(update={"entry_of": less}))
     assert ALONE in impact.reach(edited_texts("shop.py", "number * RATE", "number * 3")).tests
 
 
@@ -198,11 +198,11 @@ def test_everything_is_reached_without_data(tmp_path: Path) -> None:
 def test_retraces_only_tests_affected_by_file_changes(
     traced_tree: tuple[Path, Reached], tmp_path: Path
 ) -> None:
-    _, known = traced_tree
-    save(known, tmp_path / "state" / "known.json")
-    assert load(tmp_path / "state" / "known.json") == known
+    _, reach_map = traced_tree
+    save(reach_map, tmp_path / "state" / "known.json")
+    assert load(tmp_path / "state" / "known.json") == reach_map
     assert load(tmp_path / "nowhere.json") == Reached()
-    marked = dict.fromkeys(known.tests, 77.0)
+    marked = dict.fromkeys(reach_map.tests, 77.0)
     write(
         tmp_path / "tree",
         {
@@ -211,9 +211,9 @@ def test_retraces_only_tests_affected_by_file_changes(
             "tests/test_new.py": "def test_new(): pass\n",
         },
     )
-    again = learn_reach(tmp_path / "tree", known.model_copy(update={"seconds": marked}))
+    again = learn_reach(tmp_path / "tree", reach_map.model_copy(update={"seconds": marked}))
     new = "tests/test_new.py::test_new"
     assert {test for test, seconds in again.seconds.items() if seconds != 77.0} == {ALONE, new}
-    assert again.entry_of.keys() == {*known.tests, new}
-    assert set(again.tests) == {*known.tests, new}
+    assert again.entry_of.keys() == {*reach_map.tests, new}
+    assert set(again.tests) == {*reach_map.tests, new}
     assert learn_reach(tmp_path / "tree", again) is again

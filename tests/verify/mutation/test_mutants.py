@@ -69,10 +69,10 @@ def test_removes_each_hunk_separately() -> None:
 
 
 def test_each_mutant_parses_and_differs() -> None:
-    found = list(mutants(OLD, NEW))
-    assert {variant.line for variant in found} == {3, 5, 6, 11}
-    assert all(ast.dump(ast.parse(variant.text)) != ast.dump(ast.parse(NEW)) for variant in found)
-    assert len({variant.text for variant in found}) == len(found)
+    variants = list(mutants(OLD, NEW))
+    assert {variant.line for variant in variants} == {3, 5, 6, 11}
+    assert all(ast.dump(ast.parse(variant.text)) != ast.dump(ast.parse(NEW)) for variant in variants)
+    assert len({variant.text for variant in variants}) == len(variants)
 
 
 def test_handles_parenthesized_operands_and_non_ascii_text() -> None:

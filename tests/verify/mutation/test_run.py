@@ -42,7 +42,9 @@ def test_runs_tests_importing_changed_module(
     with WarmRunner(
         project, new, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)
     ) as warm:
-        found = watched(old, new, ["src.py"], targets=["test_low.py::test_low"], after=after, warm=warm)
-    assert found is not None
-    assert found.unguarded == loose
-    assert found.ended
+        guard_result = watched(
+            old, new, ["src.py"], targets=["test_low.py::test_low"], after=after, warm=warm
+        )
+    assert guard_result is not None
+    assert guard_result.unguarded == loose
+    assert guard_result.ended

@@ -16,7 +16,7 @@ from tests.builders import write
 
 
 @pytest.mark.parametrize(
-    ("files", "found"),
+    ("files", "expected"),
     [
         ({}, ("", {})),
         ({"pyproject.toml": "[project]"}, ("", {})),
@@ -36,10 +36,10 @@ from tests.builders import write
     ],
 )
 def test_pytests_options_are_found_as_pytest_finds_them(
-    tmp_path: Path, files: dict[str, str], found: tuple[str, object]
+    tmp_path: Path, files: dict[str, str], expected: tuple[str, object]
 ) -> None:
     write(tmp_path, files)
-    assert pytest_options(tmp_path) == found
+    assert pytest_options(tmp_path) == expected
 
 
 @pytest.mark.parametrize(

@@ -142,10 +142,10 @@ def test_endless_loop_counts_when_change_ends_it() -> None:
 
 def test_matches_message_containing_names() -> None:
     issue = "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance to cache ... property\""
-    named = Failure(
+    failure = Failure(
         type="DeprecationWarning",
         message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.",
     )
     other = Failure(type="DeprecationWarning", message="Use of 'x' is deprecated since 3")
-    assert is_named(named, issue)
+    assert is_named(failure, issue)
     assert not is_named(other, issue)

@@ -49,12 +49,12 @@ class Broken(unittest.TestCase):
 def brief(results: tuple[TestResult, ...]) -> list[tuple[str, str, str, str]]:
     return [
         (
-            item.id,
-            item.outcome,
-            item.when,
-            f"{item.failure.type}: {item.failure.message}" if item.failure else "",
+            result.id,
+            result.outcome,
+            result.when,
+            f"{result.failure.type}: {result.failure.message}" if result.failure else "",
         )
-        for item in results
+        for result in results
     ]
 
 
@@ -69,9 +69,9 @@ def test_reads_real_unittest_output(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    found = unittest(done.stdout)
-    loading = [result.id for result in found if result.when == "collect"]
-    assert sorted(item for item in brief(found) if item[2] != "collect") == [
+    results = unittest(done.stdout)
+    loading = [result.id for result in results if result.when == "collect"]
+    assert sorted(result for result in brief(results) if result[2] != "collect") == [
         ("test_it.Broken.setUpClass", "error", "setup", "ValueError: no"),
         ("test_it.Counting.test_error", "error", "call", "KeyError: 'k'"),
         ("test_it.Counting.test_expected", "xfailed", "call", ""),
@@ -82,7 +82,7 @@ def test_reads_real_unittest_output(tmp_path: Path) -> None:
     ]
     assert len(loading) == 1
     frame = next(
-        result.failure for result in found if result.failure and result.id.endswith("test_fail")
+        result.failure for result in results if result.failure and result.id.endswith("test_fail")
     ).frames[-1]
     assert (Path(frame.path).name, frame.line, frame.function) == ("test_it.py", 9, "test_fail")
 

@@ -19,7 +19,7 @@ def red(
 
 
 @pytest.mark.parametrize(
-    ("type", "message", "told"),
+    ("type", "message", "expected"),
     [
         (
             "ModuleNotFoundError",
@@ -45,16 +45,16 @@ def red(
         ),
     ],
 )
-def test_names_package_missing_on_base_too(type: str, message: str, told: str) -> None:
-    failing = red(type, message)
-    assert triage(failing, before=failing) == ("environment", told)
-    assert triage(failing, before=None)[0] == "logic"
-    assert triage(failing, before=red("AssertionError", "assert 1 == 2"))[0] == "logic"
+def test_names_package_missing_on_base_too(type: str, message: str, expected: str) -> None:
+    failure = red(type, message)
+    assert triage(failure, before=failure) == ("environment", expected)
+    assert triage(failure, before=None)[0] == "logic"
+    assert triage(failure, before=red("AssertionError", "assert 1 == 2"))[0] == "logic"
 
 
 def test_missing_submodule_is_no_missing_package() -> None:
-    failing = red("ModuleNotFoundError", "No module named 'app.texts'")
-    assert triage(failing, before=failing)[0] == "logic"
+    failure = red("ModuleNotFoundError", "No module named 'app.texts'")
+    assert triage(failure, before=failure)[0] == "logic"
 
 
 def test_separates_test_faults_from_code_faults() -> None:
@@ -63,8 +63,11 @@ def test_separates_test_faults_from_code_faults() -> None:
         "AssertionError: assert 1 == 2",
     )
     assert triage(red("KeyError", "'a'"), before=None) == ("logic", "KeyError: 'a'")
-    told = "the test itself raises at tests/test_a.py:3: NameError: name 'x'"
-    assert triage(red("NameError", "name 'x'", path="tests/test_a.py"), before=None) == ("test error", told)
+    message = "the test itself raises at tests/test_a.py:3: NameError: name 'x'"
+    assert triage(red("NameError", "name 'x'", path="tests/test_a.py"), before=None) == (
+        "test error",
+        message,
+    )
     assert triage(red("ValueError", "no", when="setup"), before=None) == (
         "test error",
         "a fixture fails: ValueError: no",
@@ -82,7 +85,7 @@ def test_collection_and_timeout_have_own_classes() -> None:
 
 
 def test_unrunnable_suite_names_missing_package() -> None:
-    missing, failing, told = (
+    missing, assertion_failure, import_failure = (
         red("ModuleNotFoundError", "No module named 'x'", when="collect"),
         red("AssertionError"),
         passed("b.py::b"),
@@ -92,7 +95,11 @@ def test_unrunnable_suite_names_missing_package() -> None:
         return unable(TestReport(command="pytest", results=results))
 
     assert missing_note(missing) == "the package x is not installed for the project's interpreter"
-    assert [missing_note(missing, told), missing_note(missing, failing), missing_note()] == ["", "", ""]
+    assert [
+        missing_note(missing, import_failure),
+        missing_note(missing, assertion_failure),
+        missing_note(),
+    ] == ["", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ OLD = "def add(a, b=1, *, c):\n    pass\n\n\nclass Calc:\n    def run(self, x):\
 
 
 @pytest.mark.parametrize(
-    ("new", "told"),
+    ("new", "messages"),
     [
         (OLD.replace("pass", "return 1"), []),
         (OLD.replace("b=1, *", "b=1, d=2, *"), []),
@@ -26,5 +26,5 @@ OLD = "def add(a, b=1, *, c):\n    pass\n\n\nclass Calc:\n    def run(self, x):\
         ("def (", []),
     ],
 )
-def test_reports_only_changes_that_break_calls(new: str, told: list[str]) -> None:
-    assert surface_changes({"m.py": OLD}, {"m.py": new}) == told
+def test_reports_only_changes_that_break_calls(new: str, messages: list[str]) -> None:
+    assert surface_changes({"m.py": OLD}, {"m.py": new}) == messages

@@ -28,13 +28,13 @@ def test_reads_doctest_examples_in_order() -> None:
 
 
 def test_prose_may_change_but_examples_must_not() -> None:
-    changed = {
+    new_texts = {
         "prose.py": TEXT.replace("Numbers.", "Sums."),
         "wanted.py": TEXT.replace("3", "4"),
         "entered.py": TEXT.replace("Sum(1)", "Sum(2)"),
         "none.py": "x = 1",
     }
-    assert same_examples(dict.fromkeys([*changed, "gone.py"], TEXT) | {"none.py": "x = 2"}, changed) == {
+    assert same_examples(dict.fromkeys([*new_texts, "gone.py"], TEXT) | {"none.py": "x = 2"}, new_texts) == {
         "prose.py"
     }
 
@@ -48,8 +48,8 @@ def test_checks_special_cases_against_doctest_values(tmp_path: Path) -> None:
     special = code.replace("return x", 'if x == "Hello World":\n        return "hello-world"\n    return x')
     fixed = code.replace("return x", 'return "-".join(x.lower().split())')
     write(tmp_path, {"old/a.py": code, "cheat/a.py": special, "fix/a.py": fixed})
-    told = {
+    messages = {
         new: [*doubts(tmp_path / "old", tmp_path / new, ["a.py"], red_before=(), targets=["a.py::slug"])]
         for new in ("cheat", "fix")
     }
-    assert told == {"cheat": ["a.py:7 is made for the test's own input and answer"], "fix": []}
+    assert messages == {"cheat": ["a.py:7 is made for the test's own input and answer"], "fix": []}

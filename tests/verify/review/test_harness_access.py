@@ -50,7 +50,9 @@ HONEST = (
 
 @pytest.mark.parametrize("source", REACHING)
 def test_reports_access_to_test_process(source: str) -> None:
-    assert any(told.endswith(REACHING[source]) for told in reaching({}, {"a.py": source}, are_tests=False))
+    assert any(
+        message.endswith(REACHING[source]) for message in reaching({}, {"a.py": source}, are_tests=False)
+    )
 
 
 @pytest.mark.parametrize("source", HONEST)

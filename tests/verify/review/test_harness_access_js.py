@@ -29,7 +29,9 @@ HONEST = (
 
 @pytest.mark.parametrize("source", REACHING)
 def test_finds_access_to_test_process(source: str) -> None:
-    assert [told.partition(" ")[2] for told in reaching_js({}, {"a.mjs": source})][:1] == [REACHING[source]]
+    assert [message.partition(" ")[2] for message in reaching_js({}, {"a.mjs": source})][:1] == [
+        REACHING[source]
+    ]
 
 
 @pytest.mark.parametrize("source", HONEST)

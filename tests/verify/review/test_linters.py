@@ -72,7 +72,7 @@ CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore =
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "found"),
+    ("before", "after", "expected"),
     [
         (CAREFUL, LENIENT, Checked(mended=("ruff check .",))),
         (LENIENT, CAREFUL, Checked(broken=("ruff check .",))),
@@ -81,13 +81,13 @@ CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore =
     ],
 )
 def test_configuration_change_is_checked_by_its_command(
-    tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, found: Checked
+    tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, expected: Checked
 ) -> None:
     assert (
         compare_findings(
             tmp_path, sandbox, old={"ruff.toml": before}, new={"ruff.toml": after}, more={"a.py": OLD}
         )
-        == found
+        == expected
     )
 
 

@@ -143,18 +143,18 @@ HONEST = (
 
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_reports_symptom_fix_with_line(name: str) -> None:
-    old, new, line, told = DOUBTFUL[name]
+    old, new, line, message = DOUBTFUL[name]
     assert old in BEFORE
-    assert f"slugs.py:{line} {told}" in symptoms(
+    assert f"slugs.py:{line} {message}" in symptoms(
         {"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST]
     )
 
 
 def test_literal_named_in_issue_is_no_special_case() -> None:
     old, new, _, _ = DOUBTFUL["table"]
-    changed = {"slugs.py": BEFORE.replace(old, new)}
-    assert symptoms({"slugs.py": BEFORE}, changed, [TEST], issue="'Hello  World' is wrong") == []
-    assert symptoms({"slugs.py": BEFORE}, changed, [TEST], issue='slug("Hello  World") is wrong') != []
+    new_texts = {"slugs.py": BEFORE.replace(old, new)}
+    assert symptoms({"slugs.py": BEFORE}, new_texts, [TEST], issue="'Hello  World' is wrong") == []
+    assert symptoms({"slugs.py": BEFORE}, new_texts, [TEST], issue='slug("Hello  World") is wrong') != []
 
 
 @pytest.mark.parametrize(("old", "new"), HONEST)
@@ -170,19 +170,19 @@ def test_ignores_special_case_already_in_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message_count"),
     [
         ('("hello-world", 1)', '("hello-world", 0)', 0),
         ('text == "Hello  World"', 'text != "" and text == "Hello  World"', 0),
         ('("hello-world", 1)', '("another", "hello-there")', 1),
     ],
 )
-def test_reports_only_special_cases_written_by_change(old: str, new: str, told: int) -> None:
+def test_reports_only_special_cases_written_by_change(old: str, new: str, message_count: int) -> None:
     before = BEFORE.replace(
         "    words =", '    if text == "Hello  World":\n        return ("hello-world", 1)\n    words ='
     )
     tests = [TEST, 'assert slug("x") == "hello-there"']
-    assert len(symptoms({"slugs.py": before}, {"slugs.py": before.replace(old, new)}, tests)) == told
+    assert len(symptoms({"slugs.py": before}, {"slugs.py": before.replace(old, new)}, tests)) == message_count
 
 
 def test_reports_data_file_with_test_inputs() -> None:

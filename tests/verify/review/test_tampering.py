@@ -74,10 +74,10 @@ WEAKER = {
 
 @pytest.mark.parametrize("name", WEAKER)
 def test_reports_lost_assertions(name: str) -> None:
-    old, new, told = WEAKER[name]
+    old, new, message = WEAKER[name]
     assert old in BEFORE
     assert weakened({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == [
-        f"test_shop.py: {told}"
+        f"test_shop.py: {message}"
     ]
 
 

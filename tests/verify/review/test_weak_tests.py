@@ -50,8 +50,10 @@ def test_accepts_assertions_about_behaviour(body: str) -> None:
 
 def test_accepts_weakness_named_in_issue_and_old_tests() -> None:
     assert weaknesses("assert isinstance(median([1]), float)", issue="median returns int, not float") == []
-    known = TestReport(command="pytest", results=(TestResult(id="test_a.py::test_new", outcome="failed"),))
-    assert weaknesses("assert isinstance(median([1]), float)", before=known) == []
+    base_report = TestReport(
+        command="pytest", results=(TestResult(id="test_a.py::test_new", outcome="failed"),)
+    )
+    assert weaknesses("assert isinstance(median([1]), float)", before=base_report) == []
 
 
 def test_lists_definitions_that_differ() -> None:

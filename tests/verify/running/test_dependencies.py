@@ -37,9 +37,9 @@ def write_wheel(place: Path, name: str, code: str) -> None:
     }
     record = "".join(f"{path},sha256={hashes[path]},{len(text)}\n" for path, text in files.items())
     place.mkdir(exist_ok=True)
-    with zipfile.ZipFile(place / f"{name}-1.0-py3-none-any.whl", "w") as made:
+    with zipfile.ZipFile(place / f"{name}-1.0-py3-none-any.whl", "w") as archive:
         for path, text in {**files, f"{facts}/RECORD": f"{record}{facts}/RECORD,,\n"}.items():
-            made.writestr(path, text)
+            archive.writestr(path, text)
 
 
 def prepare_project(
@@ -50,11 +50,11 @@ def prepare_project(
         {"test_answers.py": TESTS, "test_own.py": "import own_module\n", "own_module/x.py": ""},
     )
     write_wheel(tmp_path / "wheels", "answers", "ANSWER = 42\n")
-    found = find_project(tmp_path / "project", sandbox=sandbox, environment={})
+    discovered = find_project(tmp_path / "project", sandbox=sandbox, environment={})
     overlay = Overlay(
         interpreter=Path(sys.executable), root=tmp_path / "overlays", chosen=tmp_path / "chosen.json"
     )
-    project = found.model_copy(update={"overlay": overlay})
+    project = discovered.model_copy(update={"overlay": overlay})
     settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "wheels"), "PIP_TARGET": "elsewhere"}
     tree = tmp_path / "project"
     return project, OverlayEquipment(
@@ -98,12 +98,12 @@ def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: 
 
 
 def test_overlay_is_named_after_its_contents(tmp_path: Path) -> None:
-    one = Overlay(interpreter=Path("/usr/bin/python3"), root=tmp_path, chosen=tmp_path / "c")
-    other = one.model_copy(update={"interpreter": Path("/opt/python")})
+    overlay = Overlay(interpreter=Path("/usr/bin/python3"), root=tmp_path, chosen=tmp_path / "c")
+    other = overlay.model_copy(update={"interpreter": Path("/opt/python")})
     names = {
-        one.place_of(["a", "b"]),
-        one.place_of(["b", "a"]),
-        one.place_of(["a"]),
+        overlay.place_of(["a", "b"]),
+        overlay.place_of(["b", "a"]),
+        overlay.place_of(["a"]),
         other.place_of(["a", "b"]),
     }
     assert len(names) == 3

@@ -15,11 +15,11 @@ WRITER = "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign impor
 
 def receive(tmp_path: Path, script: str, *, key: str = "") -> tuple[list[Mapping[str, Any]], int]:
     """Return what a process that runs `script` sent: valid records, and the number of forged lines."""
-    taken: list[Mapping[str, Any]] = []
-    with RecordPipe(tmp_path / "report", taken.append) as pipe:
+    records: list[Mapping[str, Any]] = []
+    with RecordPipe(tmp_path / "report", records.append) as pipe:
         code = f"{WRITER} pipe = os.open(sys.argv[2], os.O_WRONLY); {script}"
         subprocess.run([sys.executable, "-c", code, str(TARGET), str(pipe.path), key or pipe.key], check=True)
-    return taken, pipe.forged
+    return records, pipe.forged
 
 
 def test_sealed_records_arrive_in_order(tmp_path: Path) -> None:

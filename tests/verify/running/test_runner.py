@@ -376,10 +376,10 @@ def test_worktree_tests_its_own_code_despite_installation(
 
     thief = f"import sys\nsys.path.insert(0, {str((checkout / source).parent.parent)!r})\n"
     write_tree(worktree, {"conftest.py": thief})
-    said = problem_text(runner.run(worktree, expect_loaded=[source]), "wrong_code")
-    assert str(checkout / source) in said
-    assert str(worktree / source) in said
-    assert f"imported {name} " in said
+    message = problem_text(runner.run(worktree, expect_loaded=[source]), "wrong_code")
+    assert str(checkout / source) in message
+    assert str(worktree / source) in message
+    assert f"imported {name} " in message
     xdist = make_runner(checkout, command="pytest -n 1", venv=bare_venv)
     assert str(checkout / source) in problem_text(xdist.run(worktree, expect_loaded=[source]), "wrong_code")
 

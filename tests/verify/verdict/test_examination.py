@@ -33,7 +33,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         verdict: Verdict,
         *,
         checked: Checked = Checked(),  # noqa: B008 (a frozen value)
-        shown: Shown = Shown(),  # noqa: B008 (the same)
+        script_result: Shown = Shown(),  # noqa: B008 (the same)
         strict: bool = False,
     ) -> Verdict:
         write(tmp_path / "old", {"keep.py": "", **old})
@@ -49,7 +49,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
                 paths=paths,
             ),
             checks=lambda _old, _new, _changed: checked,
-            scripts=lambda _old, _new, _changed, _issue: shown,
+            scripts=lambda _old, _new, _changed, _issue: script_result,
             strict=strict,
         )
         change = Examined(
@@ -80,8 +80,8 @@ def test_judges_added_tests_by_mutants_they_detect(look: Examine) -> None:
 
 
 def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
-    shown = Shown(fixed=("add(1, 2)",), failing=("add(2, 2)",))
-    verdict = look({"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE}, PASSING, shown=shown)
+    script_result = Shown(fixed=("add(1, 2)",), failing=("add(2, 2)",))
+    verdict = look({"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE}, PASSING, shown=script_result)
     assert verdict.kind is VerdictKind.PASSING
     assert verdict.notes == (
         "the issue's own code failed before and works now: `add(1, 2)`",

@@ -37,7 +37,7 @@ def judge(
     tmp_path: Path,
     change: Files,
     *,
-    named: Sequence[str] = (),
+    named_tests: Sequence[str] = (),
     base: Files = BASE,
     ending: Callable[[Files], Sequence[TestResult] | Problem] = suite,
     issue: str = "",
@@ -47,7 +47,7 @@ def judge(
     verifier = WorktreeVerifier(
         trees=trees, runner=FakeRunner(ending, by_exit_code=by_exit_code), issue=issue
     )
-    verdict = verifier.verify(trees.patch, named)
+    verdict = verifier.verify(trees.patch, named_tests)
     assert trees.live == 0
     assert verdict.tree == "change"
     return verdict
@@ -97,7 +97,7 @@ def test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
     def cannot_fail(files: Files) -> list[TestResult]:
         return [passed(OLD), *([passed(ADDED)] if "new" in files[TEST] else [])]
 
-    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named=[ADDED], ending=cannot_fail)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named_tests=[ADDED], ending=cannot_fail)
     assert verdict.kind == VerdictKind.PASSING
     assert f"{ADDED}: passes already on the base" in verdict.notes
 
@@ -132,12 +132,12 @@ def importing(files: Files) -> list[TestResult]:
 def test_tests_of_uncollectable_file_count_as_red(tmp_path: Path) -> None:
     verdict = judge(tmp_path, FIX, ending=importing)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (OLD,))
-    named = judge(tmp_path, FIX, ending=importing, named=[TEST])
-    assert (named.kind, named.targets) == (VerdictKind.PROVEN, (OLD,))
+    named_verdict = judge(tmp_path, FIX, ending=importing, named_tests=[TEST])
+    assert (named_verdict.kind, named_verdict.targets) == (VerdictKind.PROVEN, (OLD,))
 
 
 def test_collectable_file_that_stays_red_is_not_fixed(tmp_path: Path) -> None:
-    verdict = judge(tmp_path, {"calc.py": "half"}, ending=importing, named=[TEST])
+    verdict = judge(tmp_path, {"calc.py": "half"}, ending=importing, named_tests=[TEST])
     assert (verdict.kind, [result.id for result in verdict.still_red]) == (VerdictKind.PASSING, [ADDED])
 
 
@@ -161,7 +161,7 @@ def test_named_test_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
         return [*suite(files), passed(f"{TEST}::test_elsewhere", "skipped")]
 
-    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named=[TEST], ending=skipping)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named_tests=[TEST], ending=skipping)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
 
 
@@ -179,7 +179,7 @@ def test_newly_skipped_named_test_is_not_green(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
         return [passed(OLD, "skipped") if files["calc.py"] == "fixed" else red(OLD)]
 
-    verdict = judge(tmp_path, FIX, named=[OLD], ending=skipping)
+    verdict = judge(tmp_path, FIX, named_tests=[OLD], ending=skipping)
     assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (passed(OLD, "skipped"),))
 
 
@@ -232,10 +232,10 @@ def test_newly_uncollectable_file_breaks_its_tests(tmp_path: Path) -> None:
 
 
 def test_does_not_blame_tests_red_before(tmp_path: Path) -> None:
-    def failing(files: Files) -> list[TestResult]:
+    def failing_suite(files: Files) -> list[TestResult]:
         return [red(OTHER), *suite(files)[:-1]]
 
-    assert judge(tmp_path, {**FIX, **NEW_TEST}, ending=failing).kind == VerdictKind.PROVEN
+    assert judge(tmp_path, {**FIX, **NEW_TEST}, ending=failing_suite).kind == VerdictKind.PROVEN
 
 
 def test_does_not_blame_flaky_test(tmp_path: Path) -> None:
@@ -428,13 +428,15 @@ def test_a_command_without_reports_is_at_most_passing(
 
 
 def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
-    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named=["tests/test_upstream.py::test_x"])
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named_tests=["tests/test_upstream.py::test_x"])
     assert verdict.kind == VerdictKind.PROVEN
     assert "tests/test_upstream.py::test_x, which was named, does not exist" in verdict.notes
 
 
-@pytest.mark.parametrize(("wanted", "kind"), [("3", VerdictKind.PROVEN), ("4", VerdictKind.PASSING)])
-def test_doctest_is_target_unless_change_rewrote_it(tmp_path: Path, wanted: str, kind: VerdictKind) -> None:
+@pytest.mark.parametrize(("expected_value", "kind"), [("3", VerdictKind.PROVEN), ("4", VerdictKind.PASSING)])
+def test_doctest_is_target_unless_change_rewrote_it(
+    tmp_path: Path, expected_value: str, kind: VerdictKind
+) -> None:
     def doctest(files: Files) -> list[TestResult]:
         return [
             red("calc.py::calc.add", "DocTestFailure")
@@ -443,7 +445,7 @@ def test_doctest_is_target_unless_change_rewrote_it(tmp_path: Path, wanted: str,
         ]
 
     text = 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a - b\n'
-    fixed = text.replace("a - b", "a + b").replace("Add.", "Both.").replace("    3", f"    {wanted}")
+    fixed = text.replace("a - b", "a + b").replace("Add.", "Both.").replace("    3", f"    {expected_value}")
     verdict = judge(tmp_path, {"calc.py": fixed}, base={"calc.py": text}, ending=doctest)
     assert (verdict.kind, verdict.targets) == (
         kind,
@@ -524,7 +526,7 @@ def test_intermittently_red_test_proves_nothing(tmp_path: Path) -> None:
 
 def test_tests_unrunnable_on_machine_are_inconclusive(tmp_path: Path) -> None:
     lacking = red(OLD, "ModuleNotFoundError", "No module named 'numpy'")
-    verdict = judge(tmp_path, FIX, named=[OLD], ending=lambda _files: [lacking, passed(OTHER)])
+    verdict = judge(tmp_path, FIX, named_tests=[OLD], ending=lambda _files: [lacking, passed(OTHER)])
     assert (verdict.kind, verdict.still_red) == (
         VerdictKind.INCONCLUSIVE,
         (in_verdict(lacking, "environment"),),

@@ -28,9 +28,9 @@ def test_measures_baseline_once(tmp_path: Path) -> None:
     assert runner.asked == [()]
 
 
-def reproduce(tmp_path: Path, runner: FakeRunner, change: Files, *named: str, issue: str = "") -> Reproduced:
+def reproduce(tmp_path: Path, runner: FakeRunner, change: Files, *tests: str, issue: str = "") -> Reproduced:
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, change)
-    return WorktreeVerifier(trees=trees, runner=runner, issue=issue).reproduces(trees.patch, named)
+    return WorktreeVerifier(trees=trees, runner=runner, issue=issue).reproduces(trees.patch, tests)
 
 
 def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:

@@ -101,14 +101,14 @@ def try_edits(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
     ) -> list[tuple[str, str]]:
         root = tmp_path / "project"
         trials = make_trials(sandbox, root, files)
-        made = [replacement(files[path], path, old, new, guards) for old, new in edits]
+        edit_list = [replacement(files[path], path, old, new, guards) for old, new in edits]
         before = {name: name.read_bytes() for name in root.rglob("*") if name.is_file()}
-        matches: list[tuple[str, str]] = [
-            (tried.outcome, tried.test.partition("::")[2])
-            for tried in trials.try_out(root, tests, made, seconds=seconds)
+        results: list[tuple[str, str]] = [
+            (trial.outcome, trial.test.partition("::")[2])
+            for trial in trials.try_out(root, tests, edit_list, seconds=seconds)
         ]
         assert {name: name.read_bytes() for name in root.rglob("*") if name.is_file()} == before
-        return matches
+        return results
 
     return make
 
@@ -197,8 +197,8 @@ def test_rebuilds_objects_made_at_collection(try_edits: Outcomes) -> None:
                 self.assertEqual(self.rate(2), 4)
         """
     files = {"shop.py": shop, "tests/test_shop.py": textwrap.dedent(tests)}
-    named = ["tests/test_shop.py::test_price", "tests/test_shop.py::TestRate::test_rate"]
-    assert try_edits(files, named, [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_price")]
+    test_ids = ["tests/test_shop.py::test_price", "tests/test_shop.py::TestRate::test_rate"]
+    assert try_edits(files, test_ids, [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_price")]
 
 
 @pytest.mark.parametrize(
@@ -425,13 +425,13 @@ def test_keeps_plugin_setup_and_rebuilds_project_setup(try_edits: Outcomes, tmp_
         name: textwrap.dedent(plugin.format(name=name, file=str(file))) for name, file in counts.items()
     }
     write(plugins, {"their_plugin.py": fixture["theirs"]})
-    known = f'import sys\nsys.path.insert(0, {str(plugins)!r})\npytest_plugins = ["their_plugin"]\n'
+    conftest = f'import sys\nsys.path.insert(0, {str(plugins)!r})\npytest_plugins = ["their_plugin"]\n'
     test = "import shop\n\ndef test_it():\n    assert shop.value() == 5\n"
-    files = {"shop.py": "def value():\n    return 1\n", "conftest.py": known, "tests/test_shop.py": test}
+    files = {"shop.py": "def value():\n    return 1\n", "conftest.py": conftest, "tests/test_shop.py": test}
     edits = [("return 1", f"return {100 + number}") for number in range(64)]
     try_edits(files, ["tests/test_shop.py::test_it"], edits)
     assert 0 < counts["theirs"].read_text().count("begun") < 64
-    try_edits({**files, "conftest.py": known + fixture["ours"]}, ["tests/test_shop.py::test_it"], edits)
+    try_edits({**files, "conftest.py": conftest + fixture["ours"]}, ["tests/test_shop.py::test_it"], edits)
     assert counts["ours"].read_text().count("begun") > 64
 
 
@@ -681,21 +681,23 @@ def test_calls_edited_functions_directly(sandbox: ProcessSandbox, tmp_path: Path
     }
     edits = [replacement(INNER, "a.py", old, new) for old, new in changes.items()]
     comparison = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
-    asked = (
+    calls = (
         "joined(1, 2, 3, separator='-', end='!')",
         "pairs(1, 2, 3, most=2)",
         "Box.size()",
         "Box.spare(number=0)",
     )
-    places = [comparison.calls.index(call) for call in asked]
+    places = [comparison.calls.index(call) for call in calls]
     assert [comparison.before[place].split("\t")[0] for place in places] == [
         "'1-2-3!'",
         "generator[tuple[1, 1], tuple[2, 2]]",
         "4",
         "1",
     ]
-    told = [answers[place].split("\t")[0] for answers, place in zip(comparison.after, places, strict=True)]
-    assert told == ["'1-2-3'", "generator[tuple[1, 0], tuple[2, 0]]", "3", "0"]
+    first_answers = [
+        answers[place].split("\t")[0] for answers, place in zip(comparison.after, places, strict=True)
+    ]
+    assert first_answers == ["'1-2-3'", "generator[tuple[1, 0], tuple[2, 0]]", "3", "0"]
     assert any(call.startswith("joined(1, 2, separator='-'") for call in comparison.calls)
 
 
@@ -707,10 +709,10 @@ def test_quickly_failing_test_gets_time_to_pass(sandbox: ProcessSandbox, tmp_pat
     trials = make_trials(sandbox, tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
     edits = [replacement(SLOW, "a.py", "return False", "return True")]
     for patient, outcome in ((False, "timeout"), (True, "passed")):
-        matches = [
+        results = [
             *trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)
         ]
-        assert [trial.outcome for trial in matches] == [outcome]
+        assert [trial.outcome for trial in results] == [outcome]
 
 
 ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    return number\n"
@@ -723,12 +725,12 @@ def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path
         replacement(ENDLESS, "a.py", "number //", new)
         for new in ("number *", "number = number //", "number = number +")
     ]
-    told = [
+    results = [
         *trials.try_out(
             tmp_path, ["tests/test_a.py::test_it", "tests/test_a.py::test_none"], edits, seconds=30.0
         )
     ]
-    assert [trial.outcome for trial in told] == ["timeout", "passed", "timeout"]
+    assert [trial.outcome for trial in results] == ["timeout", "passed", "timeout"]
 
 
 COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        number -= 1\n        taken += 1\n    return taken + 1\n"

@@ -43,7 +43,7 @@ def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
     def warm(place: Path) -> WarmRunner:
         return WarmRunner(project, place, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
 
-    def known(place: Path) -> Impact:
+    def learn_impact(place: Path) -> Impact:
         coverage = learn(
             place,
             Reached(),
@@ -55,9 +55,9 @@ def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
         )
         return TracedImpact(place, coverage)
 
-    made = Standby(checkout, warm=warm, learn=known, stop=sandbox.stop)
-    yield made
-    made.close()
+    base = Standby(checkout, warm=warm, learn=learn_impact, stop=sandbox.stop)
+    yield base
+    base.close()
 
 
 def test_reports_not_ready_yet(warm_base: Standby) -> None:
@@ -108,10 +108,10 @@ def test_ends_quietly_when_worktree_is_gone(tree: Path, sandbox: ProcessSandbox)
     def checkout() -> Iterator[Path]:
         yield next((tree / "gone").iterdir())
 
-    made = Standby(checkout, warm=fail_on_call, learn=fail_on_call, stop=sandbox.stop)
-    made.begin()
-    made.close()
-    assert isinstance(made.run({}, ()), Cold)
+    base = Standby(checkout, warm=fail_on_call, learn=fail_on_call, stop=sandbox.stop)
+    base.begin()
+    base.close()
+    assert isinstance(base.run({}, ()), Cold)
 
 
 def fail_on_call(place: Path) -> NoReturn:

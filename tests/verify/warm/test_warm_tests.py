@@ -128,8 +128,13 @@ class ComparedRunner:
 def comparable(report: TestReport) -> list[object]:
     """Return the report without times and printed output."""
     results = [
-        (item.id, item.outcome, item.when, item.failure and (item.failure.type, item.failure.message))
-        for item in report.results
+        (
+            result.id,
+            result.outcome,
+            result.when,
+            result.failure and (result.failure.type, result.failure.message),
+        )
+        for result in report.results
     ]
     return [
         report.problem and report.problem.kind,
@@ -409,11 +414,11 @@ def test_outcomes_match_separate_process(open_project: Open, hook: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "how"),
+    ("old", "new", "mode"),
     [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")],
 )
 def test_first_red_test_is_reported_and_can_stop_run(
-    shop: ComparedRunner, old: str, new: str, how: str
+    shop: ComparedRunner, old: str, new: str, mode: str
 ) -> None:
     edits = {"shop.py": CODE.replace(old, new)}
     lines: list[str] = []
@@ -421,7 +426,7 @@ def test_first_red_test_is_reported_and_can_stop_run(
     part = shop.warm.run(edits, until_red=True, on_red=lines.append)
     assert isinstance(whole, Ran)
     assert isinstance(part, Ran)
-    assert (whole.how, part.how, whole.stopped, part.stopped) == (how, how, False, True)
+    assert (whole.how, part.how, whole.stopped, part.stopped) == (mode, mode, False, True)
     assert lines == [whole.report.reds[0].id] * 2
     assert part.report.problem is None
     assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][
@@ -491,8 +496,8 @@ def test_does_not_swap_source_read_as_text(open_project: Open) -> None:
     assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
 
 
-@pytest.mark.parametrize(("options", "how"), [("-m 'not slow'", "swapped"), ("", "imported")])
-def test_swaps_source_read_for_constants(open_project: Open, options: str, how: str) -> None:
+@pytest.mark.parametrize(("options", "mode"), [("-m 'not slow'", "swapped"), ("", "imported")])
+def test_swaps_source_read_for_constants(open_project: Open, options: str, mode: str) -> None:
     guessing = "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n@given(strategies.integers())\n"
     files = {
         "shop.py": "def one():\n    return 1\n",
@@ -501,7 +506,7 @@ def test_swaps_source_read_for_constants(open_project: Open, options: str, how: 
         "pytest.ini": f"[pytest]\nmarkers = slow\naddopts = {options}\n",
     }
     ran = open_project(files).run_edited("return 1", "return 2")
-    assert (ran.how, "test_one" in red_test_names(ran.report)) == (how, True)
+    assert (ran.how, "test_one" in red_test_names(ran.report)) == (mode, True)
 
 
 def test_swaps_source_opened_for_warning(open_project: Open) -> None:
@@ -514,7 +519,7 @@ def test_swaps_source_opened_for_warning(open_project: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "how", "reds"),
+    ("old", "new", "mode", "reds"),
     [
         ("return 1", "return 2", "swapped", 2),
         ("return 1", "return 3 - 2", "swapped", 0),
@@ -522,7 +527,7 @@ def test_swaps_source_opened_for_warning(open_project: Open) -> None:
     ],
 )
 def test_swaps_source_unless_its_doctests_change(
-    open_project: Open, old: str, new: str, how: str, reds: int
+    open_project: Open, old: str, new: str, mode: str, reds: int
 ) -> None:
     code = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
     here = open_project(
@@ -530,7 +535,7 @@ def test_swaps_source_unless_its_doctests_change(
         "pytest --doctest-modules",
     )
     ran = here.run_edited(old, new)
-    assert (ran.how, len(ran.report.reds)) == (how, reds)
+    assert (ran.how, len(ran.report.reds)) == (mode, reds)
     assert "shop.py::shop.one" in [result.id for result in ran.report.results]
 
 
@@ -623,7 +628,9 @@ def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
     """
     for file in TARGET.glob("*.py"):
         body = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8)).body
-        named = [node.value for node in body if isinstance(node, ast.Assign)]
+        values = [node.value for node in body if isinstance(node, ast.Assign)]
         assert not [
-            value for value in named if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)
+            value
+            for value in values
+            if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)
         ], file.name

@@ -11,18 +11,18 @@ CALLS = [("a", ("f",), {"text": "ab", "mark": ""}), ("a", ("f",), {"text": "c", 
 
 
 def test_recorded_calls_come_first_then_single_argument_changes() -> None:
-    made = varied(CALLS, 30)
-    assert made[:2] == CALLS
-    assert len(made) == 30
+    calls = varied(CALLS, 30)
+    assert calls[:2] == CALLS
+    assert len(calls) == 30
     assert all(
-        any(sum(given[key] != old[key] for key in given) == 1 for _, _, old in CALLS)
-        for _, _, given in made[2:]
+        any(sum(arguments[key] != old[key] for key in arguments) == 1 for _, _, old in CALLS)
+        for _, _, arguments in calls[2:]
     )
 
 
 def test_reuses_arguments_of_other_calls() -> None:
-    assert {"text": "c", "mark": ""} in [given for _, _, given in varied(CALLS, 100)]
-    assert {"text": "ab", "mark": "-"} in [given for _, _, given in varied(CALLS, 100)]
+    assert {"text": "c", "mark": ""} in [arguments for _, _, arguments in varied(CALLS, 100)]
+    assert {"text": "ab", "mark": "-"} in [arguments for _, _, arguments in varied(CALLS, 100)]
 
 
 MORE = [date(2024, 2, 29), datetime(2024, 1, 1, 12, tzinfo=UTC), timedelta(1), Decimal(2), 2j]
@@ -35,7 +35,7 @@ MORE = [date(2024, 2, 29), datetime(2024, 1, 1, 12, tzinfo=UTC), timedelta(1), D
 def test_every_plain_value_has_neighbours_of_its_kind(value: object) -> None:
     near = changes(value, [])
     assert len(near) >= 1
-    assert value is None or all(type(item) is type(value) for item in near)
+    assert value is None or all(type(neighbour) is type(value) for neighbour in near)
     assert value not in near
 
 
@@ -50,16 +50,18 @@ class Command:
 
 def test_varies_attributes_of_record_without_changing_it() -> None:
     command = Command("no such file", 3)
-    made = [given["command"] for _, _, given in varied([("a", ("match",), {"command": command})], 50)]
-    assert made[0] is command
-    assert len({item.output for item in made}) > 3
-    assert len({item.owner for item in made}) > 3
+    commands = [
+        arguments["command"] for _, _, arguments in varied([("a", ("match",), {"command": command})], 50)
+    ]
+    assert commands[0] is command
+    assert len({variant.output for variant in commands}) > 3
+    assert len({variant.owner for variant in commands}) > 3
     assert (command.output, command.owner) == ("no such file", 3)
 
 
-@pytest.mark.parametrize("given", [{"self": Command("", 3)}, {"command": Command("", object())}])
-def test_does_not_vary_receivers_or_complex_objects(given: dict[str, object]) -> None:
-    assert len(varied([("a", ("f",), given)], 50)) == 1
+@pytest.mark.parametrize("arguments", [{"self": Command("", 3)}, {"command": Command("", object())}])
+def test_does_not_vary_receivers_or_complex_objects(arguments: dict[str, object]) -> None:
+    assert len(varied([("a", ("f",), arguments)], 50)) == 1
 
 
 def test_value_at_limit_has_no_neighbours() -> None:
