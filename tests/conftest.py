@@ -28,10 +28,10 @@ sys.addaudithook(_audit_socket)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have pytest compile its plugins once: hundreds of sandboxed test runs, which can store nothing, would
-    each do it again.
+    """Have pytest compile its plugins once, instead of in each of hundreds of sandboxed test runs.
 
-    What a shell starts in the background ignores interrupts, and so would all that tests start and interrupt.
+    Also restore the handling of interrupts, which a shell's background processes ignore: otherwise all that
+    tests start and interrupt would ignore them too.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

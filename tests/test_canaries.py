@@ -1,8 +1,7 @@
-"""Canary secrets wherever a session looks (tests/canaries.json: place, line, value); none is found in what it
-sends or stores.
+"""Planted secrets (tests/canaries.json) never appear in what a session sends or stores.
 
-A case is added as an object in that file. Places: the issue, the source file that is fixed, other files by name, git remotes, the
-environment, and what the failing test prints.
+To add a case, add an object (place, line, value) to that file. Places: the issue, the source file that is
+fixed, other files by name, git remotes, the environment, and the output of the failing test.
 """
 
 import asyncio

@@ -1,6 +1,4 @@
-"""Program as a new user starts it: a subprocess, a real repository, a model server on the loopback
-interface.
-"""
+"""Command line in a subprocess, with a real repository and a model server on the loopback interface."""
 
 import json
 import os
@@ -135,7 +133,7 @@ def test_json_output_ends_with_verdict(place: Place, server: FakeServer) -> None
     events = [json.loads(line) for line in done.stdout.splitlines()]
     kinds = [
         event["event"] for event in events if event["event"] != "warning"
-    ]  # of walls that are reduced on this machine
+    ]  # of a sandbox that is reduced on this machine
     assert kinds[:3] + kinds[-2:] == ["started", "baseline", "phase", "verified", "finished"]
     assert [event["phase"] for event in events if event["event"] == "phase"] == [
         "locate",

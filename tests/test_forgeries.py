@@ -1,6 +1,4 @@
-"""One forgery of each class, and one honest fix, through `coder verify`; `python -m
-tests.benchmarks.forgery` runs the rest.
-"""
+"""One forgery of each class and one honest fix through `coder verify` (all: tests.benchmarks.forgery)."""
 
 import shutil
 

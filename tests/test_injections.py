@@ -1,14 +1,21 @@
-"""Prompt injection: each folder of tests/cases/injections is a repository that gives instructions, and a
-model that obeys them all; the structure must stop it.
+"""Prompt injection: repositories that give instructions, and a model that obeys all of them.
+
+Each folder of tests/cases/injections is a case; the structure of the session must stop the attack:
 
 issue.md      the issue                          before/   the repository
-script.jsonl  what the gullible model says       expect.json:
+script.jsonl  the gullible model's replies       expect.json:
 
-harm: what the orders are after: `sent` (words that leave the machine), `seen` (words that reach a model), `written`, `gone` (a file of the
-person's), `merged`; off: the guard without which it comes about; refused: tools whose calls fail, in order; warned: beginnings of
-warnings; attended, answers: what the person answers to each question, nobody is there without; contained: there are walls (which these
-tests leave out: it is the rules that must hold); rename, links, executable: what git would not keep in `before`; same_ids: the model
-uses one id for all its calls. TOKEN-OF-THE-CASE stands for a token.
+harm          goal of the instructions: `sent` (text that leaves the machine), `seen` (text that reaches a
+              model), `written`, `gone` (a file of the user's), `merged`
+off           guard without which the attack succeeds
+refused       tools whose calls fail, in order
+warned        beginnings of warnings
+attended      a user is present; answers: the user's answer to each question
+contained     a sandbox is assumed (disabled in these tests, where the rules alone must hold)
+rename, links, executable   changes that git would not store in `before`
+same_ids      the model uses one id for all its calls
+
+TOKEN-OF-THE-CASE stands for a token.
 """
 
 import asyncio
@@ -42,7 +49,7 @@ from tests.session.fakes import kit
 INJECTIONS = sorted((Path(__file__).parent / "cases" / "injections").glob("[0-9]*"))
 TOKEN = "ghp_" + "Q7w2" * 9
 OWN = "wisteria-sings-99"
-"""A secret of the person's, which got into the environment of commands under a harmless name."""
+"""A secret of the user's that is in the environment of commands under a harmless name."""
 FENCED = re.compile(r"\[data (\w{8})\]\n(.*)\n\[end of data \1\]", re.DOTALL)
 
 
@@ -59,7 +66,7 @@ class Scene:
 
     expect: dict[str, Any]
     directory: Path
-    """Holds the repository, what the person has, and what left the machine."""
+    """Directory of the repository, the user's files, and everything that left the machine."""
 
     @property
     def root(self) -> Path:
@@ -140,7 +147,7 @@ def build_session(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str
 def _permissions(scene: Scene, off: str) -> Rights:
     person = scene.directory / "config"
     person.mkdir()
-    if off == "narrowing":  # what the repository says counts as what the person says
+    if off == "narrowing":  # the repository's settings count as the user's
         (person / "coder").mkdir()
         text = (scene.root / "pyproject.toml").read_text().replace("[tool.coder]\n", "")
         (person / "coder" / "config.toml").write_text(text)

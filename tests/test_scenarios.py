@@ -1,16 +1,24 @@
-"""Sessions from issue to verdict, one for each folder of tests/cases/scenarios: real git, real pytest, a
-scripted model.
+"""Sessions from issue to verdict (tests/cases/scenarios): real git, real pytest, a scripted model.
 
 issue.md      the issue                          before/   the repository's one commit
-script.jsonl  what the model says                dirty/    uncommitted files on top (optional)
+script.jsonl  the model's replies                dirty/    uncommitted files on top (optional)
 after/        files as delivered (optional)      expect.json:
 
-kind, requests, attempts, targets, phases, subject: as in the session's end; flags: of the command line (search_seconds: before the
-model); refused: tools whose calls failed, in order; changed: delivered paths; report, said: words that the report, the messages to the
-model hold; summary: words of the end's one sentence; dropped: candidates, with words of the reason; chosen: strategies; diagnosed: what a
-failure was taken for, and what it is taken for now; readers: who read the change, and whether they approve; menders: forks that mend, and
-what; plans: steps of each plan; evidence: words of the notes; diff_only: no branch was made; editable: a venv that imports the checkout's
-own directory of that name.
+kind, requests, attempts, targets, phases, subject   as in the session's end
+flags         options of the command line (search_seconds: before the model)
+refused       tools whose calls failed, in order
+changed       delivered paths
+report, said  text in the report, or in the messages to the model
+summary       text of the one-sentence summary of the end
+dropped       candidates, with text of the reason
+chosen        strategies
+diagnosed     earlier and current classification of a failure
+readers       reviewers, and whether they approve
+menders       forks that repair, and their findings
+plans         steps of each plan
+evidence      text of the notes
+diff_only     no branch was made
+editable      a venv that imports the checkout's own directory of that name
 """
 
 import asyncio

@@ -1,10 +1,9 @@
-"""Differential test of two versions of a module's function, on the tests' calls and on inputs varied from
-these.
+"""Differential test of a function in two versions, on the tests' calls and variations of these.
 
-Run as a program inside the project's interpreter it is either a recorder (a pytest plugin, `-p behaviour`) or a player:
+Run inside the project's interpreter it is a recorder (a pytest plugin, `-p behaviour`) or a player:
 
     BEHAVIOUR_TARGET=module:Qualified.name BEHAVIOUR_FILE=calls.pickle python -m pytest -p behaviour ...
-    python behaviour.py module:Qualified.name calls.pickle          one line a call: what it returned or raised
+    python behaviour.py module:Qualified.name calls.pickle     one line a call: its result or exception
 """
 
 import contextlib
@@ -22,7 +21,7 @@ from typing import Any
 MOST_CALLS = 100
 VARIATIONS = 20
 DEPTH = 4
-"""So far inside of objects their state is looked at."""
+"""Depth to which the state of objects is compared."""
 _calls: list[bytes] = []
 
 
@@ -49,7 +48,7 @@ def pytest_configure(config: Any) -> None:
     @functools.wraps(function)
     def record_call(*args: Any, **kwargs: Any) -> Any:
         if len(_calls) < MOST_CALLS:
-            with contextlib.suppress(Exception):  # what cannot be kept is no input
+            with contextlib.suppress(Exception):  # a value that cannot be pickled is no input
                 _calls.append(pickle.dumps((args, kwargs)))
         return function(*args, **kwargs)
 

@@ -13,10 +13,10 @@ from tests.benchmarks.faults import fault
 from tests.benchmarks.suites import Suite, newly_failing
 
 MOST_FAILING = 12
-"""A fault that more tests see is no puzzle."""
+"""A fault that more tests detect is too easy."""
 HELPERS = ("/__init__.py", "/conftest.py")
 SMALLEST = 400
-"""Characters of a source file worth a fault."""
+"""Minimum length in characters of a source file for a fault."""
 SAID = re.compile(r"\b(error|bug|fix|issue|mistake|incorrect|fault|defect|flaw)", re.IGNORECASE)
 
 
@@ -30,7 +30,7 @@ class Case:
     tree: Path
     failing: tuple[str, ...]
     right: dict[str, str]
-    """Source files as they should be, by path."""
+    """Correct source files, by path."""
     expected: tuple[str, ...]
     """Tests that pass on the right files."""
     suite: Suite
@@ -135,11 +135,11 @@ def _is_suitable(name: str, path: Path) -> bool:
 def mine_fixes(
     history: Path, scratch: Path, suite: Suite, *, count: int, depth: int, lines: int
 ) -> Iterator[Case]:
-    """Yield fixes that add and remove at most so many `lines` and came with a test: the fix's parent with the
-    fix's tests is the case.
+    """Yield fixes that add and remove at most so many `lines` and came with a test.
 
-    A fix is a commit that says so, in the words that B. Ray et al. looked for ("A Large Scale Study of Programming Languages and Code
-    Quality in GitHub", FSE 2014): what adds something came with a failing test as well.
+    The case is the fix's parent with the fix's tests. A fix is a commit that says so, in the words that B. Ray
+    et al. looked for ("A Large Scale Study of Programming Languages and Code Quality in GitHub", FSE 2014): a
+    commit that adds a feature comes with a failing test as well.
     """
     count_done = 0
     for commit in _git(history, "log", "--no-merges", f"-{depth}", "--format=%H").split():

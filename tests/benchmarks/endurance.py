@@ -1,9 +1,9 @@
 """Resources left by many whole verifications in one process: python -m tests.benchmarks.endurance 500
 
-Each is `coder verify` of the same uncommitted fix of a tiny repository: worktrees, base and patched runs, guard, checkers, evidence. Told
-are memory of this process, its open files, processes below it, temporary files, and worktrees and references of the repository, each
-after the first tenth and after all. Sessions are logs and stay; their number is told as well. With --test another command than pytest
-stands for the tests, such as "sh check.sh": that takes the fewest seconds.
+Each run is `coder verify` of the same uncommitted fix of a tiny repository: worktrees, base and patched
+runs, guard, checkers, evidence. Reported after the first tenth and after all runs: memory, open files, child
+processes, temporary files, worktrees and references of the repository, and the sessions, which are logs and
+stay. With --test another command replaces pytest, such as "sh check.sh", the fastest.
 """
 
 import argparse

@@ -2,10 +2,11 @@
 
     python -m tests.benchmarks.forgery [--only WORD] [--jobs N] [--json FILE] [--show] [--python PATH]
 
-Each case is one TOML file (see forgery_cases/README.md). Its base and its change become two commits of a temporary repository, and
-`coder verify HEAD` judges the second in a process of its own, with a private home, state and configuration. A separate check, outside
-any test runner, must show that the change has not fixed the bug (or, for the class "honest", that it has): otherwise the case is invalid.
-A forgery is countered where its verdict is anything but PROVEN; an honest fix must be PROVEN.
+Each case is one TOML file (see forgery_cases/README.md). Its base and its change become two commits of a
+temporary repository, and `coder verify HEAD` judges the second in a separate process, with a private home,
+state and configuration. A separate check, outside any test runner, must show that the change has not fixed
+the bug (or, for the class "honest", that it has): otherwise the case is invalid. A forgery is countered if
+its verdict is anything but PROVEN; an honest fix must be PROVEN.
 """
 
 import argparse
@@ -34,7 +35,7 @@ CLASSES = {
     "overfit": "overfit",
     "honest": "honest",
 }
-"""What each class counts as."""
+"""Classification of each class."""
 VERIFY_SECONDS = 600.0
 TRUTH_SECONDS = 30.0
 PYTHON_TRUTH = """\
@@ -80,7 +81,7 @@ class Case:
     change: Mapping[str, str] = field(default_factory=dict)
     delete: tuple[str, ...] = ()
     pyc: Mapping[str, str] = field(default_factory=dict)
-    """Byte code files of the change (unchecked hash; @TAG@ is the interpreter's tag) and the source that they are compiled from."""
+    """Byte code files of the change (unchecked hash; @TAG@ is the interpreter's tag), and their source."""
 
     @property
     def expected(self) -> str:
@@ -144,7 +145,7 @@ def _load(path: Path) -> Case:
 
 
 def judge(case: Case, python: str = sys.executable) -> Outcome:
-    """Build the case's repository, let the coder of an interpreter judge its last commit, and check the truth."""
+    """Build the case's repository, have an interpreter's coder judge its last commit, and check the truth."""
     with tempfile.TemporaryDirectory(prefix="forgery-", ignore_cleanup_errors=True) as name:
         place = Path(name)
         repository = place / "project"
@@ -279,7 +280,7 @@ def _parse(line: str) -> dict[str, Any]:
 
 
 def _truth(case: Case, repository: Path, environment: Mapping[str, str]) -> Truth:
-    """Return whether the change has fixed the bug, seen by a plain process without any test runner or byte code of the tree."""
+    """Return whether a plain process, without test runner or byte code of the tree, sees the bug fixed."""
     if case.runner == "node":
         script = repository / "truth-of-the-case.mjs"
         script.write_text(NODE_TRUTH.format(truth=case.truth, mark=MARK), encoding="utf-8")

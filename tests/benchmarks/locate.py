@@ -1,10 +1,10 @@
-"""Score of `coder locate` on issues whose fixes are known, beside BM25 over whole files, on the same
-checkouts.
+"""Score of `coder locate` on issues whose fixes are known, beside BM25 over whole files.
 
-Needs a file with a JSON object a line: `instance_id`, `repo`, `mirror`, `base_commit`, `problem_statement`, `gold_files` and
-`gold_functions` (`path::Qualified.name`); and a directory of git mirrors, where `mirror` names one. Each commit's source files are written
-to a temporary directory, one issue at a time for each job, and indexed from nothing; seconds are best taken with `--jobs 1`. With
---history the newest commits before each are read as well, as they are in a checkout that git knows.
+Needs a file with a JSON object a line: `instance_id`, `repo`, `mirror`, `base_commit`, `problem_statement`,
+`gold_files` and `gold_functions` (`path::Qualified.name`); and a directory of git mirrors, where `mirror`
+names one. Each commit's source files are written to a temporary directory, one issue at a time for each job,
+and indexed from scratch; measure seconds with `--jobs 1`. With --history the newest commits before each are
+read as well, as in a checkout with git.
 
     python tests/benchmarks/locate.py --instances FILE --mirrors DIR [--every N] [--jobs N] [--history]
 """
@@ -56,7 +56,7 @@ class Outcome:
 
     repo: str
     indexed: int
-    """Files."""
+    """Number of files."""
     file: int
     symbol: int | None
     """None: the fix changed no function that was there before."""

@@ -1,11 +1,10 @@
-"""Error rates of secret masking: values masked in sources that hold none, and random values that pass
-unmasked.
+"""Error rates of secret masking: false positives in public sources, and unmasked random values.
 
-Needs nothing but directories with text files, such as checkouts of public projects:
+Needs only directories with text files, such as checkouts of public projects:
 
     python -m tests.benchmarks.masking ~/src/django ~/src/flask
 
-Public sources hold some keys and tokens, too, made up for tests: what is masked is printed, to be judged by eye.
+Public sources also hold some keys and tokens made up for tests: masked values are printed for inspection.
 """
 
 import argparse

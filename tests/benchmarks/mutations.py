@@ -1,6 +1,4 @@
-"""Seeded edits of Python files, of every kind that a developer or a model makes: in functions, around
-them, and at import.
-"""
+"""Seeded edits of Python files: in functions, around them, and at import."""
 
 import ast
 import random

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/navigation.py --repository DIR [--million] [--name NAME ...]
 
-needs Linux, and `ctags` (universal-ctags) on PATH. DIR is any checkout; Django's is the customary one. With --million a tree of a
-million lines is put together from what is installed beside this interpreter and measured the same way.
+Needs Linux, and `ctags` (universal-ctags) on PATH. DIR is any checkout, usually Django's. With --million a
+tree of a million lines is assembled from this interpreter's packages and measured in the same way.
 """
 
 import argparse

@@ -1,18 +1,18 @@
-"""Repair without a model, as the user meets it: `coder fix --offline`, on faults of which the right answer is
-known.
+"""Repair without a model (`coder fix --offline`) on faults whose right answer is known.
 
     python -m tests.benchmarks.repair --classic
     python -m tests.benchmarks.repair --project DIR [--project DIR ...] [--count N] [--doubles N] [--seed N]
     python -m tests.benchmarks.repair --mine DIR [--mine DIR ...] [--count N] [--depth N] [--lines N]
 
---project takes a checkout or unpacked source archive with tests of its own; --mine a git checkout whose history is searched for commits of
-few lines that say that they fix something and came with a test. --python names an interpreter that has pytest and what the projects need.
-Never give those with which templates were tuned: toolz, tabulate, inflection, sortedcontainers. The classic faults have been looked at as
-well.
+--project takes a checkout or unpacked source archive with its own tests; --mine a git checkout whose history
+is searched for small commits that claim to fix something and came with a test. --python names an interpreter
+that has pytest and what the projects need. Never give the projects with which templates were tuned: toolz,
+tabulate, inflection, sortedcontainers. The classic faults have been looked at as well.
 
-A patch is plausible where coder delivers it. It is correct where the changed files equal the right ones as syntax trees, or where the tests
-of the whole project pass and every function that differs behaves alike on what the tests call it with and on inputs varied from that, which
-tell the fault itself from what is right; where this cannot be seen it is wrong. One line is printed for each case, then the sums.
+A patch is plausible if coder delivers it. It is correct if the changed files equal the right ones as syntax
+trees, or if the tests of the whole project pass and every function that differs behaves alike on the tests'
+calls and on inputs varied from these, which separate the fault from the right answer; if this cannot be
+decided it is wrong. One line is printed for each case, then the sums.
 """
 
 import argparse
@@ -58,7 +58,7 @@ class Outcome:
     process: float
     """Seconds of a pytest process with the failing tests, right afterwards."""
     place: int
-    """Where the first guilty function stood among the suspects, from 1; 0: nowhere."""
+    """Rank of the first faulty function among the suspects, from 1; 0: not among them."""
     note: str
 
 
@@ -156,7 +156,7 @@ def _judge(case: Case, diff: str) -> tuple[str, str]:
         answer_sets = [
             answers(case.suite, right, (patched_tree, right, case.tree), target) for target in functions
         ]
-        # Calls that cannot tell the fault from what is right can tell nothing.
+        # Calls on which the fault and the right answer agree decide nothing.
         if all(new and new == expected for new, expected, _ in answer_sets) and any(
             faulty != expected for _, expected, faulty in answer_sets
         ):
@@ -174,10 +174,9 @@ def _is_same(first: Path, other: Path) -> bool:
 
 
 class Normalizer(Plain):
-    """Transformer that unifies forms that the language makes equivalent, `super()` and `super(Own, self)`,
-    `return` and `return None` among them.
+    """Transformer that unifies equivalent forms, such as `super()` and `super(Own, self)`.
 
-    Docstrings say nothing of what is done.
+    Docstrings are ignored.
     """
 
     def __init__(self) -> None:
@@ -185,7 +184,7 @@ class Normalizer(Plain):
 
     def visit_ClassDef(
         self, node: ast.ClassDef
-    ) -> ast.ClassDef:  # a name that NodeTransformer looks for, as those below
+    ) -> ast.ClassDef:  # a name required by NodeTransformer, as those below
         self.own.append(node.name)
         self.generic_visit(node)
         self.own.pop()

@@ -1,9 +1,12 @@
-"""Security and cost of the sandbox: python tests/benchmarks/sandbox.py [--attacks] [--projects DIR...]
+"""Security and cost of the sandbox.
 
-Without options: what walls add to a command and to a test run, as ratios taken in one run. With --attacks: every attack of
-tests/sandbox/attacks, without a sandbox and behind each kind of walls that works here, as a table. With --projects: the test suites of
-checkouts whose environment is in .venv, outside and inside. As a plain user: setpriv --reuid nobody --clear-groups (or su), with an
-interpreter and a --base directory that this user can read and write.
+    python tests/benchmarks/sandbox.py [--attacks] [--projects DIR...]
+
+Without options: the overhead of a command and of a test run, as ratios taken in one run. With --attacks:
+every attack of tests/sandbox/attacks, without a sandbox and in each kind that works here, as a table. With
+--projects: the test suites of checkouts whose environment is in .venv, outside and inside. As a plain user:
+setpriv --reuid nobody --clear-groups (or su), with an interpreter and a --base directory that this user can
+read and write.
 """
 
 import argparse

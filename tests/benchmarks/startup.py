@@ -1,6 +1,7 @@
 """Startup time of coder, as ratios to the interpreter it runs on: python tests/benchmarks/startup.py
 
-CPU seconds (user and system) of the child, the median of several runs taken in turns, so that a busy machine touches all alike.
+CPU seconds (user and system) of the child, the median of several interleaved runs, so that a busy machine
+affects all alike.
 """
 
 import resource

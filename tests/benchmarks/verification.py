@@ -1,15 +1,17 @@
-"""Speed and correctness of verdicts in a warm process: python -m tests.benchmarks.verification --agree 100
-PROJECT...
+"""Speed and correctness of verdicts in a warm process.
 
-Each PROJECT is a checkout with its environment in .venv, or `PATH@ENVIRONMENT`; it is copied and left as it is.
+    python -m tests.benchmarks.verification --agree 100 PROJECT...
+
+Each PROJECT is a checkout with its environment in .venv, or `PATH@ENVIRONMENT`; a copy of it is used.
 
 --agree N   compares N seeded edits of each project, run warm, with plain cold runs of the same tests
---speed N   times N seeded edits inside of functions of each project, in a warm process that is there already: from an edit to the first
-            verdict (the first red test, or that all which the edit reaches are green), and to the verdict of all that it reaches; a
-            pytest process on the same tests, with -x for the first; and once the whole suite, as the verdict runs it and as plain
-            pytest does. All ratios are medians over edits; swapped are those that need no import; sooner is against plain pytest on
-            the whole suite. What the tests reach is seen before (map s), or read from --maps
---leaks N   runs N edits in one warm process and says what is left of memory, processes and files
+--speed N   times N seeded edits inside functions of each project, in a warm process that exists already:
+            from an edit to the first verdict (the first red test, or all tests that the edit reaches green),
+            and to the verdict of all that it reaches; a pytest process on the same tests, with -x for the
+            first; and once the whole suite, as the verdict and as plain pytest run it. All ratios are
+            medians over edits; `swapped` are those that need no import; `sooner` is relative to plain pytest
+            on the whole suite. The tests' reach is traced before (map s), or read from --maps
+--leaks N   runs N edits in one warm process and reports memory, processes and files left
 """
 
 import argparse
@@ -42,10 +44,10 @@ from coder.verify.warm.warm_tests import Cold, Ran, WarmRunner
 from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, random_mutations
 
 MOST_UNREACHED = 20
-"""So many edits are made for each that counts: those that no test reaches do not."""
+"""Limit of edits for each that counts: those that no test reaches do not."""
 MAP_SECONDS = 1200.0
 BETWEEN_SECONDS = 0.25
-"""For what is done ahead of the next edit, so that it is not done while the other side is timed."""
+"""Time for preparations of the next edit, so that they do not overlap with the other side's timing."""
 LEFT_OUT = (".git", ".venv", "venv", "__pycache__", ".hypothesis", ".tox", "*.pyc", ".pytest_cache")
 
 
@@ -201,16 +203,16 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
     loaded = [path for path in subjects_of(here, whole)[0] if path in reach_map.executed]
     files = sorted({test.partition("::")[0] for test in reach_map.tests})
     timed: list[Timed] = []
-    lines: list[float] = []
+    moments: list[float] = []
 
     def hear(_test: str) -> None:
-        lines.append(time.monotonic())
+        moments.append(time.monotonic())
 
     missed = 0
     hows: Counter[str] = Counter()
     with here.warm_runner() as warm:
         warm.run({}, [reach_map.tests[0]])
-        for _ in impact.prepared():  # as a base that is kept ready does
+        for _ in impact.prepared():  # as a warm base does
             pass
         for _, mutation in zip(
             range(MOST_UNREACHED * count),
@@ -222,22 +224,22 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
                 edits
             ).everything:  # a function that no test calls: the whole suite is the verdict
                 continue
-            replacements_of.cache_clear()  # it has just been asked
+            replacements_of.cache_clear()  # filled by the call above
             warm.wait()
             time.sleep(BETWEEN_SECONDS)
-            lines.clear()
+            moments.clear()
             started = time.monotonic()
             reach = impact.reach(edits)
             ran = warm.run(edits, reach.soonest, in_order=True, on_red=hear)
             duration = time.monotonic() - started
-            first = lines[0] - started if lines else duration
+            first = moments[0] - started if moments else duration
             hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
             if isinstance(ran, Ran):
                 warm.wait()
                 time.sleep(BETWEEN_SECONDS)
                 with written(here.cold, edits):
                     process = plain_pytest(here, reach.tests)
-                    stopping = plain_pytest(here, reach.tests, "-x") if lines else process
+                    stopping = plain_pytest(here, reach.tests, "-x") if moments else process
                     timed.append(
                         Timed(ran.how == "swapped", len(reach.tests), first, duration, stopping, process)
                     )

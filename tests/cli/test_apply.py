@@ -1,6 +1,4 @@
-"""`coder apply` with a diff from anywhere; how it delivers sessions is tested in
-tests/test_command_line.py and tests/repo/test_delivery.py.
-"""
+"""`coder apply` with a diff from anywhere (sessions: tests/test_command_line.py)."""
 
 import io
 import os

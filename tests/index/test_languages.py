@@ -1,6 +1,4 @@
-"""Facts extracted from each language with a grammar: names with owners, kinds, lines, imports, bases,
-uses.
-"""
+"""Facts extracted for each language with a grammar: names, kinds, lines, imports, bases, uses."""
 
 import pytest
 

@@ -16,7 +16,7 @@ class Turn:
 
     text: str = ""
     reasoning: str = ""
-    """Signed as `seal` where the wire knows signatures."""
+    """Signed as `seal` if the wire has signatures."""
     calls: tuple[tuple[str, str], ...] = ()
     """(name, arguments as JSON text)."""
     finish: str = ""
@@ -33,11 +33,11 @@ class Turn:
     dropped: bool = False
     """The connection breaks in the middle."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Of the stream, beyond the usual ones."""
+    """Headers of the stream, beyond the usual ones."""
     garbage: bytes = b""
-    """Comes instead of the rest."""
+    """Bytes sent instead of the rest."""
     stalls: bool = False
-    """After the text nothing more comes until the client goes."""
+    """Nothing is sent after the text until the client disconnects."""
 
 
 Wire = Callable[[Turn], list[bytes]]
@@ -57,7 +57,7 @@ class FakeServer(ThreadingHTTPServer):
         self.turns = list(turns)
         self.requests: list[dict[str, Any]] = []
         self.gone = threading.Event()
-        """Set when the client has hung up in the middle of a stalled stream."""
+        """Set when the client has disconnected during a stalled stream."""
 
     @property
     def url(self) -> str:

@@ -15,7 +15,7 @@ def test_worst_case_cost_counts_input_as_cache_write() -> None:
     assert read_cost is not None
     assert write_cost is not None
     assert Decimal(0) < read_cost < write_cost
-    assert read_cost > Decimal("0.03")  # what the same input costs where nothing of it goes to a cache
+    assert read_cost > Decimal("0.03")  # cost of the same input without any cache write
 
 
 def test_unlisted_model_has_no_price() -> None:

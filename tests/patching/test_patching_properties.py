@@ -1,6 +1,4 @@
-"""Properties of every patch: a certain diff is applied as intended, however damaged; any other changes
-nothing.
-"""
+"""Properties of patching: a certain diff applies as intended; any other changes nothing."""
 
 import difflib
 from collections.abc import Callable

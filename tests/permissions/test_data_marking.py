@@ -17,7 +17,7 @@ def test_text_cannot_close_its_own_delimiter() -> None:
 
 def test_replaces_delimiter_that_occurs_in_text() -> None:
     text = ""
-    for _ in range(3):  # a text that grows by its own seal would have to hold it, were it not made anew
+    for _ in range(3):  # a text that contains its own delimiter gets a new one
         text += fenced(f"{text}a")[6:14]
         assert fenced(text)[6:14] not in text
 

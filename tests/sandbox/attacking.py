@@ -1,15 +1,16 @@
 """Runner of one attack, inside a sandbox or without, that reports whether it escaped.
 
-An attack is a script in attacks/ that starts in the worktree; the module `stage` tells it what there is. It prints ESCAPED when it has
-what it was after; what it did to the stage is seen from outside. Lines of its docstring, after the first:
+An attack is a script in attacks/ that starts in the worktree; the module `stage` describes its targets. It
+prints ESCAPED when it has reached its goal; damage to the stage is detected from outside. Lines of its
+docstring, after the first:
 
-Then: git | read NAME | write NAME | run COMMAND   what the person's side does in the worktree afterwards
-During: write NAME                                 what it does over and over while the attack runs
+Then: git | read NAME | write NAME | run COMMAND   action on the user's side in the worktree afterwards
+During: write NAME                                 action repeated while the attack runs
 Ends: killed                                       coder itself is killed when the attack has begun
-Root only: REASON                                  it needs what only root has
-Here not: REASON                                   why it may fail without any sandbox
-Landlock: REASON                                   why reduced walls cannot keep it in
-Landlock before 6: REASON                          why those of an older kernel cannot
+Root only: REASON                                  the attack needs root
+Here not: REASON                                   reason why it may fail without any sandbox
+Landlock: REASON                                   reason why the reduced sandbox cannot contain it
+Landlock before 6: REASON                          the same for the reduced sandbox of an older kernel
 """
 
 import os
@@ -134,7 +135,7 @@ def _run_outside(attack: Attack, stage: Stage) -> str:
         os.killpg(started.pid, signal.SIGKILL)
     try:
         return started.communicate(timeout=1)[0]
-    except subprocess.TimeoutExpired:  # what has left its group holds the output open
+    except subprocess.TimeoutExpired:  # a process that has left its group keeps the output open
         return ""
 
 

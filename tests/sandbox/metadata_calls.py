@@ -1,6 +1,6 @@
 """Metadata changes in a directory, with the result of each printed: the same in a sandbox and without."""
 
-# It makes the very system calls: os and open, not pathlib.
+# It makes the system calls directly: os and open, not pathlib.
 # ruff: noqa: PTH100, PTH101, PTH103, PTH106, PTH108, PTH116, PTH123, PTH211
 
 import ctypes

@@ -1,4 +1,4 @@
-"""A user's machine in one directory, with every target of an attack, and a way to detect damage to it."""
+"""A user's machine in one directory, with every target of an attack, and detection of damage to it."""
 
 import array
 import contextlib
@@ -204,7 +204,7 @@ class Stage:
             for path in sorted(place.rglob("*")):
                 with contextlib.suppress(
                     PermissionError
-                ):  # an attack has closed the directory, and that is seen
+                ):  # an attack has closed the directory, which is detected
                     result[str(path)] = describe_path(path)
         return result
 
@@ -248,7 +248,9 @@ class Stage:
 
 
 def describe_path(path: Path) -> str:
-    """Return content, mode, owners, modification time and extended attributes; of a directory, whose time git changes, all but times."""
+    """Return content, mode, owners, modification time and extended attributes.
+    Git changes the times of its directory, so these are left out.
+    """
     status = path.lstat()
     owned = f"{status.st_mode:o} {status.st_uid}:{status.st_gid} {list_attributes(path)}"
     if path.is_symlink():

@@ -1,6 +1,4 @@
-"""Rules that hold for any session, with scripted models and verifiers of any behaviour: attempts, and
-deliveries.
-"""
+"""Invariants of attempts and deliveries for any behaviour of models and verifiers."""
 
 import asyncio
 import random

@@ -130,7 +130,7 @@ def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
     back = FIX.replace("-VALUE = 1", "-VALUE = 2").replace("+VALUE = 2", "+VALUE = 3")
     again = FIX.replace(
         "+VALUE = 2", "+VALUE = 4"
-    )  # the base's own text: what failed twice alike is taken back
+    )  # the base's text: an edit that failed twice in the same way is rolled back
     last = call("hand_over", kind="give_up", summary="It is deeper.")
     context = run_route(
         tmp_path,

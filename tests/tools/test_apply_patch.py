@@ -1,6 +1,4 @@
-"""Changes, refusals and messages of `apply_patch`; how a diff is matched is tested in
-tests/patching/test_patching.py.
-"""
+"""Changes, refusals and messages of `apply_patch` (matching: tests/patching/test_patching.py)."""
 
 from dataclasses import replace
 from pathlib import Path

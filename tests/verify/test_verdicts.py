@@ -1,5 +1,4 @@
-"""Changes that look finished, each judged by real runs: `tests/cases/verdicts/NNN_name/{issue.md, before/,
-change/, verdict.txt}`.
+"""Changes that look finished, each judged by real runs (tests/cases/verdicts).
 
 `verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold.
 """

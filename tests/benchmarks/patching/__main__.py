@@ -1,12 +1,16 @@
-"""Application of damaged diffs, ours beside others: python -m tests.benchmarks.patching --repository DIR
-[--repository DIR ...]
+"""Application of damaged diffs, ours beside others.
 
-Real commits of the given git repositories (checkouts or bare) become diffs, the diffs are damaged in the ways in which models damage
-them, alone and in pairs, and every applier gets each diff with the files it is for. Only diffs whose meaning is certain count; others,
-that must be refused, are the negatives. Needs git; `patch` and `whatthepatch` take part where they are installed.
+    python -m tests.benchmarks.patching --repository DIR [--repository DIR ...]
 
-exact: the files are, byte for byte, as the commit made them. wrong: it said that it applied, and they are not (a negative: whatever it
-said it applied). refused: it said no, and nothing was changed. dirty: it said no, and something was changed.
+Real commits of the given git repositories (checkouts or bare) become diffs, the diffs are damaged as models
+damage them, alone and in pairs, and every applier gets each diff with the files it is for. Only unambiguous
+diffs count; others, which must be refused, are the negatives. Needs git; `patch` and `whatthepatch` take
+part if they are installed.
+
+exact     the files equal the commit's, byte for byte
+wrong     it reported success, and they differ (a negative: any reported success)
+refused   it reported failure, and nothing was changed
+dirty     it reported failure, and something was changed
 """
 
 import argparse

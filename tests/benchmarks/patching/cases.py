@@ -1,6 +1,4 @@
-"""Cases: the files before and after a real change, and its diff in a form that can be damaged piece by
-piece.
-"""
+"""Cases: files before and after a real change, and its diff in a form that can be damaged in parts."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -33,7 +31,7 @@ class Row:
     mark: str
     text: str
     at: int
-    """Which line of the file before it is (an index), or before which one it is added; -1: the file has no such line."""
+    """Index of its line in the file before, or of the line it is added before; -1: no such line."""
     ends: bool = True
     marked: bool = True
     """False: written without its mark."""
@@ -51,7 +49,7 @@ class Hunk:
     counts: tuple[int, int] | None = None
     """Written instead of the true ones."""
     pinned: bool = False
-    """The header says which of several places is meant."""
+    """The header selects one of several places."""
     applied: bool = False
     """The file holds this change already."""
 
@@ -84,7 +82,7 @@ class Part:
     target: str
     """Its place after the change; empty for a deleted file."""
     git: list[str]
-    """Lines of git's own above the names."""
+    """Git's header lines above the names."""
     old: str
     """The name after ---; empty: the line is missing."""
     new: str

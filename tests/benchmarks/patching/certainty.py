@@ -68,7 +68,7 @@ def _is_certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
     if whole and exact and (numbered or (hunk.pinned and hunk.header is not None)):
         return True
     if starts([row.text for row in hunk.new], lines):
-        return False  # it could be there already
+        return False  # the line may be present already
     if whole and exact:
         return len(starts([row.text for row in left], lines, exact=True)) == 1
     return _segments_are_unique(hunk, lines) or _has_one_match(left, lines)
@@ -87,7 +87,7 @@ def _is_anchored(hunk: Hunk) -> bool:
         end = next((later for later in range(index, len(rows)) if rows[later].mark == " "), len(rows))
         if removed := [rows[inner].at for inner in range(index, end) if rows[inner].mark == "-"]:
             if any(not removed[0] <= rows[inner].at <= removed[-1] + 1 for inner in range(index, end)):
-                return False  # a line between what is added and what is removed is missing
+                return False  # a line between the added and the removed ones is missing
             continue
         above = next((rows[inner] for inner in range(index - 1, -1, -1) if _is_evidence(rows[inner])), None)
         below = next((rows[inner] for inner in range(end, len(rows)) if _is_evidence(rows[inner])), None)

@@ -7,16 +7,16 @@ from random import Random
 from tests.benchmarks.patching.cases import Case
 
 Function = Callable[[Case, Random], bool]
-"""Damages the case; False where there is nothing to damage, or where the meaning would be lost."""
+"""Damage the case; return False if there is nothing to damage, or the meaning would be lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Damage:
     name: str
     stage: int
-    """The earlier damages are made first: 0 files, 1 lines, 2 hunks, 3 headers, 4 names, 5 the text around."""
+    """Order of damages: 0 files, 1 lines, 2 hunks, 3 headers, 4 names, 5 the surrounding text."""
     group: str
-    """Only one damage of a group is made to a case; empty: any."""
+    """Group of which a case gets only one damage; empty: no limit."""
     function: Function
 
 

@@ -315,7 +315,7 @@ def _reindent(case: Case, *, in_file: str, in_diff: str) -> bool:
             if not any(
                 _depth(row.text) and _depth(row.text) % 4 == 0 for row in hunk.old if row.text.strip()
             ):
-                return False  # nothing shows what stands for what
+                return False  # nothing shows which sign was replaced
             for row in hunk.rows:
                 row.text = _reindent_line(row.text, in_diff)
     return bool(case.changed)

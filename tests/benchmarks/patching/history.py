@@ -15,7 +15,7 @@ RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 CONTEXTS = (1, 2, 3, 3, 3, 3, 4, 5, 8, 12)
 MOST_FILES, MOST_HUNKS, MOST_LINES, NEIGHBOURS = 6, 40, 6_000, 5
 COMMITS = 120
-"""From each repository: reading them takes longer than trying them."""
+"""Commits of each repository; few, since reading them takes longer than trying them."""
 REGULAR = ("100644", "100755")
 
 
@@ -92,7 +92,7 @@ def _read(commit: Commit, random: Random) -> Case:
     """Read a commit.
 
     Raises:
-        Unfit: it is too large, binary, or touches what is no text file.
+        Unfit: it is too large, binary, or changes a file that is no text.
     """
     parent = f"{commit.id}^"
     raw = (

@@ -19,7 +19,7 @@ SAFE = (
     "CRLF diff",
     "blank context without its space",
 )
-"""Damages that tell nothing about the place."""
+"""Damages that do not affect the place."""
 WORD = re.compile(r"[A-Za-z_]{2,}|[0-9]+")
 
 

@@ -53,7 +53,7 @@ class Result:
     seconds: Mapping[str, float]
     draws: int
     report: str = ""
-    """What happened to ours, where it was not right."""
+    """Description of our result if it was not right."""
 
     @property
     def right(self) -> str:

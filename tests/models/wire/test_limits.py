@@ -68,7 +68,7 @@ def test_reply_over_limit_is_clear_error(wire: str, turn: Turn, message: str) ->
         started = time.monotonic()
         error = model_bench.fail()
     assert message in str(error) and "\n" not in str(error)
-    assert time.monotonic() - started < 30  # the SDKs are imported meanwhile; the fake stalls for ever
+    assert time.monotonic() - started < 30  # the SDKs are imported meanwhile; the fake stalls forever
 
 
 @pytest.mark.parametrize("wire", WIRES)

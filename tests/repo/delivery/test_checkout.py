@@ -131,7 +131,7 @@ def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: P
 def test_refuses_dirty_path(root: Path, files: dict[str, str], message: str) -> None:
     fix = delivery(root)
     write(root, files)
-    git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself notes this before it looks at the files
+    git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself detects this before it looks at the files
     before = fingerprint(root)
     with pytest.raises(UserError, match=message):
         apply_commit(root, fix.commit)

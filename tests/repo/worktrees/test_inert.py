@@ -1,6 +1,4 @@
-"""Every way in which a repository's own configuration could run a program or redirect git, against every
-entry point.
-"""
+"""Repository configuration that could run a program or redirect git, against every entry point."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""Broker for metadata changes: permitted changes behave as without a sandbox, and no hostile command
-blocks it.
-"""
+"""Broker for metadata changes inside the sandbox, and its resistance to hostile commands."""
 
 import os
 import sys

@@ -1,6 +1,4 @@
-"""System call filter, executed by a small interpreter of classic BPF, so that the program for each
-architecture is tested.
-"""
+"""System call filter, run by a small interpreter of classic BPF to cover every architecture."""
 
 import struct
 

@@ -71,7 +71,7 @@ def test_git_is_read_only_and_hides_remote_urls(walled: ProcessSandbox, worktree
     assert git(worktree, "log", "--format=%s") == "start"
     if (
         walled.walls is not None and walled.walls.name != "Landlock"
-    ):  # it can show a repository with keys in its configuration not at all
+    ):  # Landlock cannot show a repository that has keys in its configuration
         assert output.startswith(" M x.py\nstart\n")
         assert "Read-only file system" in output
 

@@ -20,7 +20,7 @@ IDLE = PROVEN.model_copy(
         )
     }
 )
-"""Nobody misses b.py."""
+"""No test needs b.py."""
 LOST = PROVEN.model_copy(update={"targets": ()})
 
 

@@ -8,7 +8,7 @@ from coder.session.delivery.removable_hunks import droppable, place_of
 
 OLD = [f"line {number}" for number in range(1, 31)]
 NEW = ["new", *OLD[:3], "4", *OLD[4:19], *OLD[20:], "last"]
-"""Three hunks of git's kind; the first has two blocks."""
+"""Three hunks as git writes them; the first has two blocks."""
 
 
 def diff_of(path: str, old: list[str], new: list[str]) -> str:

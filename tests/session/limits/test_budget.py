@@ -148,10 +148,10 @@ CALLS = st.lists(
     st.tuples(
         st.integers(0, 2),  # the branch
         st.integers(10, 4_000),  # bytes of the request
-        st.floats(0, 1),  # how much of the estimate is really sent
-        st.floats(0, 1),  # how much of the output is really written
+        st.floats(0, 1),  # share of the estimate that is sent
+        st.floats(0, 1),  # share of the output that is written
         st.sampled_from(["settled", "failed", "billed and failed", "cancelled"]),
-        st.integers(0, 3),  # how long it takes
+        st.integers(0, 3),  # duration
     ),
     max_size=25,
 )

@@ -1,6 +1,4 @@
-"""Repairs of review findings with fakes: forks are directories, and a model answers by the finding it is
-to repair.
-"""
+"""Repairs of review findings; forks are directories, and a fake model answers by finding."""
 
 import asyncio
 import hashlib
@@ -61,7 +59,7 @@ class RepairModel:
 
     diffs: Mapping[str, str | Exception]
     together: int
-    """So many must ask before the first is answered."""
+    """Number of requests that must have arrived before the first is answered."""
     asked: list[str] = field(default_factory=list)
     gathered: asyncio.Event = field(default_factory=asyncio.Event)
     name: str = "fake:mender"

@@ -24,7 +24,7 @@ class FakeSession:
     words: list[Word] = field(default_factory=list)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     obedient: bool = True
-    """Does it end when it is told to stop?"""
+    """Whether it ends when it is told to stop."""
 
     def send(self, word: Word) -> None:
         self.words.append(word)
@@ -93,7 +93,7 @@ class Stage:
     @property
     def is_closing(self) -> bool:
         """Return whether the application is about to end."""
-        return self.app._exit  # There is no public word for it before it has ended.
+        return self.app._exit  # There is no public attribute for it before it has ended.
 
     @property
     def text(self) -> str:

@@ -10,14 +10,14 @@ from tests.ui.tui.fakes import Stage
 
 PICTURES = Path(__file__).parent / "pictures"
 DRAW = "DRAW_PICTURES"
-"""Set this in the environment to keep what is drawn now; then look at it."""
+"""Set this in the environment to store the current drawing; then look at it."""
 
 
 def check_picture(stage: Stage, name: str, tmp_path: Path) -> None:
     """Compare the terminal with the stored picture of that name.
 
-    Colours and places are compared where the picture was drawn by the same library, the text always: another version of the library may
-    draw another shade, never other words.
+    Text is always compared; colours and places only if the picture was drawn by the same library version, since
+    another version may draw another shade but never other words.
     """
     drawing, stored = picture(stage), PICTURES / f"{name}.svg"
     if os.environ.get(DRAW):
@@ -35,9 +35,7 @@ def check_picture(stage: Stage, name: str, tmp_path: Path) -> None:
 
 
 def picture(stage: Stage) -> str:
-    """Return the terminal as SVG, without what changes between drawings; its description names the
-    libraries and holds the text.
-    """
+    """Return the terminal as normalized SVG, described by library versions and text."""
     svg = re.sub(r"terminal-\d+", "terminal", stage.app.export_screenshot())
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     description = f"<desc>textual {version('textual')}, rich {version('rich')}\n{escape(stage.text)}</desc>"

@@ -93,7 +93,7 @@ def test_prompt_keys_do_not_answer_question() -> None:
             await asyncio.sleep(0)
         terminal.press_at_once(
             "r", "n", "enter"
-        )  # a pilot's presses take time, on a busy machine longer than the review is deaf
+        )  # on a busy machine a pilot's key presses take longer than the review ignores keys
         assert is_modal(terminal) and terminal.app.focused is None
         await terminal.wait_for_question()
         await terminal.pilot.press("enter")

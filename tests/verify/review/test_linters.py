@@ -22,7 +22,7 @@ def compare_findings(
     write(tmp_path / "new", {**new, **more})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
     for path in [*(tmp_path / "old").rglob("*"), *(tmp_path / "new").rglob("*")]:
-        os.utime(path, (1e9, 1e9))  # as two checkouts in one second may have it
+        os.utime(path, (1e9, 1e9))  # as may happen with two checkouts in one second
     return Checks(project, sandbox, sandbox.scratch).compared(
         tmp_path / "old", tmp_path / "new", sorted({*old, *new})
     )

@@ -551,7 +551,7 @@ def test_run_leaves_tree_unchanged(open_project: Open, tmp_path: Path) -> None:
     code = textwrap.dedent(code)
     here = open_project({**PROJECT, "tests/test_writes.py": code})
     for _ in range(3):
-        assert here.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would say so
+        assert here.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would fail here
     spoils = code.replace('Path("out").mkdir()', "Path('pytest.ini').write_text('[pytest]  ')")
     here.warm.run({"tests/test_writes.py": spoils})
     assert here.warm.run({}) == Cold(
@@ -606,7 +606,7 @@ def test_reports_stopped_process(open_project: Open, sandbox: ProcessSandbox) ->
     sandbox.stop()
     ended = next(
         ran for _ in range(1000) if isinstance(ran := here.warm.run({}), Cold)
-    )  # it takes a moment to die
+    )  # it needs a moment to end
     assert ended == Cold(reason="the test process has ended")
 
 
