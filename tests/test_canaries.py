@@ -78,7 +78,10 @@ def script() -> list[Any]:
             if "password = " in line and "|" in line and PLACEHOLDER.search(line)
         )
         renamed = line_shown.replace("password", "db_password")
-        diff = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{line_shown}\n+{renamed}\n@@\n def twice(x):\n-    return x + 3\n+{FIX}\n"
+        diff = (
+            f"--- a/shop.py\n+++ b/shop.py\n@@\n-{line_shown}\n+{renamed}\n@@\n def twice(x):\n"
+            f"-    return x + 3\n+{FIX}\n"
+        )
         return Step(
             text="Add x to itself.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),)
         ).reply(99)

@@ -21,12 +21,19 @@ from tests.walls import flags
 pytestmark = pytest.mark.loopback
 
 FILES = {
-    "clock.py": 'def minutes(text):\n    hours, rest = text.split(":")\n    return int(hours) * 60 - int(rest)\n',
-    "test_clock.py": "from clock import minutes\n\n\ndef test_half_past_nine():\n    assert minutes('09:30') == 570\n",
+    "clock.py": (
+        'def minutes(text):\n    hours, rest = text.split(":")\n    return int(hours) * 60 - int(rest)\n'
+    ),
+    "test_clock.py": (
+        "from clock import minutes\n\n\ndef test_half_past_nine():\n    assert minutes('09:30') == 570\n"
+    ),
     ".gitignore": "__pycache__/\n",
 }
 ISSUE = "test_clock.py::test_half_past_nine fails."
-FIX = "--- a/clock.py\n+++ b/clock.py\n@@ -3 +3 @@\n-    return int(hours) * 60 - int(rest)\n+    return int(hours) * 60 + int(rest)\n"
+FIX = (
+    "--- a/clock.py\n+++ b/clock.py\n@@ -3 +3 @@\n-    return int(hours) * 60 - int(rest)\n"
+    "+    return int(hours) * 60 + int(rest)\n"
+)
 WORSE = FIX.replace("+ int(rest)", "* int(rest)")
 
 
@@ -332,7 +339,10 @@ def test_without_command_or_terminal_prints_help_and_exits_2(place: Place) -> No
 def test_proves_fix_without_model(place: Place) -> None:
     with (place.repository / "test_clock.py").open("a") as file:
         file.write(
-            '\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n    open("new.txt", "a").write(str(minutes("01:00")))\n'
+            (
+                '\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n'
+                '    open("new.txt", "a").write(str(minutes("01:00")))\n'
+            )
         )
     git(place.repository, "commit", "-qam", "test more")
     before = place.user_state()

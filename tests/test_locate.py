@@ -106,7 +106,10 @@ def test_failing_tests_point_to_functions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    checks = "from calc import add, double\n\ndef test_add():\n    assert add(1, 2) == 3\n\ndef test_double():\n    assert double(2) == 4\n"
+    checks = (
+        "from calc import add, double\n\ndef test_add():\n    assert add(1, 2) == 3\n\n"
+        "def test_double():\n    assert double(2) == 4\n"
+    )
     source = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 2\n"
     root = repo(tmp_path / "project", {"calc.py": source, "test_calc.py": checks})
     assert run(["trust", str(root)]) == 0

@@ -39,6 +39,9 @@ def test_startup_loads_no_heavy_module(argument: str, forbidden: set[str]) -> No
 
 
 def test_windows_gets_one_line_about_wsl() -> None:
-    script = 'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\nfrom coder.__main__ import main\nmain()'
+    script = (
+        'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\n'
+        "from coder.__main__ import main\nmain()"
+    )
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n"), "WSL" in done.stderr) == (2, 1, True)

@@ -136,7 +136,10 @@ def describe_value(value: Any, depth: int = DEPTH) -> str:
         return name
     match value:
         case dict():
-            return f"{name} {[(describe_value(key, depth - 1), describe_value(held, depth - 1)) for key, held in value.items()]}"
+            return (
+                f"{name} "
+                f"{[(describe_value(key, depth - 1), describe_value(held, depth - 1)) for key, held in value.items()]}"
+            )
         case list() | tuple():
             return f"{name} {[describe_value(held, depth - 1) for held in value]}"
         case set() | frozenset():

@@ -313,7 +313,10 @@ def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
             verdicts = Counter(outcome.verdict for outcome in of_kind if outcome.is_valid)
             invalid = sum(not outcome.is_valid for outcome in of_kind)
             other = verdicts.total() - verdicts["PROVEN"] - verdicts["PASSING"]
-            yield f"{kind:10} {len(of_kind):6} {verdicts['PROVEN']:7} {verdicts['PASSING']:7} {other:6} {invalid:8}"
+            yield (
+                f"{kind:10} {len(of_kind):6} {verdicts['PROVEN']:7} {verdicts['PASSING']:7} {other:6} "
+                f"{invalid:8}"
+            )
     for expected in dict.fromkeys(CLASSES.values()):
         of_kind = [outcome for outcome in outcomes if outcome.expected == expected and outcome.is_valid]
         proven = sum(outcome.verdict == "PROVEN" for outcome in of_kind)
@@ -341,7 +344,10 @@ def main() -> int:
             outcomes.append(outcome)
             mark = "ok " if outcome.is_good else "BAD" if outcome.is_valid else "???"
             print(
-                f"{mark} {outcome.name} [{outcome.kind}, {outcome.seconds:g} s] {outcome.verdict}: {outcome.reason}",
+                (
+                    f"{mark} {outcome.name} [{outcome.kind}, {outcome.seconds:g} s] {outcome.verdict}: "
+                    f"{outcome.reason}"
+                ),
                 flush=True,
             )
             for note in outcome.notes if chosen.show else ():

@@ -156,7 +156,10 @@ def hits(ranks: Sequence[int]) -> str:
 def report(name: str, outcomes: Sequence[Outcome]) -> None:
     files, plain = hits([outcome.file for outcome in outcomes]), hits([outcome.plain for outcome in outcomes])
     print(
-        f"{name:28} {len(outcomes):4}   {files}   {plain}   {hits([outcome.symbol for outcome in outcomes if outcome.symbol])}"
+        (
+            f"{name:28} {len(outcomes):4}   {files}   {plain}   "
+            f"{hits([outcome.symbol for outcome in outcomes if outcome.symbol])}"
+        )
     )
 
 
@@ -169,13 +172,19 @@ def report_seconds(outcomes: Sequence[Outcome]) -> None:
             ]
             files = statistics.median(outcome.indexed for outcome in sized)
             print(
-                f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: {'; '.join(seconds)}"
+                (
+                    f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: "
+                    f"{'; '.join(seconds)}"
+                )
             )
 
 
 def _spread(costs: Sequence[Cost]) -> str:
     cpu, wall = [cost.cpu for cost in costs], [cost.wall for cost in costs]
-    return f"{statistics.median(cpu):.2f} s CPU (most {max(cpu):.2f}), {statistics.median(wall):.2f} s by the clock"
+    return (
+        f"{statistics.median(cpu):.2f} s CPU (most {max(cpu):.2f}), {statistics.median(wall):.2f} s by "
+        "the clock"
+    )
 
 
 def main() -> None:

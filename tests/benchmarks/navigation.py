@@ -35,7 +35,10 @@ from coder.workspace.workspace import Workspace
 
 TIMES = 5
 MILLION = 1_000_000
-ISSUE = "Model.save() raises IntegrityError when update_fields names a deferred field; get_queryset is then called twice."
+ISSUE = (
+    "Model.save() raises IntegrityError when update_fields names a deferred field; get_queryset is then "
+    "called twice."
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ def command_action(*argv: str, cwd: Path) -> Callable[[], object]:
 
 def print_row(label: str, ours: Cost, other: str, theirs: Cost) -> None:
     print(
-        f"{label:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s | {other:<12} {theirs.wall:7.3f} s  cpu {theirs.cpu:6.3f} s"
+        f"{label:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s | {other:<12} {theirs.wall:7.3f} s  "
+        f"cpu {theirs.cpu:6.3f} s"
         f" | wall {ours.wall / theirs.wall:6.2f} x  cpu {ours.cpu / theirs.cpu:6.2f} x"
     )
 

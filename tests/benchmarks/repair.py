@@ -230,8 +230,10 @@ def report(outcomes: Sequence[Outcome]) -> None:
     rates = [outcome.rate for outcome in outcomes if outcome.rate]
     faster = [outcome.rate * outcome.process for outcome in outcomes if outcome.rate]
     print(
-        f"{outcomes[0].kind}: {total} cases, plausible {len(offered)}, correct {correct} ({100 * correct / total:.0f} %), wrong {wrong} "
-        f"({100 * wrong / max(1, len(offered)):.0f} % of what was offered), abstained {total - len(offered)}; median {seconds:.1f} s, "
+        f"{outcomes[0].kind}: {total} cases, plausible {len(offered)}, correct {correct} "
+        f"({100 * correct / total:.0f} %), wrong {wrong} "
+        f"({100 * wrong / max(1, len(offered)):.0f} % of what was offered), abstained "
+        f"{total - len(offered)}; median {seconds:.1f} s, "
         f"{statistics.median(rates) if rates else 0:.0f} candidates a second, "
         f"{statistics.median(faster) if faster else 0:.0f} times as many as a pytest process each would try"
     )
@@ -282,7 +284,10 @@ def main() -> None:
         for case in all_cases(options, Path(name)):
             outcomes.append(outcome := run(case, seconds=options.seconds))
             print(
-                f"{outcome.kind:8} {outcome.name:28} {outcome.end:10} {outcome.verdict:12} {outcome.seconds:5.1f} s  @{outcome.place}  {outcome.note} | {outcome.why}",
+                (
+                    f"{outcome.kind:8} {outcome.name:28} {outcome.end:10} {outcome.verdict:12} "
+                    f"{outcome.seconds:5.1f} s  @{outcome.place}  {outcome.note} | {outcome.why}"
+                ),
                 flush=True,
             )
             if options.output:

@@ -269,8 +269,10 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
     ]
     ratio_text = " ".join(f"{statistics.median(values or [0.0]):>6.0f}x" for values in ratios)
     return (
-        f"{here.name:<22} {len(reach_map.tests):>6} {map_seconds:>6.1f} {statistics.median(item.tests for item in timed):>8.0f} "
-        f"{1000 * first:>8.1f} {1000 * usual:>8.1f} {1000 * statistics.median(item.process for item in timed):>7.0f} {ratio_text} "
+        f"{here.name:<22} {len(reach_map.tests):>6} {map_seconds:>6.1f} "
+        f"{statistics.median(item.tests for item in timed):>8.0f} "
+        f"{1000 * first:>8.1f} {1000 * usual:>8.1f} "
+        f"{1000 * statistics.median(item.process for item in timed):>7.0f} {ratio_text} "
         f"{whole.seconds:>8.1f} {plain:>8.1f} {plain / first:>7.0f}x {plain / usual:>7.0f}x  {dict(hows)}"
         + (f", MISSED {missed}" if misses else "")
     )
@@ -299,7 +301,8 @@ class Timed:
 
 
 HEADER = (
-    f"{'project':<22} {'tests':>6} {'map s':>6} {'reached':>8} {'first ms':>8} {'all ms':>8} {'process':>7} {'first':>7} {'swapped':>7} "
+    f"{'project':<22} {'tests':>6} {'map s':>6} {'reached':>8} {'first ms':>8} {'all ms':>8} "
+    f"{'process':>7} {'first':>7} {'swapped':>7} "
     f"{'all':>7} {'whole s':>8} {'pytest s':>8} {'first':>8} {'all':>8}"
 )
 

@@ -188,7 +188,10 @@ def test_refuses_text_without_diff(coder: Coder, text: str) -> None:
 def test_file_content_cannot_control_terminal(coder: Coder) -> None:
     write(Path(), {"src/box.py": "\x1b[31m\x9b2J# red\ndef area(r):\n    return r\n"})
     refused = coder(
-        pasted="--- a/src/box.py\n+++ b/src/box.py\n@@ -1,3 +1,3 @@\n # red\n def area(r):\n-    return x\n+    return y\n"
+        pasted=(
+            "--- a/src/box.py\n+++ b/src/box.py\n@@ -1,3 +1,3 @@\n # red\n def area(r):\n-    return x\n"
+            "+    return y\n"
+        )
     )
     assert "# red" in refused.err
     assert not {"\x1b", "\x9b"} & set(refused.err)

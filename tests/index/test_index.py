@@ -18,7 +18,10 @@ from coder.index.parsing import IN_NAME
 from coder.index.snapshot import Snapshot, Use
 from tests.builders import write
 
-BOX = "import os\n\n\nclass Box(Base):\n    def size_of(self):\n        return os.sep\n\n\ndef helper():\n    return Box().size_of()\n"
+BOX = (
+    "import os\n\n\nclass Box(Base):\n    def size_of(self):\n        return os.sep\n\n\ndef helper():\n"
+    "    return Box().size_of()\n"
+)
 
 
 def age_files(root: Path) -> None:
@@ -230,7 +233,8 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from coder.index.index import SymbolIndex\n"
         "found = SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).current()\n"
-        "print(len(found.sources), sum(len(found.defined(f'name_{n}')) for n in range(30)), found.database.contents)"
+        "print(len(found.sources), sum(len(found.defined(f'name_{n}')) for n in range(30)), "
+        "found.database.contents)"
     )
     arguments = [sys.executable, "-c", script, str(tmp_path / "tree"), str(tmp_path / "index.sqlite")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -166,12 +166,18 @@ def test_parses_broken_code_as_far_as_possible(text: str, names: list[str]) -> N
 
 
 def test_uses_are_code_identifiers_only() -> None:
-    text = "import os\n\ndef f(self, a):  # comment\n    return a.b + 'text' + f'{a!r} said {os.sep:>3}'\n\nf('f'); f(1)\n"
+    text = (
+        "import os\n\ndef f(self, a):  # comment\n"
+        "    return a.b + 'text' + f'{a!r} said {os.sep:>3}'\n\nf('f'); f(1)\n"
+    )
     assert facts_of("a.py", text).uses == {"os": [1, 4], "f": [3, 6], "a": [3, 4], "b": [4], "sep": [4]}
 
 
 def test_imports_are_read_as_they_are_written() -> None:
-    text = "import a.b, c as d\nfrom . import e\nfrom ..f.g import (\n    h as i,  # why\n    j,\n)\nfrom k import *\n"
+    text = (
+        "import a.b, c as d\nfrom . import e\nfrom ..f.g import (\n    h as i,  # why\n    j,\n)\n"
+        "from k import *\n"
+    )
     text += "from l import m, \\\n    n\n'''\nimport no\n'''\n"
     assert facts_of("a.py", text).imports == (
         Import(module="a.b", line=1),

@@ -10,8 +10,13 @@ from coder.index.snapshot import Place, Snapshot
 from tests.builders import write
 
 FILES = {
-    "src/shop/__init__.py": "from .box import Box as Crate, LIMIT\nfrom . import money\nfrom .star import *\n",
-    "src/shop/box.py": "from shop.base import Base\n\nLIMIT = 3\n\n\nclass Box(Base):\n    def size(self): ...\n\n    class Lid: ...\n",
+    "src/shop/__init__.py": (
+        "from .box import Box as Crate, LIMIT\nfrom . import money\nfrom .star import *\n"
+    ),
+    "src/shop/box.py": (
+        "from shop.base import Base\n\nLIMIT = 3\n\n\nclass Box(Base):\n    def size(self): ...\n\n"
+        "    class Lid: ...\n"
+    ),
     "src/shop/base.py": "class Root:\n    def open(self): ...\n\n\nclass Base(Root): ...\n",
     "src/shop/money.py": "def rounded(): ...\n",
     "src/shop/star.py": "def shine(): ...\n",

@@ -166,7 +166,10 @@ def test_reports_key_names_but_never_values() -> None:
 
 
 def test_resolving_names_loads_no_model_library() -> None:
-    heavy = "{'pydantic_ai', 'openai', 'anthropic', 'google.genai', 'httpx', 'httpx2', 'http.client', 'concurrent.futures', 'asyncio'}"
+    heavy = (
+        "{'pydantic_ai', 'openai', 'anthropic', 'google.genai', 'httpx', 'httpx2', 'http.client', "
+        "'concurrent.futures', 'asyncio'}"
+    )
     code = f"import sys, coder.models.catalog; print(sorted({heavy} & set(sys.modules)))"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -55,9 +55,9 @@ def test_uses_text_protocol_when_server_refuses_tools(refusal: Turn) -> None:
 @pytest.mark.loopback
 def test_reports_unreachable_server_immediately() -> None:
     error = Bench(open_model(HERE, environment={}, tool_calling=True)).fail()
-    assert (
-        str(error)
-        == "Nothing answers at http://127.0.0.1:9/v1. Start the server of compatible:m there, or take another with --model."
+    assert str(error) == (
+        "Nothing answers at http://127.0.0.1:9/v1. Start the server of compatible:m there, or take "
+        "another with --model."
     )
 
 

@@ -80,7 +80,10 @@ def chat_stream(turn: Turn) -> list[bytes]:
 
 def openai_error(turn: Turn) -> dict[str, Any]:
     if turn.error == "overflow":
-        message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+        message = (
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in "
+            "9000 tokens."
+        )
         return {
             "error": {
                 "message": message,

@@ -13,8 +13,10 @@ def test_reads_what_git_reads() -> None:
 
 def test_keeps_harmless_git_configuration() -> None:
     text = (
-        '[core]\n\tfileMode = true\n\tfsmonitor = evil\n\tworktree = /\n[user]\n\tname = "A \\"B\\""\n[branch "a/b"]\n\tremote = origin\n'
-        '[include]\n\tpath = evil\n[filter "x"]\n\tclean = evil\n[extensions]\n\tobjectFormat = sha1\n\tworktreeConfig = true\n'
+        "[core]\n\tfileMode = true\n\tfsmonitor = evil\n\tworktree = /\n[user]\n"
+        '\tname = "A \\"B\\""\n[branch "a/b"]\n\tremote = origin\n'
+        '[include]\n\tpath = evil\n[filter "x"]\n\tclean = evil\n[extensions]\n'
+        "\tobjectFormat = sha1\n\tworktreeConfig = true\n"
     )
     settings = list(entries(inert(text)))
     assert settings == [

@@ -34,7 +34,10 @@ def strip_digests(text: str) -> str:
         ("pypi-" + "AgEIcHlwaS5vcmc" * 4, "[masked: PyPI token]"),
         (
             f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}\nabc=\n-----END RSA PRIVATE KEY-----\nx",
-            f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_LINE}\n{KEY_LINE}\n{KEY_LINE}\n-----END RSA PRIVATE KEY-----\nx",
+            (
+                f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_LINE}\n{KEY_LINE}\n{KEY_LINE}\n"
+                "-----END RSA PRIVATE KEY-----\nx"
+            ),
         ),
         (
             f"    1| -----BEGIN PRIVATE KEY-----\n    2| {BODY}\n    3| {BODY}\nx",
@@ -59,7 +62,10 @@ def test_masks_secret_and_keeps_surrounding_text(text: str, masked: str) -> None
     [
         "commit 0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
         "id 123e4567-e89b-12d3-a456-426614174000",
-        '"integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="',
+        (
+            '"integrity": '
+            '"sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="'
+        ),
         "golang.org/x/net v0.1.0 h1:hZ/3BUoy5aId7sCpA/Tc5lt8DkFgdVS2onTpJsZ/fl0=",
         'token = self.request.headers["X-Token"]',
         "password=os.environ.get('DB_PASSWORD1', '')",

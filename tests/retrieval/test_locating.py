@@ -37,9 +37,15 @@ def round_up(number):
 FILES = {
     "pool/__init__.py": "from .limits import Limiter as Throttle\n",
     "pool/limits.py": LIMITS,
-    "pool/http.py": "from pool.limits import Limiter\n\n\ndef send(request):\n    limiter = Limiter()\n    return limiter.wait(3)\n",
+    "pool/http.py": (
+        "from pool.limits import Limiter\n\n\ndef send(request):\n    limiter = Limiter()\n"
+        "    return limiter.wait(3)\n"
+    ),
     "pool/words.py": "def parse(text):\n    return text.split()\n",
-    "tests/test_limits.py": "from pool import Throttle\n\n\ndef test_parse_retry_after():\n    Throttle().parse_retry_after('3')\n",
+    "tests/test_limits.py": (
+        "from pool import Throttle\n\n\ndef test_parse_retry_after():\n"
+        "    Throttle().parse_retry_after('3')\n"
+    ),
 }
 
 
@@ -170,7 +176,10 @@ def test_suspects_files_of_similar_commits(tmp_path: Path) -> None:
 
 
 def test_tests_in_issue_are_not_tests_of_tree(tmp_path: Path) -> None:
-    issue = "Tests that time out are retried\n\n```\ndef test_mine():\n    limiter.wait(3)\n```\ntest_mine.py:3: TypeError in test_mine\n"
+    issue = (
+        "Tests that time out are retried\n\n```\ndef test_mine():\n    limiter.wait(3)\n```\n"
+        "test_mine.py:3: TypeError in test_mine\n"
+    )
     located = locate_issue(tmp_path, issue)
     assert "tests/test_limits.py" not in [likely.path for likely in located.files]
 
@@ -198,7 +207,10 @@ def test_the_same_question_has_the_same_answer(tmp_path: Path) -> None:
 
 
 def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:
-    issue = 'x\n  File "/a/b.py", line 3, in one\nsrc/c.py:14: in two\n    two()\n~/d/e.py in three(x)\n     10 three\n'
+    issue = (
+        'x\n  File "/a/b.py", line 3, in one\nsrc/c.py:14: in two\n    two()\n~/d/e.py in three(x)\n'
+        "     10 three\n"
+    )
     assert clues(issue).frames == (
         TracedCall(path="/a/b.py", line=3, function="one"),
         TracedCall(path="src/c.py", line=14, function="two"),

@@ -61,7 +61,10 @@ def test_error_message_finds_its_line(tmp_path: Path) -> None:
 
 
 def test_shows_code_around_traceback_line(tmp_path: Path) -> None:
-    issue = 'Crash\n\nTraceback (most recent call last):\n  File "/srv/lib/shop/stock.py", line 2, in count\nTypeError\n'
+    issue = (
+        "Crash\n\nTraceback (most recent call last):\n"
+        '  File "/srv/lib/shop/stock.py", line 2, in count\nTypeError\n'
+    )
     look = first_look(workspace(tmp_path, FILES), issue, (), 6000)
     assert "shop/stock.py, lines 1-2 of 2" in look.split("likeliest places")[1].split("\n\n")[1]
 
@@ -147,7 +150,8 @@ def test_shows_long_class_by_head_and_relevant_methods(tmp_path: Path) -> None:
     look = first_look(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
     windows = look.split("likeliest places")[1].split("\n\n")[1:]
     assert windows[1] == (
-        'shop/shelf.py, lines 1-5 of 115\n    1| class Shelf:\n    2|     """Where things stand."""\n    3| \n'
+        "shop/shelf.py, lines 1-5 of 115\n    1| class Shelf:\n"
+        '    2|     """Where things stand."""\n    3| \n'
         '    4|     FORMS = {"round": 1, "square": 2}\n    5| '
     )
     assert windows[0].splitlines() == [
@@ -184,7 +188,10 @@ def test_names_near_duplicate_without_showing_it(tmp_path: Path) -> None:
 
 
 def test_shows_nearest_test_and_insertion_place(tmp_path: Path) -> None:
-    tests = "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n    assert Cart().total_price(coupon=3) == 0\n"
+    tests = (
+        "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n"
+        "    assert Cart().total_price(coupon=3) == 0\n"
+    )
     rest = "".join(f"\n\ndef test_add_{number}():\n    Cart().add({number})\n" for number in range(9))
     files = FILES | {
         "tests/test_cart.py": tests + rest,

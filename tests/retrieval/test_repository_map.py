@@ -6,10 +6,16 @@ from coder.index.index import SymbolIndex
 from coder.retrieval.repository_map import repository_map
 from tests.builders import write
 
-BOX = "from shop.money import rounded\n\n\nclass Box:\n    def total(self):\n        return rounded(1)\n\n    def label(self): ...\n"
+BOX = (
+    "from shop.money import rounded\n\n\nclass Box:\n    def total(self):\n        return rounded(1)\n\n"
+    "    def label(self): ...\n"
+)
 FILES = {
     "shop/__init__.py": "",
-    "shop/till.py": "from shop.box import Box\nfrom shop.money import rounded\n\n\ndef pay(box: Box):\n    return rounded(box.total())\n",
+    "shop/till.py": (
+        "from shop.box import Box\nfrom shop.money import rounded\n\n\ndef pay(box: Box):\n"
+        "    return rounded(box.total())\n"
+    ),
     "shop/box.py": BOX,
     "shop/money.py": "def rounded(value): ...\n\n\ndef unused(value): ...\n",
     "other/paint.py": "class Paint:\n    def total(self): ...\n",

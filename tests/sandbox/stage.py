@@ -26,7 +26,10 @@ from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import repo, write
 from tests.sandbox.processes import marked_processes
 
-VICTIM = "import mmap, os, sys; held = open(sys.argv[1]); secret = held.read().encode(); print(flush=True); sys.stdin.read()"
+VICTIM = (
+    "import mmap, os, sys; held = open(sys.argv[1]); secret = held.read().encode(); print(flush=True); "
+    "sys.stdin.read()"
+)
 
 
 class Stage:

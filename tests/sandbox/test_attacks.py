@@ -32,7 +32,10 @@ def test_contains_quick_attacks(walls: Walls, tmp_path: Path) -> None:
         (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
         for attack in kept_in:
             (stage.worktree / f"{attack.name}.py").write_text(attack.text)
-        loop = f'for attack in [0-9]*.py; do echo "== $attack"; {command()[0]} -S $attack 2> /dev/null < /dev/null; done; true'
+        loop = (
+            f'for attack in [0-9]*.py; do echo "== $attack"; {command()[0]} -S $attack 2> /dev/null < '
+            "/dev/null; done; true"
+        )
         limits = Limits(
             file_bytes=LIMITS.file_bytes, open_files=LIMITS.open_files, memory_bytes=LIMITS.memory_bytes
         )

@@ -38,7 +38,10 @@ def test_without_sandbox_runs_nothing_and_names_flag(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(choice, "choose", lambda _image: nothing)
     with pytest.raises(
         UserError,
-        match=r"nothing is run: bubblewrap: not installed\. Install bubblewrap: .* give --unsafe-no-sandbox\.",
+        match=(
+            r"nothing is run: bubblewrap: not installed\. Install bubblewrap: .* give "
+            r"--unsafe-no-sandbox\."
+        ),
     ):
         required()
     assert required(unsafe=True) is None

@@ -116,7 +116,10 @@ def test_a_reply_asks_one_question(tmp_path: Path) -> None:
         context, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow"
     )
     assert [question.text for question in questions] == [
-        "Allow all of this?\n  - run: make docs   (runs without walls around it)\n  - run: pip install x   (installs packages)"
+        (
+            "Allow all of this?\n  - run: make docs   (runs without walls around it)\n"
+            "  - run: pip install x   (installs packages)"
+        )
     ]
     finished = [
         record.event.message for record in context.log.records if isinstance(record.event, ToolFinished)

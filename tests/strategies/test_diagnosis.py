@@ -14,7 +14,10 @@ def red(test: str, cause: Cause, *, function: str = "work", path: str = "a.py") 
 
 def files_changed(path: str, text: str, *others: str) -> FilesChanged:
     diff = "".join(
-        f"diff --git a/{other} b/{other}\n--- a/{other}\n+++ b/{other}\n@@ -1 +1 @@\n-x\n+{text if other == path else 'as it was'}\n"
+        (
+            f"diff --git a/{other} b/{other}\n--- a/{other}\n+++ b/{other}\n@@ -1 +1 @@\n-x\n"
+            f"+{text if other == path else 'as it was'}\n"
+        )
         for other in (path, *others)
     )
     return FilesChanged(candidate="c1", paths=(path, *others), diff=diff)

@@ -15,7 +15,10 @@ from coder.strategies.follow import AGAIN, DIRECT, MEND, ONCE, START, Route, fol
 from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
-TEST = "--- a/tests/test_b.py\n+++ b/tests/test_b.py\n@@ -1,2 +1,2 @@\n def test_b() -> None:\n-    assert True\n+    assert 1 + 1 == 2\n"
+TEST = (
+    "--- a/tests/test_b.py\n+++ b/tests/test_b.py\n@@ -1,2 +1,2 @@\n def test_b() -> None:\n"
+    "-    assert True\n+    assert 1 + 1 == 2\n"
+)
 RED_BASE = TestReport(command="pytest", results=(*BASELINE.results, RED))
 UNNAMED = "a.py says 1, and 2 is right"
 NOT_YET = Reproduced(rejected=("tests/test_b.py::test_b: passes already on the base",))

@@ -242,9 +242,9 @@ def test_shows_ambiguous_edits_with_differing_inputs(tmp_path: Path) -> None:
     entries = run_offline(offline_context(tmp_path, ScriptedProposer([undecided]), FakeVerifier(report=REDS)))
     (gave_up,) = [note for note in entries if isinstance(note, GiveUp)]
     assert (
-        "none can be told to be right (tried 40 candidates; they disagree). The fault is most likely in value, other."
-        in gave_up.summary
-    )
+        "none can be told to be right (tried 40 candidates; they disagree). The fault is most "
+        "likely in value, other."
+    ) in gave_up.summary
     assert "- value: use 2 instead of 1 (f(5) gives 2, elsewhere 3)\n--- a/a.py" in gave_up.summary
     assert "- value: use 3 instead of 1\n--- a/a.py" in gave_up.summary
     assert "verify" not in entries

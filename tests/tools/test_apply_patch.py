@@ -11,7 +11,10 @@ from coder.tools.apply_patch import apply_patch
 from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 BOX = "import math\n\n\ndef area(r):\n    total = r\n    return total\n\n\ndef rim(r):\n    return 2 * r\n"
-PATCH = "--- a/box.py\n+++ b/box.py\n@@ @@\n def area(r):\n-    total = r\n+    total = math.pi * r\n+    total *= r\n     return total\n"
+PATCH = (
+    "--- a/box.py\n+++ b/box.py\n@@ @@\n def area(r):\n-    total = r\n+    total = math.pi * r\n"
+    "+    total *= r\n     return total\n"
+)
 
 
 def test_reports_new_lines_and_their_place(tmp_path: Path) -> None:
@@ -90,7 +93,8 @@ def test_explains_unfitting_diff(tmp_path: Path) -> None:
         apply_patch, space, diff=PATCH.replace("-    total = r", "-    total = radius")
     ) == (
         "box.py, hunk 1 of 1: its line '-    total = radius' is not there. The file has, nearest to it:\n"
-        "     1| import math\n     2| \n     3| \n     4| def area(r):\n     5|     total = r\n     6|     return total\n"
+        "     1| import math\n     2| \n     3| \n     4| def area(r):\n     5|     total = r\n"
+        "     6|     return total\n"
         "     7| \n     8| \n"
         "     9| def rim(r):\n"
         "Nothing was written. Send the whole patch again, corrected."
@@ -113,7 +117,9 @@ def test_accepts_other_dialects(tmp_path: Path) -> None:
     call_tool(
         apply_patch,
         space,
-        diff="*** Begin Patch\n*** Update File: box.py\n@@\n-    total = r\n+    total = 2 * r\n*** End Patch",
+        diff=(
+            "*** Begin Patch\n*** Update File: box.py\n@@\n-    total = r\n+    total = 2 * r\n*** End Patch"
+        ),
     )
     call_tool(
         apply_patch,
@@ -134,7 +140,10 @@ def test_writes_nothing_outside_worktree(tmp_path: Path) -> None:
 
 
 def test_refuses_test_inside_another_test(tmp_path: Path) -> None:
-    old = "class TestBox:\n    def test_rim(self):\n        assert rim(0) == 0\n        assert rim(1) == 2\n        assert rim(2) == 4\n"
+    old = (
+        "class TestBox:\n    def test_rim(self):\n        assert rim(0) == 0\n"
+        "        assert rim(1) == 2\n        assert rim(2) == 4\n"
+    )
     new = "+\n+    def test_area(self):\n+        assert area(0) == 0\n+\n"
     space = workspace(tmp_path, {"test_box.py": old})
     inside = f"--- a/test_box.py\n+++ b/test_box.py\n@@ @@\n         assert rim(1) == 2\n{new}"

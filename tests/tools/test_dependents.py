@@ -11,7 +11,9 @@ FILES = {
     "src/shop/bag.py": "from shop import Box\n\n\ndef pack():\n    return Box()\n",
     "src/other/box.py": "class Box: ...\n\n\nBox()\n",
     "src/other/till.py": "from other.box import Box\n\nBox()\n",
-    "tests/test_box.py": "from shop.box import Box\n\n\ndef test_size():\n    assert Box().size() == Box().size()\n    Box()\n",
+    "tests/test_box.py": (
+        "from shop.box import Box\n\n\ndef test_size():\n    assert Box().size() == Box().size()\n    Box()\n"
+    ),
 }
 
 

@@ -18,7 +18,9 @@ class Box:
 FILES = {
     "src/shop/__init__.py": "from .box import Box\n",
     "src/shop/box.py": BOX,
-    "src/shop/bag.py": "from shop.box import Box\n\n\nclass Bag(Box):\n    def size(self):\n        return 1\n",
+    "src/shop/bag.py": (
+        "from shop.box import Box\n\n\nclass Bag(Box):\n    def size(self):\n        return 1\n"
+    ),
     "tests/test_box.py": "def test_size():\n    # size matters\n    assert Box().size() == 'size'\n",
     "web/box.ts": "export class Box {\n}\n",
 }
@@ -70,9 +72,9 @@ def test_finds_variables_and_definitions_of_other_languages(tmp_path: Path) -> N
 
 def test_restricts_to_path(tmp_path: Path) -> None:
     answer = call_tool(find_symbol, workspace(tmp_path, FILES), name="size", path="src/shop/bag.py")
-    assert (
-        answer
-        == "size: 1 definition\n  src/shop/bag.py:5-6  method  def size(self)  in Bag\nsize is used nowhere else."
+    assert answer == (
+        "size: 1 definition\n  src/shop/bag.py:5-6  method  def size(self)  in Bag\n"
+        "size is used nowhere else."
     )
 
 

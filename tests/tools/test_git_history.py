@@ -17,7 +17,8 @@ def test_blames_at_most_sixty_lines(tmp_path: Path) -> None:
     text = "x\n" * 100
     space = workspace(tmp_path, {"src/box.py": text}, history=FakeHistory(files={"src/box.py": text}))
     assert call_tool(git_history, space, path="src/box.py", line=3) == (
-        "Lines 3-3 of src/box.py were made by\nblame src/box.py 3 3\nNewest other commits that changed them:\nlog src/box.py (3, 3) None 10"
+        "Lines 3-3 of src/box.py were made by\nblame src/box.py 3 3\n"
+        "Newest other commits that changed them:\nlog src/box.py (3, 3) None 10"
     )
     assert call_tool(git_history, space, path="src/box.py", line=3, last_line=999).startswith(
         "Lines 3-62 of src/box.py"
@@ -97,5 +98,6 @@ def test_refuses_invalid_git_queries(tmp_path: Path) -> None:
         "A word has at most 200 characters and no NUL."
     )
     assert call_refused_tool(git_history, space, commit="gone") == (
-        "git cannot answer that: There is no commit 'gone' in this repository. Check the path, line and commit."
+        "git cannot answer that: There is no commit 'gone' in this repository. Check the path, line "
+        "and commit."
     )

@@ -13,7 +13,8 @@ BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b
 def test_refuses_unseen_file_and_suggests_query(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     assert call_refused_tool(read, space, path="box.py", line=1) == (
-        "box.py has not been named by any search yet. First find the place in it: search(pattern=..., path='box.py') "
+        "box.py has not been named by any search yet. First find the place in it: "
+        "search(pattern=..., path='box.py') "
         "for the words you expect there, or outline(path='box.py')."
     )
     call_tool(search, space, pattern="size")
@@ -125,7 +126,8 @@ def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
         == "d/box.py has lines 1 to 7; there is no line 99."
     )
     assert call_refused_tool(read, space, path="d/box.py", symbol="weight") == (
-        "d/box.py does not define 'weight'. It defines: Box 1, Box.size 4. Where it is defined, find_symbol(name='weight') says."
+        "d/box.py does not define 'weight'. It defines: Box 1, Box.size 4. Where it is defined, "
+        "find_symbol(name='weight') says."
     )
     assert "Near: Box.size. " in call_refused_tool(read, space, path="d/box.py", symbol="Bag.sizes")
 

@@ -41,7 +41,10 @@ def test_lone_surrogates_never_reach_tool(tmp_path: Path) -> None:
 
 
 def test_loading_the_registry_loads_no_heavy_library() -> None:
-    code = "import sys, coder.tools.registry; print([m for m in ('tree_sitter', 'unidiff', 'pyflakes', 'git', 'textual') if m in sys.modules])"
+    code = (
+        "import sys, coder.tools.registry; print([m for m in ('tree_sitter', 'unidiff', 'pyflakes', "
+        "'git', 'textual') if m in sys.modules])"
+    )
     root = Path(__file__).parent.parent.parent
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -81,7 +81,8 @@ def test_explains_inconclusive_run(tmp_path: Path) -> None:
     problem = Problem(kind="timeout", text="The tests took more than 60 s and were stopped.")
     tests = FakeTests(report=fake_tests(problem=problem, output="collected 9 items\n"), before=fake_tests())
     assert call_tool(run_tests, workspace(tmp_path, tests=tests)) == (
-        "The run says nothing about the code: The tests took more than 60 s and were stopped.\n[pytest]\ncollected 9 items"
+        "The run says nothing about the code: The tests took more than 60 s and were stopped.\n"
+        "[pytest]\ncollected 9 items"
     )
 
 

@@ -47,9 +47,9 @@ def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
     assert call_tool(search, space, pattern="Box", glob="test_*.py").startswith(
         "2 matches in tests/test_box.py\n"
     )
-    assert (
-        call_tool(search, space, pattern="siz", word=True)
-        == "No match for 'siz'. 3 matches with ignore_case=true and word=false, such as src/box.py:2, tests/test_box.py:4."
+    assert call_tool(search, space, pattern="siz", word=True) == (
+        "No match for 'siz'. 3 matches with ignore_case=true and word=false, such as src/box.py:2, "
+        "tests/test_box.py:4."
     )
     assert call_tool(search, space, pattern="Box().", literal=True).startswith("1 match")
 
@@ -62,7 +62,10 @@ def test_shows_lines_around_a_hit(tmp_path: Path) -> None:
 
 
 def test_names_enclosing_definition_once(tmp_path: Path) -> None:
-    code = "import a\n\n\nclass Box:\n    a = 1\n\n    def size(self):\n        x = a\n        return a\n\n\nb = a\n"
+    code = (
+        "import a\n\n\nclass Box:\n    a = 1\n\n    def size(self):\n        x = a\n"
+        "        return a\n\n\nb = a\n"
+    )
     space = workspace(tmp_path, {"src/box.py": code, "notes.txt": "a\n", "CHANGES": "class of its own\n"})
     assert call_tool(search, space, pattern="a", word=True) == (
         "6 matches in 2 files\n"
@@ -96,7 +99,10 @@ def test_context_lines_stay_with_hit(tmp_path: Path) -> None:
 
 
 def test_shows_hits_found_before_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hit_record = '"data":{"path":{"text":"./a.py"},"lines":{"text":"x = 1"},"line_number":1,"submatches":[{"start":0,"end":1}]}'
+    hit_record = (
+        '"data":{"path":{"text":"./a.py"},"lines":{"text":"x = '
+        '1"},"line_number":1,"submatches":[{"start":0,"end":1}]}'
+    )
     (tmp_path / "records").write_text(
         f'{{"type":"begin",{hit_record}}}\n{{"type":"match",{hit_record}}}\n', encoding="utf-8"
     )
@@ -122,9 +128,9 @@ def test_counts_hits_per_file_and_suggests_narrowing(tmp_path: Path) -> None:
     }
     answer = call_tool(search, workspace(tmp_path, files), pattern="value")
     lines = answer.splitlines()
-    assert (
-        lines[0]
-        == "249 matches in 6 files, too many to show. Narrow it with path=, glob=, word=true or a longer pattern."
+    assert lines[0] == (
+        "249 matches in 6 files, too many to show. Narrow it with path=, glob=, word=true or a "
+        "longer pattern."
     )
     assert lines[1] == "    30 src/m0.py"
     assert lines[6] == "    99 tests/test_m.py"
@@ -138,7 +144,10 @@ def test_counts_many_hits_exactly(tmp_path: Path) -> None:
     )
     lines = call_tool(search, space, pattern="value", context=3).splitlines()
     assert lines[:4] == [
-        "3,002 matches in 3 files, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.",
+        (
+            "3,002 matches in 3 files, too many to show. Narrow it with path=, glob=, word=true or a "
+            "longer pattern."
+        ),
         "  1501 src/two\\nlines.py",
         "  1500 src/a.py",
         "     1 b.txt",
@@ -238,7 +247,8 @@ def test_refuses_multiline_pattern(tmp_path: Path, pattern: str) -> None:
 
 def test_explains_invalid_pattern(tmp_path: Path) -> None:
     assert call_refused_tool(search, workspace(tmp_path, FILES), pattern="(") == (
-        "ripgrep cannot search for this: unclosed group. For plain text instead of a pattern set literal=true."
+        "ripgrep cannot search for this: unclosed group. For plain text instead of a pattern set "
+        "literal=true."
     )
 
 

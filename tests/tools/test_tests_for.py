@@ -6,10 +6,14 @@ from coder.tools import tests_for as module
 from tests.tools.fakes import call_tool, call_refused_tool, workspace
 
 FILES = {
-    "shop/box.py": "def weigh(box):\n    return 1\n\n\ndef price(box):\n    return weigh(box) * 2\n\n\ndef sign(): ...\n",
+    "shop/box.py": (
+        "def weigh(box):\n    return 1\n\n\ndef price(box):\n    return weigh(box) * 2\n\n\ndef sign(): ...\n"
+    ),
     "tests/test_box.py": (
-        "from shop.box import price, weigh\n\n\nclass TestWeigh:\n    def setup_method(self):\n        weigh(0)\n\n"
-        "    def test_light(self):\n        assert weigh(1) == weigh(2)\n\n\ndef test_price():\n    assert price(1) == 2\n"
+        "from shop.box import price, weigh\n\n\nclass TestWeigh:\n    def setup_method(self):\n"
+        "        weigh(0)\n\n"
+        "    def test_light(self):\n        assert weigh(1) == weigh(2)\n\n\ndef test_price():\n"
+        "    assert price(1) == 2\n"
     ),
     "tests/test_other.py": "from shop.box import weigh\n\n\ndef test_more():\n    weigh(1)\n",
 }
@@ -32,7 +36,8 @@ def test_lists_direct_tests_before_tests_of_users(tmp_path: Path) -> None:
 def test_names_only_runnable_test_ids(tmp_path: Path) -> None:
     own = (
         "from shop.box import weigh\n\n\nclass Scales:\n    def weigh(self):\n        return weigh(1)\n\n\n"
-        "def test_tin():\n    class Tin:\n        def test(self):\n            return weigh(2)\n\n    assert Tin().test() == 1\n"
+        "def test_tin():\n    class Tin:\n        def test(self):\n            return weigh(2)\n\n"
+        "    assert Tin().test() == 1\n"
     )
     answer = call_tool(
         module.tests_for,

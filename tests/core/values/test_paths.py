@@ -28,7 +28,10 @@ def test_recognizes_other_paths(path: str) -> None:
 
 
 def test_finds_node_ids_in_prose() -> None:
-    text = "See tests/test_a.py::TestA::test_b[x-1] and tests/test_a.py::test_c. Not test_d or a.py:3, again tests/test_a.py::test_c"
+    text = (
+        "See tests/test_a.py::TestA::test_b[x-1] and tests/test_a.py::test_c. Not test_d or a.py:3, "
+        "again tests/test_a.py::test_c"
+    )
     assert node_ids(text) == ("tests/test_a.py::TestA::test_b[x-1]", "tests/test_a.py::test_c")
 
 
@@ -44,7 +47,10 @@ def test_unbalanced_node_id_means_function() -> None:
 
 
 def test_parameters_with_checkout_path_mean_function() -> None:
-    text = "test_a.py::test_b[/home/me/project/a.txt] test_a.py::test_c[1-/home/me/a.txt-2] test_a.py::test_d[a/b/c] test_a.py::test_e[http://a/b/c]"
+    text = (
+        "test_a.py::test_b[/home/me/project/a.txt] test_a.py::test_c[1-/home/me/a.txt-2] "
+        "test_a.py::test_d[a/b/c] test_a.py::test_e[http://a/b/c]"
+    )
     assert node_ids(text) == (
         "test_a.py::test_b",
         "test_a.py::test_c",

@@ -22,7 +22,8 @@ def http_error(
     [
         (
             http_error(wrong.ModelQuotaExceededError, 429, {"message": "You exceeded your current quota."}),
-            "The account behind openai:gpt-6-luna is out of credit or quota: HTTP 429, You exceeded your current quota. "
+            "The account behind openai:gpt-6-luna is out of credit or quota: HTTP 429, You exceeded "
+            "your current quota. "
             "Top it up, or take another with --model.",
             False,
         ),
@@ -72,7 +73,10 @@ def test_failure_is_one_line_with_remedy(error: Exception, line: str, retryable:
     "message",
     [
         "request (30031 tokens) exceeds the available context size (8192 tokens), try increasing it",
-        "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096",
+        (
+            "Trying to keep the first 9000 tokens when context the overflows. However, the model is "
+            "loaded with context length of only 4096"
+        ),
         "This model's maximum context length is 8192 tokens",
     ],
 )

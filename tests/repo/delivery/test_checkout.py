@@ -202,7 +202,10 @@ def test_applies_diff_atomically(root: Path) -> None:
 
 
 def test_diff_cannot_write_outside_repository(root: Path, tmp_path: Path) -> None:
-    diff = "diff --git a/../evil b/../evil\nnew file mode 100644\n--- /dev/null\n+++ b/../evil\n@@ -0,0 +1 @@\n+x\n"
+    diff = (
+        "diff --git a/../evil b/../evil\nnew file mode 100644\n--- /dev/null\n+++ b/../evil\n"
+        "@@ -0,0 +1 @@\n+x\n"
+    )
     with pytest.raises(UserError, match="does not fit"):
         apply_diff(root, diff)
     assert not (tmp_path / "evil").exists()
@@ -235,7 +238,8 @@ def test_check_reports_outcome_and_changes_nothing(root: Path) -> None:
     fix = delivery(root)
     before = fingerprint(root)
     assert check_commit(root, fix.commit) == (
-        f"main would move on to the fix {fix.commit[:10]}, and a.py, test_a.py would change; nothing was written."
+        f"main would move on to the fix {fix.commit[:10]}, and a.py, test_a.py would change; "
+        "nothing was written."
     )
     assert fingerprint(root) == before
     for name in ("a.py", "test_a.py"):
@@ -272,9 +276,9 @@ def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head
     commit(root, {"a.py": FIXED.replace("line 2\n", "line 2, theirs\n")})
     write(root, {"b.py": "dirty\n"})
     message = undo(root, branch=fix.branch, commit=fix.commit, applied=None)
-    assert (
-        message
-        == f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted the branch {fix.branch}."
+    assert message == (
+        f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted "
+        f"the branch {fix.branch}."
     )
     assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
     assert git(root, "log", "-1", "--format=%B") == f'Revert "fix: line 15"\n\nThis reverts commit {applied}.'

@@ -39,8 +39,14 @@ def test_commit_falls_back_to_coder_identity(tmp_path: Path) -> None:
             "fix: it\n\nVerdict: PROVEN\nCoder-Verdict: X\n(cherry picked from commit {})",
         ),
         (
-            "fix: it\n\nCoder-Suite: 3 passed\n\nCoder-Verdict: PROVEN\nCoder-Suite: 3 passed\nCoder-Session: s",
-            "fix: it\n\nCoder-Suite: 3 passed\n\nCoder-Session: s\nCoder-Verdict: X\n(cherry picked from commit {})",
+            (
+                "fix: it\n\nCoder-Suite: 3 passed\n\nCoder-Verdict: PROVEN\nCoder-Suite: 3 passed\n"
+                "Coder-Session: s"
+            ),
+            (
+                "fix: it\n\nCoder-Suite: 3 passed\n\nCoder-Session: s\nCoder-Verdict: X\n"
+                "(cherry picked from commit {})"
+            ),
         ),
     ],
 )

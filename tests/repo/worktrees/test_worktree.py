@@ -68,7 +68,10 @@ def test_removes_read_only_files_as_plain_user(tmp_path: Path) -> None:
         directory.chmod(0o500)
     for path in (tmp_path, stubborn, *stubborn.rglob("*")):
         os.chown(path, 65534, 65534)
-    script = "import os, pathlib\nfrom coder.repo.worktrees.worktree import remove_tree\nos.setuid(65534)\nremove_tree(pathlib.Path('stubborn'))"
+    script = (
+        "import os, pathlib\nfrom coder.repo.worktrees.worktree import remove_tree\nos.setuid(65534)\n"
+        "remove_tree(pathlib.Path('stubborn'))"
+    )
     root = Path(__file__).parents[3]
     subprocess.run(
         [sys.executable, "-c", script], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(root)}

@@ -87,6 +87,9 @@ def test_probe_leaves_no_filter_behind() -> None:
 
 
 def test_only_one_listener_fits_on_a_process(landlock: Walls, tree: Path) -> None:
-    code = f"import sys; sys.path.append({str(ROOT)!r}); from coder.sandbox.kernel.broker import can_broker; print(can_broker())"
+    code = (
+        f"import sys; sys.path.append({str(ROOT)!r}); from coder.sandbox.kernel.broker import "
+        "can_broker; print(can_broker())"
+    )
     with ProcessSandbox(os.environ, walls=landlock, exposed=[ROOT]) as sandbox:
         assert sandbox.run([sys.executable, "-c", code], cwd=tree).output == "False\n"

@@ -196,5 +196,8 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]}
 def test_loopback_works_in_full_sandbox(walled: ProcessSandbox, tree: Path) -> None:
     if walled.notice:
         pytest.skip("reduced walls have no network of their own")
-    code = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('met')"
+    code = (
+        "import socket; s = socket.create_server(('127.0.0.1', 0)); "
+        "socket.create_connection(s.getsockname()); print('met')"
+    )
     assert walled.run([sys.executable, "-S", "-c", code], cwd=tree).output == "met\n"

@@ -21,7 +21,10 @@ class GitLikeRepository(FakeRepository):
         plain = super().patch(candidate)
         parts = {
             "a.py": "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n",
-            "b.py": "diff --git a/b.py b/b.py\nnew file mode 100644\n--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n",
+            "b.py": (
+                "diff --git a/b.py b/b.py\nnew file mode 100644\n--- /dev/null\n+++ b/b.py\n"
+                "@@ -0,0 +1 @@\n+OTHER = 1\n"
+            ),
         }
         return plain.model_copy(update={"diff": "".join(parts[path] for path in plain.paths)})
 

@@ -4,7 +4,10 @@ from coder.core.values.candidate import Candidate, Patch
 from coder.patching.git_hunks import hunks
 from coder.strategies.review.review_phase import new_lines, surroundings
 
-DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -40,2 +40,3 @@ def f():\n x = 39\n-x = 40\n+x = 0\n+x = 1\n"
+DIFF = (
+    "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -40,2 +40,3 @@ def f():\n x = 39\n-x = 40\n"
+    "+x = 0\n+x = 1\n"
+)
 
 
 def test_hunk_lines_are_numbered_in_changed_file() -> None:

@@ -190,7 +190,10 @@ def test_verifies_nothing_without_repair(tmp_path: Path) -> None:
 
 
 def test_repairs_adjacent_definitions_together(tmp_path: Path) -> None:
-    both = "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,6 @@\n def f():\n-    return 1\n+    return 0\n \n \n def g():\n     return 2\n"
+    both = (
+        "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,6 @@\n def f():\n-    return 1\n+    return 0\n \n \n"
+        " def g():\n     return 2\n"
+    )
     mender = RepairModel({"a.py:2": both}, together=1)
     context = run_repairs(tmp_path, mender, "a.py:2", "a.py:1")
     assert (mender.asked, verifications(context)) == (["a.py:2"], ["c1"])

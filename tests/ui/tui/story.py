@@ -64,7 +64,10 @@ index 0000000..3b18e51
 +    assert add((23, 0), 49 * 60) == (0, 0)
 """
 DIFF = "".join(f"{line or ' '}\n" for line in CODE.splitlines())
-SAID = "`add` takes one day off at most, so **two days** stay two days. A remainder takes off all of them:\n\n- `hour % 24`\n- no branch"
+SAID = (
+    "`add` takes one day off at most, so **two days** stay two days. A remainder takes off all of "
+    "them:\n\n- `hour % 24`\n- no branch"
+)
 RED = TestResult(
     id="tests/test_arithmetic.py::test_adds_more_than_two_days",
     outcome="failed",
@@ -194,7 +197,10 @@ FINISHED = SessionFinished(
 GAVE_UP = SessionFinished(
     kind=VerdictKind.GAVE_UP,
     summary="3 attempts were red.",
-    report="## Tried\n\n1. A remainder in `add`: still red.\n2. A loop in `add`: still red.\n\n## Suspected\n\n- `clock/arithmetic.py:18`",
+    report=(
+        "## Tried\n\n1. A remainder in `add`: still red.\n2. A loop in `add`: still red.\n\n"
+        "## Suspected\n\n- `clock/arithmetic.py:18`"
+    ),
     attempts=3,
     spent=SPENT,
     seconds=80.0,

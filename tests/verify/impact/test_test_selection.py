@@ -11,12 +11,17 @@ from tests.builders import write
 Reached = Callable[..., tuple[str, ...] | None]
 
 SHOP = {
-    "shop/cart.py": "def total(prices):\n    return sum(prices)\n\n\nclass Cart:\n    def add(self, x):\n        return total([x])\n",
+    "shop/cart.py": (
+        "def total(prices):\n    return sum(prices)\n\n\nclass Cart:\n    def add(self, x):\n"
+        "        return total([x])\n"
+    ),
     "shop/bill.py": "from shop import cart\n\n\ndef bill(prices):\n    return cart.total(prices)\n",
     "shop/page.py": "from shop.bill import bill\n\n\ndef render(prices):\n    return str(bill(prices))\n",
     "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([1]) == 1\n",
     "tests/test_bill.py": "from shop.bill import bill\n\n\ndef test_bill():\n    assert bill([1]) == 1\n",
-    "tests/test_page.py": "from shop.page import render\n\n\ndef test_page():\n    assert render([1]) == '1'\n",
+    "tests/test_page.py": (
+        "from shop.page import render\n\n\ndef test_page():\n    assert render([1]) == '1'\n"
+    ),
     "tests/test_user.py": "def test_name():\n    assert 'name'\n",
     "tests/unit/conftest.py": "",
     "tests/unit/test_unit.py": "from tests.helpers import shown\n\n\ndef test_unit():\n    shown()\n",

@@ -45,7 +45,10 @@ def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: Proces
         None,
     )
     assert project.why[:2] == (
-        f"Interpreter: {sys.executable}, the interpreter that coder runs on, since no environment of the project was found.",
+        (
+            f"Interpreter: {sys.executable}, the interpreter that coder runs on, since no environment "
+            "of the project was found."
+        ),
         "Test command: python -m pytest, the default.",
     )
 
@@ -113,7 +116,10 @@ def test_missing_plugin_names_install_command(tmp_path: Path, sandbox: ProcessSa
     write(
         tmp_path,
         {
-            "pytest.ini": "[pytest]\nrequired_plugins = pytest-no-such>=1 pytest-xdist\naddopts = -p no_such_plugin -p pytester"
+            "pytest.ini": (
+                "[pytest]\nrequired_plugins = pytest-no-such>=1 pytest-xdist\n"
+                "addopts = -p no_such_plugin -p pytester"
+            )
         },
     )
     problem = discover(tmp_path, sandbox).problem
@@ -168,5 +174,8 @@ def test_unparsable_command_is_user_error(tmp_path: Path, sandbox: ProcessSandbo
 def test_the_probe_needs_no_more_than_an_old_python() -> None:
     target = Path(__file__).parents[3] / "coder" / "verify" / "target"
     for name in ("coder_probe.py", "coder_pytest_report.py"):
-        code = f"import ast, pathlib; ast.parse(pathlib.Path({str(target / name)!r}).read_text(), feature_version=(3, 8))"
+        code = (
+            f"import ast, pathlib; ast.parse(pathlib.Path({str(target / name)!r}).read_text(), "
+            "feature_version=(3, 8))"
+        )
         subprocess.run([sys.executable, "-c", code], check=True)

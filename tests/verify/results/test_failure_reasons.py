@@ -48,7 +48,10 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
         (passed(ID, "xfailed"), "is marked as an expected failure"),
         (
             red(ID, "ImportError", "cannot import name 'x' from 'far' (/usr/lib/far.py)"),
-            "does not get as far as the issue: ImportError: cannot import name 'x' from 'far' (/usr/lib/far.py)",
+            (
+                "does not get as far as the issue: ImportError: cannot import name 'x' from 'far' "
+                "(/usr/lib/far.py)"
+            ),
         ),
         (
             red(
@@ -107,9 +110,9 @@ def test_exception_raised_by_test_double_is_assertion(
 
 def test_new_test_must_assert_unless_issue_names_error() -> None:
     reason = why_not(red(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
-    assert (
-        reason
-        == "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert what should be true instead"
+    assert reason == (
+        "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert "
+        "what should be true instead"
     )
 
 
@@ -141,7 +144,10 @@ def test_endless_loop_counts_when_change_ends_it() -> None:
 
 
 def test_matches_message_containing_names() -> None:
-    issue = "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance to cache ... property\""
+    issue = (
+        "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance "
+        'to cache ... property"'
+    )
     failure = Failure(
         type="DeprecationWarning",
         message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.",

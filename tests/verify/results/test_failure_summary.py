@@ -15,7 +15,8 @@ def test_reports_similar_failures_once() -> None:
     assert distil(verdict) == (
         "BROKEN: It breaks.\n\n"
         "Broken by the change: t.py::test_0 fails\nAssertionError: assert 1 == 2\n"
-        "The same happens in t.py::test_1, t.py::test_2, t.py::test_3, t.py::test_4, t.py::test_5 and 3 more.\n\n"
+        "The same happens in t.py::test_1, t.py::test_2, t.py::test_3, t.py::test_4, t.py::test_5 "
+        "and 3 more.\n\n"
         "Not green yet: t.py::other fails\nKeyError: assert 1 == 2"
     )
 
@@ -31,7 +32,10 @@ def test_a_long_report_is_cut_to_its_limit() -> None:
         )
     )
     assert text.startswith(
-        "1 passed, 8 failed, 0 skipped (pytest).\n\nToo slow.\n\nFailing: t.py::test_0 fails\nAssertionError: xxx"
+        (
+            "1 passed, 8 failed, 0 skipped (pytest).\n\nToo slow.\n\nFailing: t.py::test_0 fails\n"
+            "AssertionError: xxx"
+        )
     )
     assert text.endswith("... and 5 more that fail in 5 other ways.")
     assert len(text) <= LIMIT

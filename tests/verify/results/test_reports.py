@@ -97,7 +97,10 @@ def test_reads_unittest_output_before_python_3_11() -> None:
 
 
 def test_reads_tap_with_directives() -> None:
-    text = "TAP version 13\n1..5\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\nnot ok 4 - hard # TODO\nok - works\n"
+    text = (
+        "TAP version 13\n1..5\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\n"
+        "not ok 4 - hard # TODO\nok - works\n"
+    )
     assert [(result.id, result.outcome) for result in tap(text)] == [
         ("works", "passed"),
         ("fails", "failed"),

@@ -5,7 +5,10 @@ import pytest
 from coder.verify.review.api_diff import surface_changes
 
 CALLED = "of m.py is called otherwise now"
-OLD = "def add(a, b=1, *, c):\n    pass\n\n\nclass Calc:\n    def run(self, x):\n        pass\n\n\nLIMIT = 3\n_PRIVATE = 4\n"
+OLD = (
+    "def add(a, b=1, *, c):\n    pass\n\n\nclass Calc:\n    def run(self, x):\n        pass\n\n\n"
+    "LIMIT = 3\n_PRIVATE = 4\n"
+)
 
 
 @pytest.mark.parametrize(

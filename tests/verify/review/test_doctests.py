@@ -44,7 +44,10 @@ def test_doctest_reads_as_test() -> None:
 
 
 def test_checks_special_cases_against_doctest_values(tmp_path: Path) -> None:
-    code = 'def slug(x):\n    """Slug.\n\n    >>> slug("Hello World")\n    \'hello-world\'\n    """\n    return x\n'
+    code = (
+        'def slug(x):\n    """Slug.\n\n    >>> slug("Hello World")\n    \'hello-world\'\n    """\n'
+        "    return x\n"
+    )
     special = code.replace("return x", 'if x == "Hello World":\n        return "hello-world"\n    return x')
     fixed = code.replace("return x", 'return "-".join(x.lower().split())')
     write(tmp_path, {"old/a.py": code, "cheat/a.py": special, "fix/a.py": fixed})

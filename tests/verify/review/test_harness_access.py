@@ -20,15 +20,23 @@ REACHING = {
     "import sys as s\n\nf(s)": "hands the module sys on",
     "f.__closure__": "reaches for __closure__",
     "import inspect\n\ninspect.stack()": "looks at its callers (inspect.stack)",
-    "class A:\n    def __eq__(self, other):\n        return True": "makes objects whose __eq__ looks at nothing",
-    "from pathlib import Path\n\nif (Path.home() / '.rc').exists():\n    pass": "looks at where it runs (Path.home)",
+    "class A:\n    def __eq__(self, other):\n        return True": (
+        "makes objects whose __eq__ looks at nothing"
+    ),
+    "from pathlib import Path\n\nif (Path.home() / '.rc').exists():\n    pass": (
+        "looks at where it runs (Path.home)"
+    ),
     "from pathlib import Path\n\nA = Path(__file__).parent\nif (A / 'x').exists():\n    pass": "looks at the files beside it",
-    "import warnings\n\nx = warnings._showwarnmsg_impl": "looks into the private parts of warnings (_showwarnmsg_impl)",
+    "import warnings\n\nx = warnings._showwarnmsg_impl": (
+        "looks into the private parts of warnings (_showwarnmsg_impl)"
+    ),
     "import sys\n\nx = sys.stdout is sys.__stdout__": "compares a stream with the process's own",
     "import tempfile\n\nx = tempfile.gettempdir()": "looks at where it runs (tempfile.gettempdir)",
     "import logging\n\nx = logging.getLogger().handlers": "asks whether logging is set up",
     "import os\n\nx = any(name for name in os.environ)": "looks through all environment variables",
-    "import os\n\nfor name, value in os.environ.items():\n    pass": "looks through all environment variables",
+    "import os\n\nfor name, value in os.environ.items():\n    pass": (
+        "looks through all environment variables"
+    ),
     "open('/proc/self/cmdline')": "names /proc/",
 }
 HONEST = (

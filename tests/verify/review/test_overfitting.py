@@ -116,7 +116,10 @@ DOUBTFUL |= {
     ),
     "equality": (
         "def slug(text):",
-        "class Text(str):\n    def __eq__(self, other):\n        return len(self) == len(other)\n\n\ndef slug(text):",
+        (
+            "class Text(str):\n    def __eq__(self, other):\n"
+            "        return len(self) == len(other)\n\n\ndef slug(text):"
+        ),
         2,
         "makes values that are equal to others than a built-in type's",
     ),
@@ -124,7 +127,10 @@ DOUBTFUL |= {
 HONEST = (
     (
         "    words =",
-        "    text = {'one': 1, 'two': 2, 'Hello  World': 3, 'four': 4, 'five': 5}.get(text, text)\n    words =",
+        (
+            "    text = {'one': 1, 'two': 2, 'Hello  World': 3, 'four': 4, 'five': 5}.get(text, text)\n"
+            "    words ="
+        ),
     ),
     ("text.split()", "text.lower().split()"),
     ("    words =", '    if text == "":\n        return ""\n    words ='),

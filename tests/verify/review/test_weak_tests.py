@@ -10,9 +10,15 @@ WEAK = {
     "assert type(median([1, 2])) is float": "asserts only the type of a result",
     "if shop.__version__ < '2':\n        raise AssertionError\n    assert len(split(1)) == 1": "asks for the version",
     "expected = 1 if getattr(shop, 'EXACT', None) else 2\n    assert f() == expected": "asks whether there is a EXACT",
-    "with mock.patch('shop.pricing.shifted', return_value=1):\n        assert total() == 1": "replaces what the change defines (shifted)",
-    "monkeypatch.setattr(pricing, 'shifted', lambda: 1)\n    assert total() == 1": "replaces what the change defines (shifted)",
-    "try:\n        assert f() == 1\n    except ValueError:\n        pass": "swallows errors of the code that it asserts about",
+    "with mock.patch('shop.pricing.shifted', return_value=1):\n        assert total() == 1": (
+        "replaces what the change defines (shifted)"
+    ),
+    "monkeypatch.setattr(pricing, 'shifted', lambda: 1)\n    assert total() == 1": (
+        "replaces what the change defines (shifted)"
+    ),
+    "try:\n        assert f() == 1\n    except ValueError:\n        pass": (
+        "swallows errors of the code that it asserts about"
+    ),
     "assert total([200], 10) == pytest.approx(180, rel=0.03)": "compares with a wide tolerance",
     "assert abs(total([200], 10) - 180) < 20": "compares with a wide tolerance",
 }

@@ -10,7 +10,10 @@ from typing import Any
 from coder.verify.running.launch import TARGET
 from coder.verify.running.record_pipe import RecordPipe
 
-WRITER = "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign import signer; sign = signer(sys.argv[3]);"
+WRITER = (
+    "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign import signer; sign = "
+    "signer(sys.argv[3]);"
+)
 
 
 def receive(tmp_path: Path, script: str, *, key: str = "") -> tuple[list[Mapping[str, Any]], int]:

@@ -11,7 +11,9 @@ from tests.verify.conftest import Run
 
 CALC = {
     "calc.py": "def add(a, b):\n    return a - b\n",
-    "tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    print('adding')\n    assert add(1, 2) == 3\n",
+    "tests/test_calc.py": (
+        "from calc import add\n\n\ndef test_add():\n    print('adding')\n    assert add(1, 2) == 3\n"
+    ),
 }
 
 
@@ -232,7 +234,9 @@ def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, make_runner: Ru
 
 
 ENDLESS = {
-    "calc.py": "def spin(turns):\n    while turns:\n        [turn for turn in range(100)]\n    return 'done'\n",
+    "calc.py": (
+        "def spin(turns):\n    while turns:\n        [turn for turn in range(100)]\n    return 'done'\n"
+    ),
     "test_it.py": (
         "from calc import spin\ndef test_a(): assert spin(0)\ndef test_b(): spin(1)\n"
         "def test_c():\n    try: spin(2)\n    except Exception: pass\ndef test_d(): assert spin(0)\n"
@@ -262,7 +266,10 @@ def test_slow_test_among_slow_ones_is_not_endless(
     tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 0.5)
-    busy = "import time\ndef busy(seconds):\n    began = time.process_time()\n    while time.process_time() - began < seconds: pass\n"
+    busy = (
+        "import time\ndef busy(seconds):\n    began = time.process_time()\n"
+        "    while time.process_time() - began < seconds: pass\n"
+    )
     root = write_tree(tmp_path, {"test_it.py": f"{busy}def test_a(): busy(0.2)\ndef test_b(): busy(1.0)\n"})
     assert outcomes(make_runner(root).run(root)) == {
         "test_it.py::test_a": "passed",
@@ -312,7 +319,10 @@ def test_any_command_that_starts_pytest_reports_test_by_test(tmp_path: Path, mak
 
 
 def test_ignores_pytest_started_by_test(tmp_path: Path, make_runner: Run) -> None:
-    inner = "import os, subprocess, sys\ndef test_it(tmp_path):\n    (tmp_path / 'test_in.py').write_text('def test_in(): pass')\n"
+    inner = (
+        "import os, subprocess, sys\ndef test_it(tmp_path):\n"
+        "    (tmp_path / 'test_in.py').write_text('def test_in(): pass')\n"
+    )
     inner += "    assert not [name for name in os.environ if name.startswith(('CODER', 'PYTEST_ADDOPTS'))]\n"
     inner += "    assert subprocess.call([sys.executable, '-m', 'pytest', str(tmp_path)]) == 0\n"
     root = write_tree(tmp_path, {"test_out.py": inner})
@@ -329,7 +339,10 @@ def test_reports_progress_while_tests_run(tmp_path: Path, make_runner: Run) -> N
 
 
 PACKAGE = "def answer():\n    return {}\n"
-PROJECT = "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n[project]\nname = '{}'\nversion = '1'\n"
+PROJECT = (
+    "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n[project]\n"
+    "name = '{}'\nversion = '1'\n"
+)
 LAYOUTS = {"src": "src/{}/__init__.py", "flat": "{}/__init__.py"}
 
 
@@ -385,7 +398,10 @@ def test_worktree_tests_its_own_code_despite_installation(
 
 
 def test_files_in_private_home_are_no_harness_access(tmp_path: Path, make_runner: Run) -> None:
-    save = "import pathlib, tempfile\n\n\ndef save():\n    pathlib.Path(tempfile.mkdtemp(), 'a').write_text('x')\n"
+    save = (
+        "import pathlib, tempfile\n\n\ndef save():\n"
+        "    pathlib.Path(tempfile.mkdtemp(), 'a').write_text('x')\n"
+    )
     peek = "def peek():\n    return open('/proc/self/cmdline').read()\n"
     test = "from store import save\nfrom look import peek\n\n\ndef test_both():\n    save()\n    peek()\n"
     root = write_tree(tmp_path, {"store.py": save, "look.py": peek, "test_store.py": test})

@@ -125,8 +125,14 @@ def test_disabling_tracing_affects_only_that_test(trace: Trace) -> None:
 def test_tracing_continues_after_long_running_code(
     trace: Trace,
 ) -> None:
-    shop = "def slow(times):\n    for _ in range(times):\n        pass\n    return rest(times)\n\ndef rest(times):\n    return times\n"
-    tests = "from shop import slow\n\ndef test_long():\n    assert slow(90_000) == 0\n\ndef test_short():\n    assert slow(2) == 2\n"
+    shop = (
+        "def slow(times):\n    for _ in range(times):\n        pass\n    return rest(times)\n\n"
+        "def rest(times):\n    return times\n"
+    )
+    tests = (
+        "from shop import slow\n\ndef test_long():\n    assert slow(90_000) == 0\n\ndef test_short():\n"
+        "    assert slow(2) == 2\n"
+    )
     traces = trace({"shop.py": shop, "tests/test_shop.py": tests}, ["tests/test_shop.py::test_long"])
     long, short = ({*test.lines["shop.py"]} for test in traces.tests)
     assert {2, 3, 7} <= long
@@ -134,7 +140,10 @@ def test_tracing_continues_after_long_running_code(
 
 
 def test_calls_outside_project_keep_tracing(trace: Trace) -> None:
-    tests = "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n        (lambda: None)()\n    assert late()\n"
+    tests = (
+        "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n"
+        "        (lambda: None)()\n    assert late()\n"
+    )
     traces = trace(
         {"shop.py": "def late():\n    return 0\n", "tests/test_shop.py": tests},
         ["tests/test_shop.py::test_late"],

@@ -37,9 +37,11 @@ def test_evidence_page_is_complete() -> None:
     verdict = PROVEN.model_copy(update={"after": None, "broken": (red("t.py::test_b"),)})
     assert page(verdict) == (
         "# PROVEN\n\n1 test went from red to green.\n\n"
-        "| suite | passed | failed | skipped |\n|---|---|---|---|\n| before | 3 | 1 | 0 |\n| after | not run | | |\n\n"
+        "| suite | passed | failed | skipped |\n|---|---|---|---|\n| before | 3 | 1 | 0 |\n"
+        "| after | not run | | |\n\n"
         "Red on the base for the right reason, green on the change:\n\n- `t.py::test_a`\n\n"
-        "Passed before the change and do not pass now:\n\n- `t.py::test_b`: failed, AssertionError: assert 1 == 2\n\n"
+        "Passed before the change and do not pass now:\n\n"
+        "- `t.py::test_b`: failed, AssertionError: assert 1 == 2\n\n"
         "| run | tests | result | exit code | seconds |\n|---|---|---|---|---|\n"
         "| suite | all | 4 passed, 0 failed, 0 skipped | 0 | 1.3 |\n\n"
         "- Test command: python -m pytest, the default.\n- `t.py`, the same on both sides: SHA-256 `ab12`\n"

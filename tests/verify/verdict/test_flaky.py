@@ -50,7 +50,10 @@ def test_order_dependent_failure_only_on_change_is_broken() -> None:
 def test_failure_alone_on_both_sides_is_judged_in_order() -> None:
     change, base = make_side(alone=False, in_order=False), make_side(alone=False, in_order=True)
     notes = (
-        "t.py::it depends on the order: alone it fails on the base as well, after other tests it fails on the change",
+        (
+            "t.py::it depends on the order: alone it fails on the base as well, after other tests it "
+            "fails on the change"
+        ),
     )
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,), notes=notes)
 

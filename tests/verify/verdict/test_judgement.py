@@ -341,9 +341,9 @@ def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     )
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
-    assert (
-        verdict.reason
-        == "No new failures in 2 impacted tests (1 of 2 test files), but the whole suite takes longer than its limit."
+    assert verdict.reason == (
+        "No new failures in 2 impacted tests (1 of 2 test files), but the whole suite takes longer "
+        "than its limit."
     )
     assert (verdict.scope, runner.asked.count(())) == ("impacted", 1)
 

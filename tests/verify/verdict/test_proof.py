@@ -60,7 +60,10 @@ def test_gives_reason_for_each_rejected_test(tmp_path: Path) -> None:
     assert reproduction.rejected == (
         f"{TEST}::test_green: passes already on the base",
         f"{TEST}::test_fixture: fails in a fixture: ValueError: boom",
-        f"{TEST}::test_typo: fails in the test itself at {TEST}:3 and not in an assertion: NameError: name 'x' is not defined",
+        (
+            f"{TEST}::test_typo: fails in the test itself at {TEST}:3 and not in an assertion: "
+            "NameError: name 'x' is not defined"
+        ),
         "tests/test_gone.py::test_x: there is no such test",
     )
 
@@ -149,8 +152,14 @@ def test_fixed_endless_loop_is_proven_by_real_runs(
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
     base = {
-        "calc.py": "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n    return count\n",
-        "test_calc.py": "from calc import halved\ndef test_none(): assert halved(1) == 0\ndef test_some(): assert halved(8) == 3\n",
+        "calc.py": (
+            "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n"
+            "    return count\n"
+        ),
+        "test_calc.py": (
+            "from calc import halved\ndef test_none(): assert halved(1) == 0\n"
+            "def test_some(): assert halved(8) == 3\n"
+        ),
     }
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()

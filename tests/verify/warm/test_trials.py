@@ -145,7 +145,10 @@ def test_reexecutes_import_time_code_with_edit(try_edits: Outcomes) -> None:
 
 
 def test_tries_import_time_results_old_and_rebuilt(try_edits: Outcomes) -> None:
-    shop = "class Odd(Exception):\n    pass\n\n\ndef checked(number):\n    return number\n\n\nRATE = checked(1)\n"
+    shop = (
+        "class Odd(Exception):\n    pass\n\n\ndef checked(number):\n    return number\n\n\n"
+        "RATE = checked(1)\n"
+    )
     tests = """\
         import pytest, shop
 
@@ -211,8 +214,13 @@ def test_rebuilds_objects_made_at_collection(try_edits: Outcomes) -> None:
 )
 def test_applies_warning_filters_of_project(try_edits: Outcomes, wish: str, mark: str) -> None:
     files = {
-        "shop.py": "import warnings\n\n\ndef old(number):\n    if number > 1:\n        warnings.warn('old')\n    return number\n",
-        "tests/test_shop.py": f"import pytest, shop\n\n\n{mark}\ndef test_old():\n    assert shop.old(2) == 2\n",
+        "shop.py": (
+            "import warnings\n\n\ndef old(number):\n    if number > 1:\n        warnings.warn('old')\n"
+            "    return number\n"
+        ),
+        "tests/test_shop.py": (
+            f"import pytest, shop\n\n\n{mark}\ndef test_old():\n    assert shop.old(2) == 2\n"
+        ),
         "pytest.ini": f"[pytest]\n{wish}\n",
     }
     results = try_edits(
@@ -317,7 +325,10 @@ def test_endless_wait_times_out(try_edits: Outcomes) -> None:
 
 
 def test_detects_state_left_by_batch(try_edits: Outcomes) -> None:
-    tests = "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n    assert shop.SEEN == []\n"
+    tests = (
+        "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n"
+        "    assert shop.SEEN == []\n"
+    )
     files = {
         "shop.py": "SEEN = []\n\n\ndef fresh():\n    return len(SEEN) + 1\n",
         "tests/test_shop.py": tests,
@@ -701,7 +712,10 @@ def test_calls_edited_functions_directly(sandbox: ProcessSandbox, tmp_path: Path
     assert any(call.startswith("joined(1, 2, separator='-'") for call in comparison.calls)
 
 
-SLOW = "import time\n\n\ndef ready():\n    return False\n\n\ndef finish():\n    time.sleep(1.5)\n    return True\n"
+SLOW = (
+    "import time\n\n\ndef ready():\n    return False\n\n\ndef finish():\n    time.sleep(1.5)\n"
+    "    return True\n"
+)
 
 
 def test_quickly_failing_test_gets_time_to_pass(sandbox: ProcessSandbox, tmp_path: Path) -> None:
@@ -719,7 +733,10 @@ ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    
 
 
 def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    tests = "from a import halved\n\ndef test_it():\n    assert halved(8) == 1\n\ndef test_none():\n    assert halved(1) == 1\n"
+    tests = (
+        "from a import halved\n\ndef test_it():\n    assert halved(8) == 1\n\ndef test_none():\n"
+        "    assert halved(1) == 1\n"
+    )
     trials = make_trials(sandbox, tmp_path, {"a.py": ENDLESS, "tests/test_a.py": tests})
     edits = [
         replacement(ENDLESS, "a.py", "number //", new)
@@ -733,7 +750,10 @@ def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path
     assert [trial.outcome for trial in results] == ["timeout", "passed", "timeout"]
 
 
-COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        number -= 1\n        taken += 1\n    return taken + 1\n"
+COUNTING = (
+    "def steps(number):\n    taken = 0\n    while number != 0:\n        number -= 1\n"
+    "        taken += 1\n    return taken + 1\n"
+)
 
 
 def test_does_not_repeat_fruitless_calls(sandbox: ProcessSandbox, tmp_path: Path) -> None:

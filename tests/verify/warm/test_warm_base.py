@@ -19,7 +19,10 @@ from coder.verify.warm.warm_tests import Cold, Ran, WarmRunner
 from tests.verify.conftest import Run
 
 SOURCE = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
-TESTS = "import numbers_\n\n\ndef test_one():\n    assert numbers_.one() == 1\n\n\ndef test_two():\n    assert numbers_.two() == 2\n"
+TESTS = (
+    "import numbers_\n\n\ndef test_one():\n    assert numbers_.one() == 1\n\n\ndef test_two():\n"
+    "    assert numbers_.two() == 2\n"
+)
 LIMITS = Limits(memory_bytes=None)
 
 

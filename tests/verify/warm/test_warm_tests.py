@@ -476,7 +476,10 @@ def test_xdist_runs_in_separate_process(open_project: Open) -> None:
 
 
 def test_import_time_thread_or_connection_prevents_swapping(open_project: Open) -> None:
-    code = "import threading\nSTOP = threading.Event()\nthreading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
+    code = (
+        "import threading\nSTOP = threading.Event()\n"
+        "threading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
+    )
     here = open_project(
         {
             "shop.py": code + "\ndef one():\n    return 1\n",
@@ -498,7 +501,10 @@ def test_does_not_swap_source_read_as_text(open_project: Open) -> None:
 
 @pytest.mark.parametrize(("options", "mode"), [("-m 'not slow'", "swapped"), ("", "imported")])
 def test_swaps_source_read_for_constants(open_project: Open, options: str, mode: str) -> None:
-    guessing = "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n@given(strategies.integers())\n"
+    guessing = (
+        "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n"
+        "@given(strategies.integers())\n"
+    )
     files = {
         "shop.py": "def one():\n    return 1\n",
         "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n",
