@@ -138,7 +138,7 @@ def describe_value(value: Any, depth: int = DEPTH) -> str:
         case dict():
             return (
                 f"{name} "
-                f"{[(describe_value(key, depth - 1), describe_value(held, depth - 1)) for key, held in value.items()]}"
+                f"{[(describe_value(k, depth - 1), describe_value(v, depth - 1)) for k, v in value.items()]}"
             )
         case list() | tuple():
             return f"{name} {[describe_value(held, depth - 1) for held in value]}"

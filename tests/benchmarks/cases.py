@@ -137,8 +137,8 @@ def mine_fixes(
 ) -> Iterator[Case]:
     """Yield fixes that add and remove at most so many `lines` and came with a test.
 
-    The case is the fix's parent with the fix's tests. A fix is a commit that says so, in the words that B. Ray
-    et al. looked for ("A Large Scale Study of Programming Languages and Code Quality in GitHub", FSE 2014): a
+    The case is the fix's parent with the fix's tests. A fix is a commit that says so, in the words that
+    B. Ray et al. looked for ("A Large Scale Study of Programming Languages and Code Quality in GitHub", FSE 2014): a
     commit that adds a feature comes with a failing test as well.
     """
     count_done = 0
@@ -158,9 +158,10 @@ def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
     """
     if SAID.search(_git(history, "log", "-1", "--format=%B", commit)) is None:
         return ()
+    # The history may lack some objects.
     numstat = _git(
         history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit, allow_failure=True
-    )  # not all may be stored
+    )
     rows = [line.split("\t") for line in numstat.splitlines()[1:]]
     python = [
         (added, removed, path) for added, removed, path in rows if path.endswith(".py") and added.isdigit()

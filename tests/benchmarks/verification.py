@@ -220,9 +220,8 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
             strict=False,
         ):
             edits = {mutation.path: mutation.text}
-            if impact.reach(
-                edits
-            ).everything:  # a function that no test calls: the whole suite is the verdict
+            # No test calls such a function: the whole suite is the verdict.
+            if impact.reach(edits).everything:
                 continue
             replacements_of.cache_clear()  # filled by the call above
             warm.wait()

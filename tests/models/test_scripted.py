@@ -11,7 +11,8 @@ from tests.models.contract import ASKED
 
 SCRIPT = """\
 # the model looks first
-{"reasoning": "Hm.", "text": "I.", "calls": [{"name": "read", "arguments": {"path": "a.py"}}, {"name": "read", "arguments": "{broken"}]}
+{"reasoning": "Hm.", "text": "I.", "calls": [{"name": "read", "arguments": {"path": "a.py"}}, \
+{"name": "read", "arguments": "{broken"}]}
 
 {"text": "It is line 7, the comparison is the wrong way round.", "cut_after": 10}
 {"error": {"message": "Too long.", "context_overflow": true}}

@@ -39,9 +39,16 @@ from tests.sandbox.stage import Stage
 
 DIRECTORY = Path(__file__).parent / "attacks"
 LIMITS = Limits(
-    wall_seconds=8, processes=40, resident_bytes=200 << 20, disk_bytes=80 << 20, file_bytes=60 << 20, output_bytes=100_000, open_files=200,
-    memory_bytes=1 << 30, cpu_seconds=2,
-)  # fmt: skip
+    wall_seconds=8,
+    processes=40,
+    resident_bytes=200 << 20,
+    disk_bytes=80 << 20,
+    file_bytes=60 << 20,
+    output_bytes=100_000,
+    open_files=200,
+    memory_bytes=1 << 30,
+    cpu_seconds=2,
+)
 UNCUT = 5_000_000
 OUTER_SECONDS = 20
 OUTER_BYTES = 2 << 30
@@ -149,7 +156,8 @@ from coder.core.ports import Limits
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.backends.landlock import Landlock
 from coder.sandbox.process.process import ProcessSandbox
-ProcessSandbox(os.environ, walls={backend}).run({command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
+ProcessSandbox(os.environ, walls={backend}).run(\
+{command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
 """
     coder = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
     has_appeared(stage.mark, 3)

@@ -205,9 +205,8 @@ class Stage:
         result = {}
         for place in (self.home, self.project, self.other.worktree, self.repository_directory):
             for path in sorted(place.rglob("*")):
-                with contextlib.suppress(
-                    PermissionError
-                ):  # an attack has closed the directory, which is detected
+                # An attack that has closed the directory is detected as well.
+                with contextlib.suppress(PermissionError):
                     result[str(path)] = describe_path(path)
         return result
 

@@ -277,9 +277,14 @@ def kit(
     budget = budget or Budget(usd=Decimal(10))
     sandbox = FakeSandbox()
     workspace = Workspace(
-        root=root, sandbox=sandbox, history=FakeHistory(), run=lambda tests, progress: TestReport(command="pytest"),
-        baseline=lambda: TestReport(command="pytest"), index=SymbolIndex(root), only=only,
-    )  # fmt: skip
+        root=root,
+        sandbox=sandbox,
+        history=FakeHistory(),
+        run=lambda tests, progress: TestReport(command="pytest"),
+        baseline=lambda: TestReport(command="pytest"),
+        index=SymbolIndex(root),
+        only=only,
+    )
     fake = repository or FakeRepository(root=root)
     chosen = verifier or FakeVerifier()
     return Kit(

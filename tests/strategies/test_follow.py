@@ -131,9 +131,8 @@ def test_giving_up_ends_session_in_any_phase(tmp_path: Path) -> None:
 
 def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
     back = FIX.replace("-VALUE = 1", "-VALUE = 2").replace("+VALUE = 2", "+VALUE = 3")
-    again = FIX.replace(
-        "+VALUE = 2", "+VALUE = 4"
-    )  # the base's text: an edit that failed twice in the same way is rolled back
+    # The base's text: an edit that failed twice in the same way is rolled back.
+    again = FIX.replace("+VALUE = 2", "+VALUE = 4")
     last = call("hand_over", kind="give_up", summary="It is deeper.")
     context = run_route(
         tmp_path,

@@ -15,7 +15,8 @@ from coder.sandbox.process.process import ProcessSandbox
 from tests.builders import git, repo, write
 
 NO_DAEMON = """#!/bin/sh
-echo 'docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?' >&2
+echo 'docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. \
+Is the docker daemon running?' >&2
 exit 125
 """
 DEAF = '#!/bin/sh\nwhile [ "$1" != sh ]; do shift; done; exit 0\n'

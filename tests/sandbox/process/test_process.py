@@ -246,7 +246,8 @@ from coder.sandbox.backends.landlock import Landlock
 from coder.sandbox.process.process import ProcessSandbox
 walls = {backend_expression(sandbox)}
 ProcessSandbox(os.environ, walls=walls).run(
-    [sys.executable, "-c", {DAEMON + "time.sleep(60)"!r}], cwd=Path({str(tree)!r}), environment={ {MARK: str(tree)} }
+    [sys.executable, "-c", {DAEMON + "time.sleep(60)"!r}], cwd=Path({str(tree)!r}), \
+environment={ {MARK: str(tree)} }
 )
 """
     coder = subprocess.Popen(python(code), cwd=Path(__file__).parents[3])

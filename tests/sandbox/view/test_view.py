@@ -69,9 +69,8 @@ def test_git_is_read_only_and_hides_remote_urls(walled: ProcessSandbox, worktree
     )
     assert "hunter2" not in output
     assert git(worktree, "log", "--format=%s") == "start"
-    if (
-        walled.walls is not None and walled.walls.name != "Landlock"
-    ):  # Landlock cannot show a repository that has keys in its configuration
+    # Landlock cannot show a repository that has keys in its configuration.
+    if walled.walls is not None and walled.walls.name != "Landlock":
         assert output.startswith(" M x.py\nstart\n")
         assert "Read-only file system" in output
 
@@ -172,7 +171,8 @@ def test_network_reaches_host_but_not_abstract_sockets(walled: ProcessSandbox, t
         abstract.listen()
         code = f"""
 import socket
-for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]})), (socket.AF_UNIX, "\\0coder-test-{os.getpid()}")):
+for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]})), \
+(socket.AF_UNIX, "\\0coder-test-{os.getpid()}")):
     try:
         socket.socket(family).connect(address)
         print("reached")

@@ -122,9 +122,8 @@ def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerif
     )
     messages, notes = run_plan(replace(context, workspace=lambda _candidate: red))
     assert "This did not work: It is two." in messages[2] and "Its check fails." in messages[2]
-    assert (
-        "that change is still in place" in messages[3] and "Its check fails." in messages[3]
-    )  # the executor hears it as well
+    # The executor gets it as well.
+    assert "that change is still in place" in messages[3] and "Its check fails." in messages[3]
     assert [note for note in notes if isinstance(note, Plan)] == [checked, amended]
 
 

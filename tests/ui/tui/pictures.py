@@ -16,8 +16,8 @@ DRAW = "DRAW_PICTURES"
 def check_picture(stage: Stage, name: str, tmp_path: Path) -> None:
     """Compare the terminal with the stored picture of that name.
 
-    Text is always compared; colours and places only if the picture was drawn by the same library version, since
-    another version may draw another shade but never other words.
+    Text is always compared; colours and places only if the picture was drawn by the same library version,
+    since another version may draw another shade but never other words.
     """
     drawing, stored = picture(stage), PICTURES / f"{name}.svg"
     if os.environ.get(DRAW):

@@ -91,9 +91,8 @@ def test_prompt_keys_do_not_answer_question() -> None:
             if is_modal(terminal):
                 break
             await asyncio.sleep(0)
-        terminal.press_at_once(
-            "r", "n", "enter"
-        )  # on a busy machine a pilot's key presses take longer than the review ignores keys
+        # On a busy machine a pilot's key presses take longer than the review ignores keys.
+        terminal.press_at_once("r", "n", "enter")
         assert is_modal(terminal) and terminal.app.focused is None
         await terminal.wait_for_question()
         await terminal.pilot.press("enter")

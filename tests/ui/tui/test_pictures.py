@@ -105,11 +105,8 @@ def test_matches_snapshot(
             terminal.app.theme = theme
             await scene(terminal)
             await terminal.settle()
-            pictures.check_picture(
-                terminal,
-                f"{scene.__name__}-{theme.rpartition('-')[2] if theme != ANSI else 'ansi'}-{size[0]}x{size[1]}",
-                tmp_path,
-            )
+            shade = theme.rpartition("-")[2] if theme != ANSI else "ansi"
+            pictures.check_picture(terminal, f"{scene.__name__}-{shade}-{size[0]}x{size[1]}", tmp_path)
 
     asyncio.run(scenario())
 

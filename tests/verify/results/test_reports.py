@@ -116,7 +116,8 @@ def test_rejects_tap_without_plan() -> None:
 
 XML = """<testsuites><testsuite name="s">
 <testcase classname="pkg.test_a" name="test_ok" time="0.25"/>
-<testcase classname="pkg.test_a" name="test_red"><failure type="builtins.KeyError" message="'k'">Traceback (most recent call last):
+<testcase classname="pkg.test_a" name="test_red">\
+<failure type="builtins.KeyError" message="'k'">Traceback (most recent call last):
   File "pkg/a.py", line 7, in find
     return table[key]
 KeyError: 'k'</failure></testcase>

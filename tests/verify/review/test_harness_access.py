@@ -26,7 +26,9 @@ REACHING = {
     "from pathlib import Path\n\nif (Path.home() / '.rc').exists():\n    pass": (
         "looks at where it runs (Path.home)"
     ),
-    "from pathlib import Path\n\nA = Path(__file__).parent\nif (A / 'x').exists():\n    pass": "looks at the files beside it",
+    "from pathlib import Path\n\nA = Path(__file__).parent\nif (A / 'x').exists():\n    pass": (
+        "looks at the files beside it"
+    ),
     "import warnings\n\nx = warnings._showwarnmsg_impl": (
         "looks into the private parts of warnings (_showwarnmsg_impl)"
     ),

@@ -8,8 +8,12 @@ from coder.verify.review.weak_tests import definitions_changed, weak_tests
 WEAK = {
     "assert isinstance(median([1, 2]), float)": "asserts only the type of a result",
     "assert type(median([1, 2])) is float": "asserts only the type of a result",
-    "if shop.__version__ < '2':\n        raise AssertionError\n    assert len(split(1)) == 1": "asks for the version",
-    "expected = 1 if getattr(shop, 'EXACT', None) else 2\n    assert f() == expected": "asks whether there is a EXACT",
+    "if shop.__version__ < '2':\n        raise AssertionError\n    assert len(split(1)) == 1": (
+        "asks for the version"
+    ),
+    "expected = 1 if getattr(shop, 'EXACT', None) else 2\n    assert f() == expected": (
+        "asks whether there is a EXACT"
+    ),
     "with mock.patch('shop.pricing.shifted', return_value=1):\n        assert total() == 1": (
         "replaces what the change defines (shifted)"
     ),

@@ -240,7 +240,8 @@ def test_leaves_results_of_other_processes_to_confirmation(try_edits: Outcomes) 
             assert shop.price() == 2
 
         def test_there():
-            assert subprocess.check_output([sys.executable, "-c", "import shop; print(shop.price())"]).strip() == b"2"
+            assert subprocess.check_output(\
+[sys.executable, "-c", "import shop; print(shop.price())"]).strip() == b"2"
         """
     files = {"shop.py": "def price():\n    return 3\n", "tests/test_shop.py": textwrap.dedent(tests)}
     here, there = "tests/test_shop.py::test_here", "tests/test_shop.py::test_there"

@@ -610,9 +610,8 @@ def test_reports_stopped_process(open_project: Open, sandbox: ProcessSandbox) ->
     here = open_project({"test_one.py": "def test_one(): pass\n"})
     here.run({})
     sandbox.stop()
-    ended = next(
-        ran for _ in range(1000) if isinstance(ran := here.warm.run({}), Cold)
-    )  # it needs a moment to end
+    # The process needs a moment to end.
+    ended = next(ran for _ in range(1000) if isinstance(ran := here.warm.run({}), Cold))
     assert ended == Cold(reason="the test process has ended")
 
 
