@@ -339,10 +339,8 @@ def test_without_command_or_terminal_prints_help_and_exits_2(place: Place) -> No
 def test_proves_fix_without_model(place: Place) -> None:
     with (place.repository / "test_clock.py").open("a") as file:
         file.write(
-            (
-                '\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n'
-                '    open("new.txt", "a").write(str(minutes("01:00")))\n'
-            )
+            '\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n'
+            '    open("new.txt", "a").write(str(minutes("01:00")))\n'
         )
     git(place.repository, "commit", "-qam", "test more")
     before = place.user_state()

@@ -93,10 +93,8 @@ def broken_rules(path: Path) -> list[str]:
                 continue
             if other != own and (LAYERS.get(other, 99) >= LAYERS[own] or (own == "ui" and other != "core")):
                 faults.append(
-                    (
-                        f"{path.relative_to(ROOT)} imports {name}: imports point down; a front end "
-                        "knows core and the log"
-                    )
+                    f"{path.relative_to(ROOT)} imports {name}: imports point down; a front end "
+                    "knows core and the log"
                 )
         elif top in HOMES and own not in HOMES[top]:
             faults.append(f"{path.relative_to(ROOT)} imports {name}: its one home is {sorted(HOMES[top])}")

@@ -138,8 +138,8 @@ def mine_fixes(
     """Yield fixes that add and remove at most so many `lines` and came with a test.
 
     The case is the fix's parent with the fix's tests. A fix is a commit that says so, in the words that
-    B. Ray et al. looked for ("A Large Scale Study of Programming Languages and Code Quality in GitHub", FSE 2014): a
-    commit that adds a feature comes with a failing test as well.
+    B. Ray et al. looked for ("A Large Scale Study of Programming Languages and Code Quality in GitHub", FSE
+    2014): a commit that adds a feature comes with a failing test as well.
     """
     count_done = 0
     for commit in _git(history, "log", "--no-merges", f"-{depth}", "--format=%H").split():

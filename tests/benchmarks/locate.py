@@ -156,10 +156,8 @@ def hits(ranks: Sequence[int]) -> str:
 def report(name: str, outcomes: Sequence[Outcome]) -> None:
     files, plain = hits([outcome.file for outcome in outcomes]), hits([outcome.plain for outcome in outcomes])
     print(
-        (
-            f"{name:28} {len(outcomes):4}   {files}   {plain}   "
-            f"{hits([outcome.symbol for outcome in outcomes if outcome.symbol])}"
-        )
+        f"{name:28} {len(outcomes):4}   {files}   {plain}   "
+        f"{hits([outcome.symbol for outcome in outcomes if outcome.symbol])}"
     )
 
 
@@ -172,10 +170,8 @@ def report_seconds(outcomes: Sequence[Outcome]) -> None:
             ]
             files = statistics.median(outcome.indexed for outcome in sized)
             print(
-                (
-                    f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: "
-                    f"{'; '.join(seconds)}"
-                )
+                f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: "
+                f"{'; '.join(seconds)}"
             )
 
 

@@ -72,10 +72,8 @@ def _false_alarms(directory: Path) -> None:
         ]
     speed = characters / (time.perf_counter() - started) / 1e6
     print(
-        (
-            f"{directory.name}: {sum(kinds.values())} masked in {lines} lines, {speed:.1f} million "
-            "characters a second"
-        )
+        f"{directory.name}: {sum(kinds.values())} masked in {lines} lines, {speed:.1f} million "
+        "characters a second"
     )
     for sample in random.Random(1).sample(samples, min(SHOWN, len(samples))):
         print(f"    {sample}")

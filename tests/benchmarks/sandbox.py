@@ -102,10 +102,8 @@ def overhead() -> None:
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
         tree = Path(name)
         (tree / "test_some.py").write_text(
-            (
-                "import pytest\n\n@pytest.mark.parametrize('n', range(300))\ndef test_it(n):\n"
-                "    sum(range(200_000))\n"
-            )
+            "import pytest\n\n@pytest.mark.parametrize('n', range(300))\ndef test_it(n):\n"
+            "    sum(range(200_000))\n"
         )
         suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         starts: dict[str, Callable[[], object]] = {}
@@ -156,10 +154,8 @@ def _compare(label: str, ways: dict[str, Callable[[], object]], runs: int) -> No
     first = statistics.median(next(iter(durations.values())))
     for name, times in durations.items():
         print(
-            (
-                f"{label:<12} {name:<28} {statistics.median(times) * 1000:9.1f} ms  "
-                f"{statistics.median(times) / first:6.2f} x"
-            )
+            f"{label:<12} {name:<28} {statistics.median(times) * 1000:9.1f} ms  "
+            f"{statistics.median(times) / first:6.2f} x"
         )
 
 

@@ -15,7 +15,7 @@ from coder.core.values.verdict import Guarded, Verdict
 from coder.session.context import Kit
 from coder.strategies.offline_first import FIRST_SECONDS, offline_first
 from tests.session.fakes import BASELINE, PROVEN, STILL_RED, UNTESTED, FakeVerifier
-from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposals, proposal
+from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposal, proposals
 
 ISSUE = "tests/test_a.py::test_a fails: a.py says 1"
 

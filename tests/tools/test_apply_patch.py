@@ -8,7 +8,7 @@ import pytest
 from coder.core.errors import ToolError
 from coder.permissions.secrets import Secrets
 from coder.tools.apply_patch import apply_patch
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 BOX = "import math\n\n\ndef area(r):\n    total = r\n    return total\n\n\ndef rim(r):\n    return 2 * r\n"
 PATCH = (

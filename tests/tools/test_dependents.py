@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.tools.dependents import dependents
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 FILES = {
     "src/shop/__init__.py": "from .box import Box\n",

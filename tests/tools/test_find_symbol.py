@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.tools.find_symbol import find_symbol
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 BOX = '''LIMIT = 3
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from coder.core.values.history import Change
 from coder.tools.git_history import git_history
-from tests.tools.fakes import FakeHistory, call_tool, call_refused_tool, workspace
+from tests.tools.fakes import FakeHistory, call_refused_tool, call_tool, workspace
 
 
 def test_queries_commits_by_path_or_word(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from coder.core.errors import ToolError
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
 from coder.tools.hand_over import hand_over, note_of
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from coder.tools.search import search
 from coder.tools.tool import Tool
 from coder.workspace.workspace import Workspace
 from tests.builders import git, repo
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 CODE = "def needle():\n    return 1\n"
 NAMES = (

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from coder.tools.list_files import list_files
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 FILES = {
     "setup.py": "",

@@ -7,7 +7,7 @@ from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import Suspect, Suspected
 from coder.core.values.verdict import TestReport, TestResult
 from coder.tools.locate_fault import locate_fault
-from tests.tools.fakes import FakeTests, call_tool, call_refused_tool, workspace
+from tests.tools.fakes import FakeTests, call_refused_tool, call_tool, workspace
 
 TEXT = "class Cart:\n    def total(self):\n        return 1\n\n\nLIMIT = 3\n"
 RED = TestResult(id="tests/test_cart.py::test_total", outcome="failed")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.tools.outline import MOST_CHARACTERS, outline
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 BOX = '''"""Boxes."""
 

@@ -11,7 +11,7 @@ from coder.tools.list_files import list_files
 from coder.tools.read import read
 from coder.tools.search import search
 from coder.workspace.workspace import Workspace
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 SECRET = "hunter-of-secrets"
 FILES = {

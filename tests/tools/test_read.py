@@ -5,7 +5,7 @@ from pathlib import Path
 
 from coder.tools.read import MOST_CHARACTERS, read
 from coder.tools.search import search
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b = 2\n        return a + b\n"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from coder.core.ports.sandbox import Execution
 from coder.tools.run_command import run_command
-from tests.tools.fakes import FakeSandbox, call_tool, call_refused_tool, workspace
+from tests.tools.fakes import FakeSandbox, call_refused_tool, call_tool, workspace
 
 
 def test_runs_shell_in_root_and_returns_output(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from coder.core.values.verdict import Failure, Frame, Problem, TestReport, TestResult
 from coder.tools.run_tests import run_tests
-from tests.tools.fakes import FakeTests, call_tool, call_refused_tool, workspace
+from tests.tools.fakes import FakeTests, call_refused_tool, call_tool, workspace
 
 SIZE, KIND, NEW = (
     "tests/test_box.py::test_size",

@@ -8,7 +8,7 @@ import pytest
 from coder.files.ripgrep import SafeRipgrep, binary
 from coder.tools.registry import TOOLS
 from coder.tools.search import search
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 FILES = {
     "src/box.py": "class Box:\n    def size(self):\n        return len(self.items)\n",

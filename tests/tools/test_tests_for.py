@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.tools import tests_for as module
-from tests.tools.fakes import call_tool, call_refused_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 FILES = {
     "shop/box.py": (

@@ -24,7 +24,7 @@ from random import Random
 
 from tests.benchmarks.patching.history import Commit, commits
 from tests.benchmarks.patching.report import format_table, save_failures
-from tests.benchmarks.patching.trial import DAMAGES, Result, CaseSpec, kinds, try_case
+from tests.benchmarks.patching.trial import DAMAGES, CaseSpec, Result, kinds, try_case
 
 
 def plan(count: int, seed: int) -> list[CaseSpec]:

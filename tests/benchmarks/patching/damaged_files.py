@@ -3,7 +3,7 @@
 from copy import deepcopy
 from random import Random
 
-from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, enclosing_line, apply_hunks, shift
+from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, apply_hunks, enclosing_line, shift
 from tests.benchmarks.patching.certainty import starts
 from tests.benchmarks.patching.damage import Table
 

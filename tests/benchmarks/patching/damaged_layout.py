@@ -168,7 +168,7 @@ def fenced(case: Case, random: Random) -> bool:
 @LAYOUT.add("prose around", stage=5)
 def prose(case: Case, random: Random) -> bool:
     above, below = random.sample(ABOVE, random.randint(1, 2)), random.sample(BELOW, random.randint(1, 2))
-    # A fence ends the diff; elsewhere a blank line must, so that the text below is not read as a removed line.
+    # A fence ends the diff; elsewhere a blank line must, or the text below reads as a removed line.
     inside = bool(case.below)
     below += ["- it is faster,", "- it is shorter."] if inside else []
     case.above, case.below = [*above, "", *case.above], [*case.below, *([] if inside else [""]), *below]

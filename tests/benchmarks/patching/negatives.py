@@ -4,7 +4,7 @@ import re
 from copy import deepcopy
 from random import Random
 
-from tests.benchmarks.patching.cases import Case, Hunk, Part, Row, enclosing_line, apply_hunks
+from tests.benchmarks.patching.cases import Case, Hunk, Part, Row, apply_hunks, enclosing_line
 from tests.benchmarks.patching.certainty import fold, starts
 from tests.benchmarks.patching.damage import Table
 from tests.benchmarks.patching.damaged_files import applied_already, plant_copy

@@ -79,10 +79,8 @@ def _shares(results: Sequence[Result], names: Sequence[str]) -> list[str]:
             sum(result.outcomes[name] == outcome for result in results) for outcome in ("wrong", "dirty")
         )
         lines.append(
-            (
-                f"{name:<16} exact {exact:7.2%} of the certain, refused {refused:7.2%} of the "
-                f"negatives, wrong {wrong}, dirty {dirty}"
-            )
+            f"{name:<16} exact {exact:7.2%} of the certain, refused {refused:7.2%} of the "
+            f"negatives, wrong {wrong}, dirty {dirty}"
         )
     return lines
 

@@ -13,7 +13,7 @@ import pytest
 from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Limits
 from coder.sandbox.process.process import ProcessSandbox
-from tests.sandbox.processes import MARK, all_gone, has_appeared, child_processes, marked_processes
+from tests.sandbox.processes import MARK, all_gone, child_processes, has_appeared, marked_processes
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="daemons are adopted on Linux only")
 DAEMON = """

@@ -9,7 +9,7 @@ from coder.core.values.verdict import Guarded, Unguarded, Verdict
 from coder.session.context import Kit
 from coder.session.session import Session
 from coder.strategies.follow import DIRECT, follow
-from tests.session.delivery.test_review import TWO, GitLikeRepository, run_with_hunks, review_context
+from tests.session.delivery.test_review import TWO, GitLikeRepository, review_context, run_with_hunks
 from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 from tests.session.test_session import patch
 

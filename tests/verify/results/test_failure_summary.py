@@ -32,10 +32,8 @@ def test_a_long_report_is_cut_to_its_limit() -> None:
         )
     )
     assert text.startswith(
-        (
-            "1 passed, 8 failed, 0 skipped (pytest).\n\nToo slow.\n\nFailing: t.py::test_0 fails\n"
-            "AssertionError: xxx"
-        )
+        "1 passed, 8 failed, 0 skipped (pytest).\n\nToo slow.\n\nFailing: t.py::test_0 fails\n"
+        "AssertionError: xxx"
     )
     assert text.endswith("... and 5 more that fail in 5 other ways.")
     assert len(text) <= LIMIT
