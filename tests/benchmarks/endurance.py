@@ -27,7 +27,7 @@ FILES = {
     "check.sh": "grep -q 'sum(prices)$' price.py\n",
 }
 FIXED = "def total(prices):\n    return sum(prices)\n"
-Seen = dict[str, int]
+ResourceUsage = dict[str, int]
 
 
 def create_repository(place: Path) -> Path:
@@ -42,7 +42,7 @@ def create_repository(place: Path) -> Path:
     return place
 
 
-def resource_usage(repo: Path, temporary: Path, state: Path) -> Seen:
+def resource_usage(repo: Path, temporary: Path, state: Path) -> ResourceUsage:
     """Return the resources in use now."""
     gc.collect()
     below = descendants(os.getpid())
@@ -65,9 +65,9 @@ def line_count(repo: Path, *words: str) -> int:
     return len(subprocess.run(("git", *words), cwd=repo, capture_output=True, check=True).stdout.splitlines())
 
 
-def is_stable(count: int, verify: Callable[[], int], look: Callable[[], Seen]) -> None:
+def report_growth(count: int, verify: Callable[[], int], look: Callable[[], ResourceUsage]) -> None:
     codes: Counter[int] = Counter()
-    first: Seen = {}
+    first: ResourceUsage = {}
     began = time.monotonic()
     for number in range(1, count + 1):
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -113,7 +113,7 @@ def main() -> None:
                 evidence=place / "evidence.json",
             )
 
-        is_stable(options.count, once, lambda: resource_usage(repo, temporary, state))
+        report_growth(options.count, once, lambda: resource_usage(repo, temporary, state))
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ def class_bodies(text: Text, rng: random.Random) -> Found:
                 yield line, line, f"{text.text[line:start]}{added}\n"
 
 
-def rename_locals(text: Text, _rng: random.Random) -> Found:
+def rename_functions(text: Text, _rng: random.Random) -> Found:
     for node in ast.walk(text.tree):
         if isinstance(node, ast.FunctionDef) and not text.in_function(node):
             start, _ = text.span(node)
@@ -175,7 +175,7 @@ def rename_locals(text: Text, _rng: random.Random) -> Found:
             yield at, at + len(node.name), f"{node.name}_renamed"
 
 
-def at_the_end(text: Text, rng: random.Random) -> Found:
+def edits_at_end(text: Text, rng: random.Random) -> Found:
     added = (
         "ADDED = 1",
         "def added():\n    return 1",
@@ -187,7 +187,7 @@ def at_the_end(text: Text, rng: random.Random) -> Found:
     yield len(text.text), len(text.text), f"\n\n{rng.choice(added)}\n"
 
 
-def at_the_top(text: Text, _rng: random.Random) -> Found:
+def edits_at_top(text: Text, _rng: random.Random) -> Found:
     yield 0, 0, "# a remark\n# and another\n"
 
 
@@ -205,9 +205,9 @@ KINDS: dict[str, Maker] = {
     "signature": signatures,
     "decorator": decorators,
     "class body": class_bodies,
-    "renamed": rename_locals,
-    "at the end": at_the_end,
-    "at the top": at_the_top,
+    "renamed": rename_functions,
+    "at the end": edits_at_end,
+    "at the top": edits_at_top,
 }
 IN_FUNCTIONS = ("constant in a function", "operator", "return", "condition", "statement", "more lines")
 
@@ -220,7 +220,7 @@ def random_mutations(
     texts: dict[str, Text] = {}
     while True:
         if not kinds and rng.random() < 1 / 12:
-            yield _of_whole_files(tree, sources, tests, rng)
+            yield _whole_file_mutation(tree, sources, tests, rng)
             continue
         path, kind = rng.choice(sources), rng.choice(kinds or [*KINDS])
         if path not in texts:
@@ -233,7 +233,7 @@ def random_mutations(
                 yield Mutation(kind, path, text)
 
 
-def _of_whole_files(tree: Path, sources: list[str], tests: list[str], rng: random.Random) -> Mutation:
+def _whole_file_mutation(tree: Path, sources: list[str], tests: list[str], rng: random.Random) -> Mutation:
     match rng.randrange(4):
         case 0:
             return Mutation("deleted file", rng.choice(sources), None)

@@ -58,7 +58,7 @@ def test_open_calls_are_those_of_the_newest_reply() -> None:
     assert unanswered((HELLO,)) == ()
 
 
-def test_a_fork_shares_what_came_before_it() -> None:
+def test_fork_shares_earlier_messages() -> None:
     log = make_records(
         CandidateForked(candidate="c1"),
         message_event(HELLO),

@@ -34,7 +34,7 @@ def test_skips_pipe_in_place_of_configuration(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".gitattributes"])
-def test_names_pipe_that_git_would_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_reports_pipe_that_git_would_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     write(root, {"a.py": "changed\n"})

@@ -20,7 +20,7 @@ from coder.models.scripted import Scripted, ScriptedCall, ScriptedError, Step
 from coder.models.wire import clients
 from coder.models.wire.provider import ProviderModel
 from coder.models.wire.retry import Patience
-from tests.models import wires as spoken
+from tests.models import wires
 from tests.models.fakes import Errors, FakeServer, Turn, Wire, serve
 
 READ = ToolSpec(
@@ -90,7 +90,7 @@ def wire_bench(
 @contextmanager
 def responses_bench(turns: list[Turn]) -> Iterator[Bench]:
     """Yield OpenAI's own API, which a choice with a base URL does not use."""
-    with serve(spoken.responses_stream, spoken.openai_error, turns) as fake:
+    with serve(wires.responses_stream, wires.openai_error, turns) as fake:
         pauses: list[float] = []
         choice = Choice(provider="openai", model="gpt-6.1-sol", reason="named by a test")
         wire = partial(clients.openai, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
@@ -114,8 +114,8 @@ def text_protocol_bench(turns: list[Turn]) -> Iterator[Bench]:
     ]
     with wire_bench(
         chunks,
-        stream=spoken.chat_stream,
-        error=spoken.openai_error,
+        stream=wires.chat_stream,
+        error=wires.openai_error,
         provider="compatible",
         path="/v1",
         tools=False,
@@ -172,13 +172,13 @@ def replayed_bench(turns: list[Turn]) -> Iterator[Bench]:
 
 WIRES: dict[str, Rig] = {
     "chat": partial(
-        wire_bench, stream=spoken.chat_stream, error=spoken.openai_error, provider="compatible", path="/v1"
+        wire_bench, stream=wires.chat_stream, error=wires.openai_error, provider="compatible", path="/v1"
     ),
     "responses": responses_bench,
     "anthropic": partial(
-        wire_bench, stream=spoken.anthropic_stream, error=spoken.anthropic_error, provider="anthropic"
+        wire_bench, stream=wires.anthropic_stream, error=wires.anthropic_error, provider="anthropic"
     ),
-    "google": partial(wire_bench, stream=spoken.google_stream, error=spoken.google_error, provider="google"),
+    "google": partial(wire_bench, stream=wires.google_stream, error=wires.google_error, provider="google"),
 }
 RIGS: dict[str, Rig] = {
     **WIRES,

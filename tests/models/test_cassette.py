@@ -84,7 +84,7 @@ def test_newly_failed_tool_is_difference(tape: Path) -> None:
         ask(model, follow_up(ask(model, ASKED), text="no such file", ok=False))
 
 
-def test_refuses_file_that_is_no_recording(tmp_path: Path) -> None:
+def test_refuses_file_without_recording(tmp_path: Path) -> None:
     (tmp_path / "no.jsonl").write_text('{"text": "a script"}\n', encoding="utf-8")
     for name in ("no.jsonl", "missing.jsonl"):
         with pytest.raises(UserError, match="is no recorded exchange"):

@@ -9,7 +9,7 @@ from coder.models.catalog import Choice
 from coder.models.opening import open_model
 from coder.models.wire.provider import ProviderModel
 from coder.models.wire.text_protocol import Adaptive, TextProtocol
-from tests.models import wires as spoken
+from tests.models import wires
 from tests.models.contract import ASKED, Bench
 from tests.models.fakes import Turn, serve, serve_answers
 
@@ -45,7 +45,7 @@ def test_uses_text_protocol_when_template_drops_tools() -> None:
 )
 def test_uses_text_protocol_when_server_refuses_tools(refusal: Turn) -> None:
     block = Turn(text='```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```')
-    with serve(spoken.chat_stream, spoken.openai_error, [refusal, block]) as fake:
+    with serve(wires.chat_stream, wires.openai_error, [refusal, block]) as fake:
         bench = Bench(open_model(HERE.model_copy(update={"base_url": f"{fake.url}/v1"}), environment={}))
         reply, _ = bench.ask()
         assert ["tools" in request for request in fake.requests] == [True, False]
@@ -64,7 +64,7 @@ def test_reports_unreachable_server_immediately() -> None:
 @pytest.mark.loopback
 def test_records_and_replays_exchange(tmp_path: Path) -> None:
     path = tmp_path / "takes.jsonl"
-    with serve(spoken.chat_stream, spoken.openai_error, [Turn(text="It is line 7.")]) as fake:
+    with serve(wires.chat_stream, wires.openai_error, [Turn(text="It is line 7.")]) as fake:
         choice = HERE.model_copy(update={"base_url": f"{fake.url}/v1"})
         reply = Bench(open_model(choice, environment={}, tool_calling=True, record=path)).ask()
     assert Bench(cassette.load(path)).ask() == reply
@@ -74,7 +74,7 @@ def test_records_and_replays_exchange(tmp_path: Path) -> None:
 @pytest.mark.loopback
 def test_local_model_is_free_and_other_price_unknown() -> None:
     for provider, cost in (("llamacpp", "0"), ("compatible", "None")):
-        with serve(spoken.chat_stream, spoken.openai_error, [Turn(text="Yes.")]) as fake:
+        with serve(wires.chat_stream, wires.openai_error, [Turn(text="Yes.")]) as fake:
             choice = HERE.model_copy(update={"provider": provider, "base_url": f"{fake.url}/v1"})
             reply, _ = Bench(open_model(choice, environment={}, tool_calling=True)).ask()
         assert str(reply.usage.cost_usd) == cost

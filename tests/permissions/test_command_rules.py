@@ -88,7 +88,7 @@ def test_asks_when_command_may_do_more_than_read(command: str) -> None:
     assert rule_verdicts(command) == [None]
 
 
-def test_project_program_is_not_read_only_whatever_its_name() -> None:
+def test_project_program_is_never_read_only() -> None:
     assert built_in(Run(names=("ls", "ls"), own=True), root="/repo") is None
 
 

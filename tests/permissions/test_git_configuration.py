@@ -1,7 +1,7 @@
 from coder.permissions.git_configuration import entries, inert
 
 
-def test_reads_what_git_reads() -> None:
+def test_parses_configuration_as_git_does() -> None:
     text = '[core]\n\tbare = false ; no\n[a "b.\\"c"] Key="x # y" \\\n z\n\tflag\n[core] fsmonitor = run'
     assert list(entries(text)) == [
         ("core.bare", "false"),

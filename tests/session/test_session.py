@@ -112,7 +112,7 @@ def test_a_fix_that_needs_uncommitted_work_is_a_diff(tmp_path: Path) -> None:
     assert finished.delivery.branch == ""
 
 
-def test_merges_what_is_proven_when_asked(tmp_path: Path) -> None:
+def test_merges_proven_fix_on_request(tmp_path: Path) -> None:
     finished = run_session(kit(tmp_path, [patch(FIX)], merge=True))
     assert finished.delivery is not None
     assert finished.delivery.merged

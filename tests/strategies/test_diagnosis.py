@@ -7,7 +7,7 @@ from coder.core.values.verdict import Cause, Failure, Frame, TestResult, Verdict
 from coder.strategies.diagnosis import diagnoses, left_out
 
 
-def red(test: str, cause: Cause, *, function: str = "work", path: str = "a.py") -> TestResult:
+def failed_result(test: str, cause: Cause, *, function: str = "work", path: str = "a.py") -> TestResult:
     failure = Failure(type="ValueError", message="no", frames=(Frame(path=path, line=3, function=function),))
     return TestResult(id=test, outcome="failed", failure=failure, cause=cause)
 
@@ -35,7 +35,7 @@ def records_of(*events: Event) -> Sequence[Record]:
     ]
 
 
-LOGIC, FAULTY = red("test_a.py::test_a", "logic"), red("test_a.py::test_a", "test error")
+LOGIC, FAULTY = failed_result("test_a.py::test_a", "logic"), failed_result("test_a.py::test_a", "test error")
 
 
 def test_starts_from_triage_of_failure() -> None:
@@ -103,7 +103,7 @@ def test_switches_back_when_other_side_is_no_better() -> None:
 
 
 def test_counts_signatures_separately_newest_first() -> None:
-    other = red("test_b.py::test_b", "logic", function="other")
+    other = failed_result("test_b.py::test_b", "logic", function="other")
     records = records_of(
         files_changed("a.py", "1"),
         verified_event(LOGIC),

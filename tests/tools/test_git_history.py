@@ -75,7 +75,7 @@ def test_lists_frequently_changed_files_and_functions(tmp_path: Path) -> None:
     assert call_tool(git_history, space, hot=True, path="tests") == "No commit fits."
 
 
-def test_shows_a_commit_and_names_what_it_names(tmp_path: Path) -> None:
+def test_shows_commit_and_registers_its_files(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"src/box.py": ""})
     assert call_tool(git_history, space, commit="abc123") == "show abc123 None: changed src/box.py:3"
     assert space.named == {"src/box.py": {3}}

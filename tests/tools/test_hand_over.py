@@ -26,7 +26,7 @@ def test_each_kind_makes_its_note(kind: str, note: Note, tmp_path: Path) -> None
     assert call_tool(hand_over, workspace(tmp_path), **arguments) == f"Handed over: {kind}."
 
 
-def test_says_what_is_missing(tmp_path: Path) -> None:
+def test_names_missing_fields(tmp_path: Path) -> None:
     space = workspace(tmp_path)
     assert call_refused_tool(hand_over, space, kind="done", summary="  ").startswith(
         "A note of kind 'done' needs a summary"
@@ -37,7 +37,7 @@ def test_says_what_is_missing(tmp_path: Path) -> None:
     assert "kind: Input should be 'sites'" in call_refused_tool(hand_over, space, kind="victory", summary="s")
 
 
-def test_reproduction_without_tests_states_that_none_can() -> None:
+def test_reproduction_without_tests_says_so() -> None:
     assert note_of({"kind": "reproduction", "summary": "It is a typo.", "tests": ()}) == Reproduction(
         summary="It is a typo.", tests=()
     )

@@ -13,7 +13,7 @@ SIZE, KIND, NEW = (
 )
 
 
-def red(test: str, message: str = "assert 1 == 2") -> TestResult:
+def failed_result(test: str, message: str = "assert 1 == 2") -> TestResult:
     frames = (
         Frame(path="tests/test_box.py", line=4, function="test_size"),
         Frame(path="/usr/lib/json.py", line=9, function="loads"),
@@ -25,7 +25,7 @@ def red(test: str, message: str = "assert 1 == 2") -> TestResult:
     )
 
 
-def green(test: str) -> TestResult:
+def passed_result(test: str) -> TestResult:
     return TestResult(id=test, outcome="passed")
 
 
@@ -35,8 +35,8 @@ def fake_tests(*results: TestResult, **more: object) -> TestReport:
 
 def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
     tests = FakeTests(
-        report=fake_tests(red(NEW), green(KIND), red("t.py::old")),
-        before=fake_tests(red(KIND), red("t.py::old"), green(SIZE)),
+        report=fake_tests(failed_result(NEW), passed_result(KIND), failed_result("t.py::old")),
+        before=fake_tests(failed_result(KIND), failed_result("t.py::old"), passed_result(SIZE)),
     )
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
     assert call_tool(run_tests, space, tests=["tests/test_box.py"]) == (
@@ -56,12 +56,12 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
 
 
 def test_explains_old_failures_when_there_are_no_new_ones(tmp_path: Path) -> None:
-    tests = FakeTests(report=fake_tests(red(SIZE)), before=fake_tests(red(SIZE)))
+    tests = FakeTests(report=fake_tests(failed_result(SIZE)), before=fake_tests(failed_result(SIZE)))
     assert "E   assert 1 == 2" in call_tool(run_tests, workspace(tmp_path, tests=tests))
 
 
 def test_many_failures_stay_readable(tmp_path: Path) -> None:
-    results = [red(f"t.py::test_{number}", "x" * 5000) for number in range(300)]
+    results = [failed_result(f"t.py::test_{number}", "x" * 5000) for number in range(300)]
     answer = call_tool(
         run_tests, workspace(tmp_path, tests=FakeTests(report=fake_tests(*results), before=fake_tests()))
     )
@@ -88,7 +88,7 @@ def test_explains_inconclusive_run(tmp_path: Path) -> None:
 
 def test_says_when_baseline_is_missing(tmp_path: Path) -> None:
     problem = Problem(kind="crash", text="pytest crashed.")
-    tests = FakeTests(report=fake_tests(red(SIZE)), before=fake_tests(problem=problem))
+    tests = FakeTests(report=fake_tests(failed_result(SIZE)), before=fake_tests(problem=problem))
     assert "There is nothing to compare with: pytest crashed." in call_tool(
         run_tests, workspace(tmp_path, tests=tests)
     )
@@ -96,7 +96,7 @@ def test_says_when_baseline_is_missing(tmp_path: Path) -> None:
 
 def test_reports_other_command_by_exit_code(tmp_path: Path) -> None:
     tests_report = fake_tests(
-        red("make check"), command="make check", by_exit_code=True, exit_code=2, output="no rule\n"
+        failed_result("make check"), command="make check", by_exit_code=True, exit_code=2, output="no rule\n"
     )
     assert call_tool(
         run_tests, workspace(tmp_path, tests=FakeTests(report=tests_report, before=fake_tests()))

@@ -115,11 +115,11 @@ class FakeRunner:
         )
 
 
-def passed(test_id: str, outcome: Outcome = "passed") -> TestResult:
+def passed_result(test_id: str, outcome: Outcome = "passed") -> TestResult:
     return TestResult(id=test_id, outcome=outcome)
 
 
-def red(
+def failed_result(
     test_id: str,
     type_: str = "AssertionError",
     message: str = "assert 1 == 2",

@@ -11,21 +11,21 @@ FILES = Table()
 
 
 @FILES.add("CRLF file", stage=0, group="file")
-def crlf_file(case: Case, random: Random) -> bool:
+def use_crlf_in_file(case: Case, random: Random) -> bool:
     for part in case.changed:
         case.before[part.path].end = case.after[part.target].end = "\r\n"
     return bool(case.changed)
 
 
 @FILES.add("byte order mark", stage=0, group="file")
-def byte_order_mark(case: Case, random: Random) -> bool:
+def add_byte_order_mark(case: Case, random: Random) -> bool:
     for part in case.changed:
         case.before[part.path].encoding = case.after[part.target].encoding = "utf-8-sig"
     return bool(case.changed)
 
 
 @FILES.add("Latin-1 file", stage=0, group="file")
-def latin_1(case: Case, random: Random) -> bool:
+def encode_as_latin_1(case: Case, random: Random) -> bool:
     """Put characters that are not ASCII into a line of the file, and into one of the diff if there is any."""
     for part in case.changed:
         before, after = case.before[part.path], case.after[part.target]
@@ -48,7 +48,7 @@ def latin_1(case: Case, random: Random) -> bool:
 
 
 @FILES.add("executable file", stage=0, group="file")
-def executable(case: Case, random: Random) -> bool:
+def make_executable(case: Case, random: Random) -> bool:
     for part in case.changed:
         if any(line.startswith(("old mode", "new mode")) for line in part.git):
             return False
@@ -57,7 +57,7 @@ def executable(case: Case, random: Random) -> bool:
 
 
 @FILES.add("no line end at the end, marker lost", stage=0, group="end")
-def marker_lost(case: Case, random: Random) -> bool:
+def drop_no_newline_marker(case: Case, random: Random) -> bool:
     """Cut the file after its last hunk, without a line end there before and after; the diff does not say
     so.
     """
@@ -80,14 +80,14 @@ def marker_lost(case: Case, random: Random) -> bool:
 
 
 @FILES.add("hunks out of order", stage=2, group="order")
-def out_of_order(case: Case, random: Random) -> bool:
+def shuffle_hunks(case: Case, random: Random) -> bool:
     for part in case.parts:
         random.shuffle(part.hunks)
     return any(_sort(part.hunks) != part.hunks for part in case.changed)
 
 
 @FILES.add("two hunks as one", stage=2, group="order")
-def two_as_one(case: Case, random: Random) -> bool:
+def join_hunks(case: Case, random: Random) -> bool:
     part = next((part for part in case.changed if len(part.hunks) > 1), None)
     if (
         part is None
@@ -102,7 +102,7 @@ def two_as_one(case: Case, random: Random) -> bool:
 
 
 @FILES.add("one file in two sections", stage=2, group="order")
-def two_sections(case: Case, random: Random) -> bool:
+def split_section(case: Case, random: Random) -> bool:
     part = next((part for part in case.changed if len(part.hunks) > 1), None)
     if part is None:
         return False
@@ -121,7 +121,7 @@ def two_sections(case: Case, random: Random) -> bool:
 
 
 @FILES.add("the same hunk twice", stage=2, group="order")
-def twice(case: Case, random: Random) -> bool:
+def repeat_hunk(case: Case, random: Random) -> bool:
     if not case.changed:
         return False
     part = random.choice(case.changed)
@@ -131,7 +131,7 @@ def twice(case: Case, random: Random) -> bool:
 
 
 @FILES.add("a hunk applied already", stage=0, group="end")
-def applied_already(case: Case, random: Random) -> bool:
+def apply_beforehand(case: Case, random: Random) -> bool:
     part = next((part for part in case.changed if len(part.hunks) > 1), None)
     if part is None or any(not row.ends for hunk in part.hunks for row in hunk.rows):
         return False
@@ -156,7 +156,7 @@ def applied_already(case: Case, random: Random) -> bool:
 
 
 @FILES.add("twins told apart by line number", stage=0, group="twins")
-def twins_by_number(case: Case, random: Random) -> bool:
+def add_twin_by_number(case: Case, random: Random) -> bool:
     if not (hunk := plant_copy(case, random)):
         return False
     hunk.pinned = all(other.start == other.old[0].at + 1 for part in case.changed for other in part.hunks)
@@ -164,7 +164,7 @@ def twins_by_number(case: Case, random: Random) -> bool:
 
 
 @FILES.add("twins told apart by function", stage=0, group="twins")
-def twins_by_function(case: Case, random: Random) -> bool:
+def add_twin_by_function(case: Case, random: Random) -> bool:
     """Repeat the lines in another function; the hunk's header names the right one, and no line number."""
     hunk = plant_copy(case, random, in_function=True)
     if not hunk:
@@ -183,7 +183,7 @@ def twins_by_function(case: Case, random: Random) -> bool:
 
 
 @FILES.add("new file, sloppily", stage=4, group="names")
-def new_file(case: Case, random: Random) -> bool:
+def turn_into_creation(case: Case, random: Random) -> bool:
     parts = [
         part for part in case.parts if not part.path and part.hunks and not case.after[part.target].executable
     ]
@@ -204,7 +204,7 @@ def new_file(case: Case, random: Random) -> bool:
 
 
 @FILES.add("deleted file, sloppily", stage=4, group="names")
-def deleted_file(case: Case, random: Random) -> bool:
+def turn_into_deletion(case: Case, random: Random) -> bool:
     parts = [part for part in case.parts if not part.target and part.hunks]
     form = random.randrange(3)
     if form != 1 and not all(part.hunks for part in case.parts):
@@ -222,7 +222,7 @@ def deleted_file(case: Case, random: Random) -> bool:
 
 
 @FILES.add("renamed file, sloppily", stage=4, group="names")
-def renamed_file(case: Case, random: Random) -> bool:
+def turn_into_rename(case: Case, random: Random) -> bool:
     parts = [part for part in case.parts if part.path and part.target and part.path != part.target]
     for part in parts:
         git = [line for line in part.git if not line.startswith(("similarity", "index"))]

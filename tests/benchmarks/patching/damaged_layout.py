@@ -17,12 +17,12 @@ BELOW = ("This keeps the old behaviour for everybody else.", "Let me know if you
 
 
 @LAYOUT.add("undamaged", stage=0)
-def undamaged(case: Case, random: Random) -> bool:
+def keep_undamaged(case: Case, random: Random) -> bool:
     return True
 
 
 @LAYOUT.add("wrong line numbers", stage=3)
-def wrong_numbers(case: Case, random: Random) -> bool:
+def corrupt_numbers(case: Case, random: Random) -> bool:
     for hunk in case.hunks:
         if hunk.header is not None or hunk.pinned:
             return False
@@ -32,7 +32,7 @@ def wrong_numbers(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("wrong counts", stage=3)
-def wrong_counts(case: Case, random: Random) -> bool:
+def corrupt_counts(case: Case, random: Random) -> bool:
     for hunk in case.hunks:
         if hunk.header is not None:
             return False
@@ -44,12 +44,12 @@ def wrong_counts(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("hunk header without ranges", stage=3)
-def bare_header(case: Case, random: Random) -> bool:
+def strip_header(case: Case, random: Random) -> bool:
     return _set_headers(case, [random.choice(("@@", "@@ @@", "@@ ... @@", "@@ -,+ @@"))] * len(case.hunks))
 
 
 @LAYOUT.add("hunk header with only a function name", stage=3)
-def function_header(case: Case, random: Random) -> bool:
+def name_function_in_header(case: Case, random: Random) -> bool:
     headers = []
     for part in case.changed:
         lines = case.before[part.path].lines
@@ -63,7 +63,7 @@ def function_header(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("no a/ and b/", stage=4, group="names")
-def no_prefixes(case: Case, random: Random) -> bool:
+def drop_prefixes(case: Case, random: Random) -> bool:
     for part in case.parts:
         part.old, part.new = (re.sub(r"^[ab]/", "", name) for name in (part.old, part.new))
         part.git = (
@@ -75,17 +75,17 @@ def no_prefixes(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("no --- line", stage=4, group="names")
-def no_old_name(case: Case, random: Random) -> bool:
+def drop_old_name(case: Case, random: Random) -> bool:
     return _drop_names(case, old=True, new=False)
 
 
 @LAYOUT.add("no +++ line", stage=4, group="names")
-def no_new_name(case: Case, random: Random) -> bool:
+def drop_new_name(case: Case, random: Random) -> bool:
     return _drop_names(case, old=False, new=True)
 
 
 @LAYOUT.add("neither, under diff --git", stage=4, group="names")
-def only_the_git_line(case: Case, random: Random) -> bool:
+def keep_only_git_line(case: Case, random: Random) -> bool:
     done = _drop_names(case, old=True, new=True)
     for part in case.parts:
         part.git = [f"diff --git a/{part.path} b/{part.path}"]
@@ -93,7 +93,7 @@ def only_the_git_line(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("neither, under the path on a line", stage=4, group="names")
-def only_a_path(case: Case, random: Random) -> bool:
+def keep_only_path(case: Case, random: Random) -> bool:
     """Keep only the path, for one file: the last lines of one part and the path of the next would run
     together.
     """
@@ -109,7 +109,7 @@ def only_a_path(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("only the file's own name", stage=4, group="names")
-def only_a_basename(case: Case, random: Random) -> bool:
+def keep_only_basename(case: Case, random: Random) -> bool:
     names = [path.rpartition("/")[2] for path in case.before]
     if len(case.changed) != len(case.parts) or any(
         names.count(part.path.rpartition("/")[2]) > 1 for part in case.parts
@@ -123,7 +123,7 @@ def only_a_basename(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("timestamps", stage=4, group="names")
-def timestamps(case: Case, random: Random) -> bool:
+def add_timestamps(case: Case, random: Random) -> bool:
     stamp = random.choice(
         (
             "\t2024-03-01 12:00:00.000000000 +0100",
@@ -141,7 +141,7 @@ def timestamps(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("git's lines missing", stage=4, group="names")
-def no_git_lines(case: Case, random: Random) -> bool:
+def drop_git_lines(case: Case, random: Random) -> bool:
     for part in case.parts:
         if (
             (part.path and part.target and part.path != part.target)
@@ -154,7 +154,7 @@ def no_git_lines(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("Markdown fence", stage=5, group="around")
-def fenced(case: Case, random: Random) -> bool:
+def add_fence(case: Case, random: Random) -> bool:
     if any(line.lstrip().startswith(("```", "~~~")) for line in case.text.split("\n")):
         return False
     fence = random.choice(("```", "```", "~~~", "````"))
@@ -166,7 +166,7 @@ def fenced(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("prose around", stage=5)
-def prose(case: Case, random: Random) -> bool:
+def add_prose(case: Case, random: Random) -> bool:
     above, below = random.sample(ABOVE, random.randint(1, 2)), random.sample(BELOW, random.randint(1, 2))
     # A fence ends the diff; elsewhere a blank line must, or the text below reads as a removed line.
     inside = bool(case.below)
@@ -176,33 +176,33 @@ def prose(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("indented diff", stage=5)
-def indented(case: Case, random: Random) -> bool:
+def indent_diff(case: Case, random: Random) -> bool:
     case.indent = random.choice(("  ", "    ", "\t"))
     case.all_indented = random.random() < 0.5
     return True
 
 
 @LAYOUT.add("CRLF diff", stage=5)
-def crlf_diff(case: Case, random: Random) -> bool:
+def use_crlf_in_diff(case: Case, random: Random) -> bool:
     case.end = "\r\n"
     return all(text.end == "\n" for text in case.before.values())
 
 
 @LAYOUT.add("diff without its last line end", stage=5)
-def not_closed(case: Case, random: Random) -> bool:
+def drop_final_newline(case: Case, random: Random) -> bool:
     case.closed = False
     return True
 
 
 @LAYOUT.add("*** Begin Patch", stage=0, group="names")
-def envelope(case: Case, random: Random) -> bool:
+def use_envelope_format(case: Case, random: Random) -> bool:
     if any(hunk.pinned for hunk in case.hunks) or any(
         not row.ends for part in case.parts for hunk in part.hunks for row in hunk.rows
     ):
         return False
     if any(text.executable for text in (*case.before.values(), *case.after.values())):
         return False
-    if random.random() < 0.5 and not function_header(case, random):
+    if random.random() < 0.5 and not name_function_in_header(case, random):
         return False
     case.dialect = "envelope"
     for part in case.parts:
@@ -212,7 +212,7 @@ def envelope(case: Case, random: Random) -> bool:
 
 
 @LAYOUT.add("SEARCH/REPLACE", stage=0, group="names")
-def blocks(case: Case, random: Random) -> bool:
+def use_block_format(case: Case, random: Random) -> bool:
     case.dialect = "blocks"
     if any(hunk.pinned for hunk in case.hunks):
         return False

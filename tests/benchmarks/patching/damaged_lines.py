@@ -21,7 +21,7 @@ WORDS = re.compile(r"[A-Za-z]{3,}")
 
 
 @LINES.add("lost leading space", stage=1, group="white space")
-def lost_leading_space(case: Case, random: Random) -> bool:
+def drop_leading_space(case: Case, random: Random) -> bool:
     rows = [row for row in _context(case) if row.text.strip() and not row.text.startswith(SIGNS)]
     if len(rows) > 1 and random.random() < 0.5:
         rows = random.sample(rows, len(rows) // 2)
@@ -31,7 +31,7 @@ def lost_leading_space(case: Case, random: Random) -> bool:
 
 
 @LINES.add("blank context without its space", stage=1)
-def blank_context(case: Case, random: Random) -> bool:
+def blank_out_context(case: Case, random: Random) -> bool:
     rows = [row for row in _context(case) if not row.text]
     for row in rows:
         row.marked = False
@@ -39,7 +39,7 @@ def blank_context(case: Case, random: Random) -> bool:
 
 
 @LINES.add("trailing white space stripped", stage=1, group="trailing")
-def trailing_stripped(case: Case, random: Random) -> bool:
+def strip_trailing_space(case: Case, random: Random) -> bool:
     """Give some lines of the file trailing white space, which the diff has not."""
     if any(hunk.applied for hunk in case.hunks):
         return False
@@ -59,7 +59,7 @@ def trailing_stripped(case: Case, random: Random) -> bool:
 
 
 @LINES.add("trailing white space added", stage=1, group="trailing")
-def trailing_added(case: Case, random: Random) -> bool:
+def add_trailing_space(case: Case, random: Random) -> bool:
     """Add trailing white space, only if no added line ends in white space: it could not be told from the
     damage.
     """
@@ -72,18 +72,18 @@ def trailing_added(case: Case, random: Random) -> bool:
 
 
 @LINES.add("spaces for tabs", stage=1, group="white space")
-def spaces_for_tabs(case: Case, random: Random) -> bool:
+def replace_tabs_by_spaces(case: Case, random: Random) -> bool:
     """Indent the file by tabs and the diff by spaces."""
     return _reindent(case, in_file="\t", in_diff="    ")
 
 
 @LINES.add("tabs for spaces", stage=1, group="white space")
-def tabs_for_spaces(case: Case, random: Random) -> bool:
+def replace_spaces_by_tabs(case: Case, random: Random) -> bool:
     return _reindent(case, in_file="    ", in_diff="\t")
 
 
 @LINES.add("re-indented block", stage=1, group="white space")
-def re_indented(case: Case, random: Random) -> bool:
+def change_indentation(case: Case, random: Random) -> bool:
     rows = [row for hunk in case.hunks for row in hunk.rows if row.text.strip()]
     hollow = any(not any(row.text.strip() for row in hunk.old) for hunk in case.hunks)
     if not rows or hollow or any(row.text.startswith("\t") for row in rows):
@@ -96,7 +96,7 @@ def re_indented(case: Case, random: Random) -> bool:
 
 
 @LINES.add("extra space after the mark", stage=1, group="white space")
-def extra_space(case: Case, random: Random) -> bool:
+def add_space(case: Case, random: Random) -> bool:
     changed_only = random.random() < 0.5
     for hunk in case.hunks:
         if not any(row.mark == "-" and row.text.strip() for row in hunk.rows):
@@ -108,7 +108,7 @@ def extra_space(case: Case, random: Random) -> bool:
 
 
 @LINES.add("+ before -", stage=2)
-def plus_before_minus(case: Case, random: Random) -> bool:
+def put_plus_before_minus(case: Case, random: Random) -> bool:
     if case.dialect == "blocks":
         return False
     done = False
@@ -130,7 +130,7 @@ def plus_before_minus(case: Case, random: Random) -> bool:
 
 
 @LINES.add("context repeated as a change", stage=2)
-def repeated_as_a_change(case: Case, random: Random) -> bool:
+def repeat_context_as_change(case: Case, random: Random) -> bool:
     if case.dialect == "blocks":
         return False
     done = False
@@ -151,7 +151,7 @@ def repeated_as_a_change(case: Case, random: Random) -> bool:
 
 
 @LINES.add("elided context", stage=2, group="rows")
-def elided(case: Case, random: Random) -> bool:
+def elide_context(case: Case, random: Random) -> bool:
     """Replace the lines between two changes by an ellipsis; if hunks have no such lines, join two hunks
     around it.
     """
@@ -179,7 +179,7 @@ def elided(case: Case, random: Random) -> bool:
 
 
 @LINES.add("missing context", stage=2, group="rows")
-def missing_context(case: Case, random: Random) -> bool:
+def drop_context(case: Case, random: Random) -> bool:
     if case.dialect == "blocks":
         return False
     rows = random.sample(context := _context(case), min(len(context), random.randint(1, 3)))
@@ -190,7 +190,7 @@ def missing_context(case: Case, random: Random) -> bool:
 
 
 @LINES.add("extra context", stage=2, group="rows")
-def extra_context(case: Case, random: Random) -> bool:
+def add_context(case: Case, random: Random) -> bool:
     """Put the line that opens the function above the hunk as if it were its neighbour, or repeat a context
     line.
     """
@@ -218,7 +218,7 @@ def extra_context(case: Case, random: Random) -> bool:
 
 
 @LINES.add("invented context", stage=2, group="rows")
-def invented_context(case: Case, random: Random) -> bool:
+def invent_context(case: Case, random: Random) -> bool:
     if case.dialect == "blocks":
         return False
     hunk = random.choice(case.hunks) if case.hunks else Hunk(rows=[], start=0, new_start=0)
@@ -235,7 +235,7 @@ def invented_context(case: Case, random: Random) -> bool:
 
 
 @LINES.add("paraphrased comment", stage=1, group="rows")
-def paraphrased(case: Case, random: Random) -> bool:
+def paraphrase_comment(case: Case, random: Random) -> bool:
     done = False
     scripts = [hunk for part in case.changed if part.path.endswith(".py") for hunk in part.hunks]
     for row in (row for hunk in scripts for row in hunk.rows if row.mark == " " and row.at >= 0):
@@ -255,12 +255,12 @@ def paraphrased(case: Case, random: Random) -> bool:
 
 
 @LINES.add("look-alike punctuation in old lines", stage=1, group="looks")
-def look_alikes(case: Case, random: Random) -> bool:
+def replace_by_look_alikes(case: Case, random: Random) -> bool:
     return _use_look_alikes([row for hunk in case.hunks for row in hunk.old])
 
 
 @LINES.add("look-alike punctuation everywhere", stage=1, group="looks")
-def look_alikes_everywhere(case: Case, random: Random) -> bool:
+def replace_everywhere_by_look_alikes(case: Case, random: Random) -> bool:
     """Replace signs by look-alikes, only if the old lines of a hunk show each replacement made to its new
     lines.
     """
@@ -276,7 +276,7 @@ def look_alikes_everywhere(case: Case, random: Random) -> bool:
 
 
 @LINES.add("look-alike punctuation that is meant", stage=1, group="looks")
-def look_alikes_meant(case: Case, random: Random) -> bool:
+def write_look_alikes(case: Case, random: Random) -> bool:
     """Let the change itself write such signs; the old lines are as the file has them."""
     if any(hunk.applied for hunk in case.hunks):
         return False

@@ -29,7 +29,7 @@ GIT = (
 
 
 @REFUSED_FILES.add("creates what exists", stage=0)
-def creates_existing(case: Case, random: Random) -> bool:
+def create_existing_file(case: Case, random: Random) -> bool:
     path = random.choice(sorted(case.before))
     rows = [Row(mark="+", text=text, at=0) for text in ("first", "second")]
     git = [f"diff --git a/{path} b/{path}", "new file mode 100644"] if random.random() < 0.5 else []
@@ -46,7 +46,7 @@ def creates_existing(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("renames onto what exists", stage=0)
-def renames_onto(case: Case, random: Random) -> bool:
+def rename_onto_file(case: Case, random: Random) -> bool:
     if len(case.before) < 2:
         return False
     old, new = random.sample(sorted(case.before), 2)
@@ -64,7 +64,7 @@ def renames_onto(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("deletes what differs", stage=0)
-def deletes_other(case: Case, random: Random) -> bool:
+def delete_other_file(case: Case, random: Random) -> bool:
     path = random.choice(sorted(case.before))
     text = case.before[path]
     places = [at for at, line in enumerate(text.lines) if WORD.search(line)]
@@ -88,7 +88,7 @@ def deletes_other(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("binary", stage=0)
-def binary(case: Case, random: Random) -> bool:
+def add_binary_part(case: Case, random: Random) -> bool:
     if random.random() < 0.5 and case.changed:
         part = random.choice(case.changed)
         if not case.before[part.path].lines:
@@ -114,7 +114,7 @@ def binary(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("leads outside", stage=0)
-def outside(case: Case, random: Random) -> bool:
+def write_outside(case: Case, random: Random) -> bool:
     """Point the diff to a file outside the tree that exists and that the diff fits."""
     if not case.changed:
         return False
@@ -127,7 +127,7 @@ def outside(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("through a symbolic link", stage=0)
-def through_link(case: Case, random: Random) -> bool:
+def write_through_link(case: Case, random: Random) -> bool:
     if not case.changed:
         return False
     part = case.changed[0]
@@ -139,7 +139,7 @@ def through_link(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("into git's own files", stage=0)
-def into_git(case: Case, random: Random) -> bool:
+def write_into_git(case: Case, random: Random) -> bool:
     name = random.choice(GIT)
     rows = [Row(mark="+", text=text, at=0) for text in ("[core]", "\tfsmonitor = ./evil")]
     if name == ".git/config":
@@ -171,7 +171,7 @@ def into_git(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("changes nothing", stage=0)
-def nothing(case: Case, random: Random) -> bool:
+def make_no_change(case: Case, random: Random) -> bool:
     for hunk in case.hunks:
         hunk.rows = [
             row
@@ -183,7 +183,7 @@ def nothing(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("an unknown file", stage=0)
-def unknown_file(case: Case, random: Random) -> bool:
+def change_unknown_file(case: Case, random: Random) -> bool:
     if not case.changed or not any(row.mark == "-" for row in case.changed[0].hunks[0].rows):
         return False
     part = case.changed[0]
@@ -193,7 +193,7 @@ def unknown_file(case: Case, random: Random) -> bool:
 
 
 @REFUSED_FILES.add("no diff at all", stage=0)
-def no_diff(case: Case, random: Random) -> bool:
+def replace_diff_by_text(case: Case, random: Random) -> bool:
     case.parts = []
     case.above = [
         random.choice(

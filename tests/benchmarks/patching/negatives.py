@@ -7,7 +7,7 @@ from random import Random
 from tests.benchmarks.patching.cases import Case, Hunk, Part, Row, apply_hunks, enclosing_line
 from tests.benchmarks.patching.certainty import fold, starts
 from tests.benchmarks.patching.damage import Table
-from tests.benchmarks.patching.damaged_files import applied_already, plant_copy
+from tests.benchmarks.patching.damaged_files import apply_beforehand, plant_copy
 
 REFUSED_LINES = Table()
 SAFE = (
@@ -24,7 +24,7 @@ WORD = re.compile(r"[A-Za-z_]{2,}|[0-9]+")
 
 
 @REFUSED_LINES.add("removes what is not there", stage=0)
-def stale(case: Case, random: Random) -> bool:
+def make_stale(case: Case, random: Random) -> bool:
     """Replace a word in the file, in one of the lines to be removed."""
     row, part = _removed_row(case, random)
     if row is None or part is None:
@@ -39,7 +39,7 @@ def stale(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("removes what was deleted", stage=0)
-def stale_gone(case: Case, random: Random) -> bool:
+def remove_old_line(case: Case, random: Random) -> bool:
     row, part = _removed_row(case, random)
     if row is None or part is None:
         return False
@@ -51,7 +51,7 @@ def stale_gone(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("made for another version", stage=0)
-def other_version(case: Case, random: Random) -> bool:
+def use_other_version(case: Case, random: Random) -> bool:
     """Replace the diff's file by a neighbour that does not contain the lines to be removed."""
     row, part = _removed_row(case, random)
     others = [text for path, text in case.before.items() if part and path != part.path and text.lines]
@@ -62,7 +62,7 @@ def other_version(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("inserts beside what is not there", stage=0)
-def stale_insertion(case: Case, random: Random) -> bool:
+def make_insertion_stale(case: Case, random: Random) -> bool:
     part = random.choice(case.changed) if case.changed else None
     hunks = [hunk for hunk in part.hunks if all(row.mark != "-" for row in hunk.rows)] if part else []
     if part is None or not hunks:
@@ -80,7 +80,7 @@ def stale_insertion(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("twins, nothing tells", stage=0)
-def twins(case: Case, random: Random) -> bool:
+def add_twins(case: Case, random: Random) -> bool:
     hunk = plant_copy(case, random)
     if hunk:
         hunk.header, hunk.start = random.choice(("@@", "@@ @@", "@@ ... @@")), 0
@@ -88,7 +88,7 @@ def twins(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("twins, a line number beside", stage=0)
-def twins_near(case: Case, random: Random) -> bool:
+def add_nearby_twins(case: Case, random: Random) -> bool:
     hunk = plant_copy(case, random)
     if not hunk:
         return False
@@ -98,7 +98,7 @@ def twins_near(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("twins in one function", stage=0)
-def twins_inside(case: Case, random: Random) -> bool:
+def add_twins_in_function(case: Case, random: Random) -> bool:
     """Put both copies into the function that the header names."""
     part = case.changed[0] if case.changed else None
     if part is None or len(part.hunks) != 1 or not part.hunks[0].old:
@@ -122,7 +122,7 @@ def twins_inside(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("twins by basename", stage=0)
-def same_basename(case: Case, random: Random) -> bool:
+def add_same_basename(case: Case, random: Random) -> bool:
     """Give only the file's own name, and add a second file of that name with the same content."""
     if len(case.changed) != 1 or len(case.parts) != 1 or "/" not in case.parts[0].path:
         return False
@@ -134,7 +134,7 @@ def same_basename(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("hunks that contradict", stage=0)
-def contradiction(case: Case, random: Random) -> bool:
+def contradict_rows(case: Case, random: Random) -> bool:
     matches = [
         (part, hunk)
         for part in case.changed
@@ -152,7 +152,7 @@ def contradiction(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("applied already", stage=0)
-def all_applied(case: Case, random: Random) -> bool:
+def apply_all_beforehand(case: Case, random: Random) -> bool:
     case.parts = case.changed
     for part in case.parts:
         case.before[part.path].lines = apply_hunks(case.before[part.path].lines, part.hunks)
@@ -163,22 +163,22 @@ def all_applied(case: Case, random: Random) -> bool:
 
 
 @REFUSED_LINES.add("one hunk of several is stale", stage=0)
-def partly_stale(case: Case, random: Random) -> bool:
-    return len(case.hunks) > 1 and stale(case, random)
+def make_partly_stale(case: Case, random: Random) -> bool:
+    return len(case.hunks) > 1 and make_stale(case, random)
 
 
 @REFUSED_LINES.add("stale beside an applied hunk", stage=0)
-def stale_and_applied(case: Case, random: Random) -> bool:
-    if not applied_already(case, random):
+def make_stale_and_applied(case: Case, random: Random) -> bool:
+    if not apply_beforehand(case, random):
         return False
     applied = [hunk for hunk in case.hunks if hunk.applied]
-    return stale(case, random) and not any(
+    return make_stale(case, random) and not any(
         hunk is not other and not hunk.applied for hunk in applied for other in applied
     )
 
 
 @REFUSED_LINES.add("added lines alone, no place", stage=0)
-def no_place(case: Case, random: Random) -> bool:
+def drop_place(case: Case, random: Random) -> bool:
     matches = [part for part in case.changed if case.before[part.path].lines]
     if not matches:
         return False

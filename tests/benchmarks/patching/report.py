@@ -18,12 +18,12 @@ def format_table(results: Sequence[Result], *, without: int) -> str:
     names = list(results[0].outcomes) if results else []
     groups = {
         "one damage": [
-            result for result in results if len(result.wanted.damages) == 1 and not result.wanted.negative
+            result for result in results if len(result.spec.damages) == 1 and not result.spec.negative
         ],
         "two damages, by each": [
-            result for result in results if len(result.wanted.damages) == 2 and not result.wanted.negative
+            result for result in results if len(result.spec.damages) == 2 and not result.spec.negative
         ],
-        "to be refused": [result for result in results if result.wanted.negative],
+        "to be refused": [result for result in results if result.spec.negative],
     }
     lines = [_row("", "n", names), _row("", "", ["exact wrong refu. dirty"] * len(names))]
     for title, group in groups.items():
@@ -31,10 +31,10 @@ def format_table(results: Sequence[Result], *, without: int) -> str:
         kinds = {
             kind
             for result in group
-            for kind in ([result.wanted.negative] if result.wanted.negative else result.wanted.damages)
+            for kind in ([result.spec.negative] if result.spec.negative else result.spec.damages)
         }
         for kind in sorted(kinds):
-            chosen = [result for result in group if kind in (result.wanted.negative, *result.wanted.damages)]
+            chosen = [result for result in group if kind in (result.spec.negative, *result.spec.damages)]
             lines.append(_row(kind, str(len(chosen)), [_counts(chosen, name) for name in names]))
         lines.append(
             _row(f"all: {title.partition(',')[0]}", str(len(group)), [_counts(group, name) for name in names])
@@ -53,7 +53,7 @@ def save_failures(results: Sequence[Result], directory: Path) -> None:
     for result in sorted(
         (result for result in results if result.report), key=lambda result: result.outcomes[OURS] != "wrong"
     ):
-        kind = re.sub(r"[^\w+]+", "-", result.wanted.name)
+        kind = re.sub(r"[^\w+]+", "-", result.spec.name)
         numbers[kind] += 1
         mark = "" if result.outcomes[OURS] == "refused" else f"{result.outcomes[OURS].upper()}-"
         (directory / f"{mark}{kind}-{numbers[kind]}.md").write_text(result.report, encoding="utf-8")
@@ -69,8 +69,8 @@ def _counts(results: Sequence[Result], name: str) -> str:
 
 
 def _shares(results: Sequence[Result], names: Sequence[str]) -> list[str]:
-    positive = [result for result in results if not result.wanted.negative]
-    negative = [result for result in results if result.wanted.negative]
+    positive = [result for result in results if not result.spec.negative]
+    negative = [result for result in results if result.spec.negative]
     lines = []
     for name in names:
         exact = sum(result.outcomes[name] == "exact" for result in positive) / max(1, len(positive))

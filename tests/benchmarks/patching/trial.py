@@ -47,7 +47,7 @@ class CaseSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    wanted: CaseSpec
+    spec: CaseSpec
     outcomes: Mapping[str, str]
     """By applier: exact, wrong, refused or dirty."""
     seconds: Mapping[str, float]
@@ -57,7 +57,7 @@ class Result:
 
     @property
     def right(self) -> str:
-        return "refused" if self.wanted.negative else "exact"
+        return "refused" if self.spec.negative else "exact"
 
 
 def try_case(spec: CaseSpec, commits: Sequence[Sequence[Commit]]) -> Result | None:
@@ -100,7 +100,7 @@ def _run(case: Case, spec: CaseSpec, draws: int) -> Result:
                 report = _report(case, spec, outcomes[name], after)
             for path in Path(place).iterdir():
                 shutil.rmtree(path)
-    return Result(wanted=spec, outcomes=outcomes, seconds=seconds, draws=draws, report=report)
+    return Result(spec=spec, outcomes=outcomes, seconds=seconds, draws=draws, report=report)
 
 
 def _outcome(case: Case, *, has_applied: bool, unchanged: bool, after: State) -> str:

@@ -1,7 +1,7 @@
 import httpx2
 import pytest
 from pydantic import SecretStr
-from pydantic_ai import exceptions as wrong
+from pydantic_ai import exceptions
 
 from coder.models.catalog import Choice
 from coder.models.wire.errors import translated
@@ -10,25 +10,27 @@ CHOICE = Choice(provider="openai", model="gpt-6-luna", reason="named by a test")
 
 
 def http_error(
-    category: type[wrong.ModelRateLimitError | wrong.ModelQuotaExceededError] | None,
+    category: type[exceptions.ModelRateLimitError | exceptions.ModelQuotaExceededError] | None,
     status: int,
     message: object,
-) -> wrong.ModelHTTPError:
-    return wrong.ModelHTTPError.for_category(category, status_code=status, model_name="m", body=message)
+) -> exceptions.ModelHTTPError:
+    return exceptions.ModelHTTPError.for_category(category, status_code=status, model_name="m", body=message)
 
 
 @pytest.mark.parametrize(
     ("error", "line", "retryable"),
     [
         (
-            http_error(wrong.ModelQuotaExceededError, 429, {"message": "You exceeded your current quota."}),
+            http_error(
+                exceptions.ModelQuotaExceededError, 429, {"message": "You exceeded your current quota."}
+            ),
             "The account behind openai:gpt-6-luna is out of credit or quota: HTTP 429, You exceeded "
             "your current quota. "
             "Top it up, or take another with --model.",
             False,
         ),
         (
-            wrong.ModelTimeoutError("m", "Request timed out."),
+            exceptions.ModelTimeoutError("m", "Request timed out."),
             "openai:gpt-6-luna did not answer in time: Request timed out.",
             True,
         ),
@@ -38,7 +40,7 @@ def http_error(
             True,
         ),
         (
-            wrong.ModelConnectionError("m", "Connection error.", phase="connect"),
+            exceptions.ModelConnectionError("m", "Connection error.", phase="connect"),
             "The connection to openai:gpt-6-luna broke: Connection error.",
             True,
         ),
@@ -53,12 +55,12 @@ def http_error(
             False,
         ),
         (
-            wrong.UserError("This model takes no tools."),
+            exceptions.UserError("This model takes no tools."),
             "openai:gpt-6-luna cannot be asked this way: This model takes no tools.",
             False,
         ),
         (
-            wrong.UnexpectedModelBehavior("Streamed response ended unexpectedly"),
+            exceptions.UnexpectedModelBehavior("Streamed response ended unexpectedly"),
             "openai:gpt-6-luna sent something unreadable: Streamed response ended unexpectedly.",
             True,
         ),

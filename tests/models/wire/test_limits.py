@@ -16,17 +16,17 @@ from coder.models.catalog import Choice
 from coder.models.wire import clients
 from coder.models.wire.limits import ReplyLimits, nesting_depth
 from coder.models.wire.provider import ProviderModel
-from tests.models import wires as spoken
+from tests.models import wires
 from tests.models.contract import KEY, RIGS, WIRES, Bench, record_pauses
 from tests.models.fakes import Turn, Wire, serve
 
 pytestmark = pytest.mark.loopback
 SMALL = ReplyLimits(body_bytes=20_000, line_bytes=5_000)
 WIRED: dict[str, tuple[Wire, Callable[..., Model], str]] = {
-    "chat": (spoken.chat_stream, partial(clients.chat, profile=clients.CUT_IS_AN_ERROR), "/v1"),
-    "responses": (spoken.responses_stream, clients.openai, "/v1"),
-    "anthropic": (spoken.anthropic_stream, clients.anthropic, ""),
-    "google": (spoken.google_stream, clients.google, ""),
+    "chat": (wires.chat_stream, partial(clients.chat, profile=clients.CUT_IS_AN_ERROR), "/v1"),
+    "responses": (wires.responses_stream, clients.openai, "/v1"),
+    "anthropic": (wires.anthropic_stream, clients.anthropic, ""),
+    "google": (wires.google_stream, clients.google, ""),
 }
 
 

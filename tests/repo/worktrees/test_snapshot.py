@@ -183,7 +183,7 @@ def test_refuses_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         snapshot_content(root, tmp_path / "i")
 
 
-def test_stages_what_git_add_would(tmp_path: Path) -> None:
+def test_stages_same_files_as_git_add(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {".gitattributes": "*.txt text=auto\n", "a.txt": "one\n", "b.up": "b\n"})
     git(root, "config", "core.autocrlf", "true")
     git(root, "config", "core.safecrlf", "true")

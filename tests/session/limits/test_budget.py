@@ -21,13 +21,13 @@ def cent_per_thousand(input_tokens: int, output_tokens: int) -> Decimal:
     return Decimal(input_tokens + output_tokens) / 100_000
 
 
-def purse(budget: Budget, seconds: float = 0.0) -> Purse:
+def make_purse(budget: Budget, seconds: float = 0.0) -> Purse:
     moments = iter([0.0, *[seconds] * 100])
     return Purse(budget, clock=lambda: next(moments))
 
 
 def make_call(
-    counted: Purse,
+    purse: Purse,
     usage: Usage | None = None,
     *,
     price: Price = free_price,
@@ -37,15 +37,15 @@ def make_call(
     """One call; the request as it was admitted."""
 
     async def call() -> Request:
-        async with counted.reserved(request, price=price, role=role) as reserved:
+        async with purse.reserved(request, price=price, role=role) as reserved:
             reserved.settle(usage or Usage(cost_usd=Decimal(0)))
             return reserved.request
 
     return asyncio.run(call())
 
 
-def test_counts_what_was_spent_by_role() -> None:
-    counted = purse(Budget())
+def test_counts_usage_by_role() -> None:
+    counted = make_purse(Budget())
     make_call(counted, Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=Decimal("0.5")))
     make_call(counted, Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal("0.25")), role="reviewer")
     assert counted.spent == Spent(
@@ -55,7 +55,7 @@ def test_counts_what_was_spent_by_role() -> None:
 
 
 def test_an_unknown_price_stays_unknown() -> None:
-    counted = purse(Budget())
+    counted = make_purse(Budget())
     make_call(counted, Usage(cost_usd=None))
     make_call(counted, Usage(cost_usd=Decimal(1)))
     assert counted.spent.cost_usd is None
@@ -63,51 +63,51 @@ def test_an_unknown_price_stays_unknown() -> None:
 
 def test_refuses_request_that_could_exceed_token_limit() -> None:
     with pytest.raises(LimitReached, match="300 tokens"):
-        make_call(purse(Budget(tokens=300)))
+        make_call(make_purse(Budget(tokens=300)))
 
 
-def test_limits_the_output_to_what_is_left() -> None:
-    assert 256 <= make_call(purse(Budget(tokens=2000))).max_output_tokens < 2000
+def test_limits_output_to_remaining_tokens() -> None:
+    assert 256 <= make_call(make_purse(Budget(tokens=2000))).max_output_tokens < 2000
 
 
 def test_refuses_first_request_over_cost_limit() -> None:
     with pytest.raises(LimitReached, match=r"\$0.001"):
-        make_call(purse(Budget(usd=Decimal("0.001"))), price=cent_per_thousand)
+        make_call(make_purse(Budget(usd=Decimal("0.001"))), price=cent_per_thousand)
 
 
 def test_limits_output_to_remaining_money() -> None:
-    admitted = make_call(purse(Budget(usd=Decimal("0.02"))), price=cent_per_thousand)
+    admitted = make_call(make_purse(Budget(usd=Decimal("0.02"))), price=cent_per_thousand)
     assert 256 <= admitted.max_output_tokens < 2000
 
 
 def test_a_money_limit_needs_a_known_price() -> None:
     with pytest.raises(LimitReached, match="not known"):
-        make_call(purse(Budget(usd=Decimal(1))), price=lambda *_: None)
+        make_call(make_purse(Budget(usd=Decimal(1))), price=lambda *_: None)
 
 
 def test_refuses_after_deadline() -> None:
-    late = purse(Budget(seconds=5), seconds=6.0)
+    late = make_purse(Budget(seconds=5), seconds=6.0)
     with pytest.raises(LimitReached, match="5 s"):
         make_call(late)
     assert late.seconds_left == 0.0
 
 
 def test_refuses_request_over_request_limit() -> None:
-    counted = purse(Budget(requests=1))
+    counted = make_purse(Budget(requests=1))
     make_call(counted)
     with pytest.raises(LimitReached, match="1 requests"):
         make_call(counted)
 
 
 def test_share_is_part_of_remaining_budget() -> None:
-    counted = purse(Budget(tokens=60_000))
+    counted = make_purse(Budget(tokens=60_000))
     make_call(counted.share(2), Usage(output_tokens=20_000))
     assert counted.spent.output_tokens == 20_000
     assert make_call(counted.share(4)).max_output_tokens < 10_000
 
 
 def test_unsettled_call_stays_reserved() -> None:
-    counted = purse(Budget(requests=1))
+    counted = make_purse(Budget(requests=1))
 
     async def cancelled() -> None:
         async with counted.reserved(REQUEST, price=free_price, role="executor"):
@@ -120,14 +120,14 @@ def test_unsettled_call_stays_reserved() -> None:
 
 
 def test_accepts_higher_token_count_of_model() -> None:
-    counted = purse(Budget())
+    counted = make_purse(Budget())
     before = counted.estimate(REQUEST)
     make_call(counted, Usage(input_tokens=before * 2))
     assert counted.estimate(REQUEST) >= before * 2 - 1
 
 
 def test_call_that_does_not_fit_waits_for_others() -> None:
-    counted = purse(Budget(tokens=20_000))
+    counted = make_purse(Budget(tokens=20_000))
     order: list[str] = []
 
     async def call(name: str, output: int) -> None:

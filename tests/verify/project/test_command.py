@@ -46,7 +46,7 @@ def test_assignments_become_environment() -> None:
     assert (command.environment, command.argv) == ({"A": "1", "B": "x y"}, MODULE)
 
 
-def test_the_projects_own_pytest_script_is_kept(tmp_path: Path) -> None:
+def test_keeps_pytest_script_of_project(tmp_path: Path) -> None:
     (tmp_path / "pytest").touch()
     assert parse("pytest -q", tmp_path / "python").argv == (
         str(tmp_path / "python"),

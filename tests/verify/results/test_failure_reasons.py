@@ -4,7 +4,7 @@ import pytest
 
 from coder.core.values.verdict import Failure, TestResult
 from coder.verify.results.failure_reasons import is_named, why_not
-from tests.verify.fakes import passed, red
+from tests.verify.fakes import failed_result, passed_result
 
 ID = "tests/test_calc.py::test_it"
 SOURCE = (("tests/test_calc.py", 3, "test_it"), ("src/calc.py", 7, "add"))
@@ -14,23 +14,33 @@ STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
 @pytest.mark.parametrize(
     ("result", "issue", "unchanged"),
     [
-        (red(ID), "", False),
-        (red(ID, "Failed", "DID NOT RAISE <class 'ValueError'>"), "", False),
-        (red(ID, "TypeError", "unsupported operand"), "add() raises TypeError", False),
-        (red(ID, "CalcError", "cannot add\nmore"), "It says: cannot\n add", False),
-        (red(ID, "RuntimeError", "the stack has no  room"), "fails with 'the stack has no room'", False),
-        (red(ID, "IndexError", "", frames=SOURCE), "", True),
-        (red(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
-        (red(ID, "TypeError", "'NoneType' object is not subscriptable"), "", True),
+        (failed_result(ID), "", False),
+        (failed_result(ID, "Failed", "DID NOT RAISE <class 'ValueError'>"), "", False),
+        (failed_result(ID, "TypeError", "unsupported operand"), "add() raises TypeError", False),
+        (failed_result(ID, "CalcError", "cannot add\nmore"), "It says: cannot\n add", False),
         (
-            red(ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", frames=SOURCE),
+            failed_result(ID, "RuntimeError", "the stack has no  room"),
+            "fails with 'the stack has no room'",
+            False,
+        ),
+        (failed_result(ID, "IndexError", "", frames=SOURCE), "", True),
+        (failed_result(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
+        (failed_result(ID, "TypeError", "'NoneType' object is not subscriptable"), "", True),
+        (
+            failed_result(
+                ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", frames=SOURCE
+            ),
             "",
             True,
         ),
-        (red(ID, "NameError", "name 'x' is not defined", when="collect", frames=SOURCE), "", True),
-        (red(ID, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"), "", True),
-        (red(ID, "ModuleNotFoundError", "No module named 'calc.parts'"), "", True),
-        (red(ID, "ZeroDivisionError", "", when="setup", frames=SOURCE), "", True),
+        (failed_result(ID, "NameError", "name 'x' is not defined", when="collect", frames=SOURCE), "", True),
+        (
+            failed_result(ID, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"),
+            "",
+            True,
+        ),
+        (failed_result(ID, "ModuleNotFoundError", "No module named 'calc.parts'"), "", True),
+        (failed_result(ID, "ZeroDivisionError", "", when="setup", frames=SOURCE), "", True),
     ],
 )
 def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
@@ -43,18 +53,18 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (passed(ID), "passes already on the base"),
-        (passed(ID, "skipped"), "is skipped on the base"),
-        (passed(ID, "xfailed"), "is marked as an expected failure"),
+        (passed_result(ID), "passes already on the base"),
+        (passed_result(ID, "skipped"), "is skipped on the base"),
+        (passed_result(ID, "xfailed"), "is marked as an expected failure"),
         (
-            red(ID, "ImportError", "cannot import name 'x' from 'far' (/usr/lib/far.py)"),
+            failed_result(ID, "ImportError", "cannot import name 'x' from 'far' (/usr/lib/far.py)"),
             (
                 "does not get as far as the issue: ImportError: cannot import name 'x' from 'far' "
                 "(/usr/lib/far.py)"
             ),
         ),
         (
-            red(
+            failed_result(
                 ID,
                 "FileNotFoundError",
                 "[Errno 2] No such file or directory: 'x.cfg'",
@@ -63,22 +73,28 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
             ),
             "fails in a fixture: FileNotFoundError: [Errno 2] No such file or directory: 'x.cfg'",
         ),
-        (red(ID, "SyntaxError", "bad"), "does not get as far as the issue: SyntaxError: bad"),
+        (failed_result(ID, "SyntaxError", "bad"), "does not get as far as the issue: SyntaxError: bad"),
         (
-            red(ID, "ModuleNotFoundError", "No module named 'far'", when="collect", frames=SOURCE),
+            failed_result(ID, "ModuleNotFoundError", "No module named 'far'", when="collect", frames=SOURCE),
             "its file cannot be collected: ModuleNotFoundError: No module named 'far'",
         ),
-        (red(ID, "Crash", "the worker died"), "does not get as far as the issue: Crash: the worker died"),
-        (red(ID, "Failed", "Timeout >1.0s"), "does not get as far as the issue: Failed: Timeout >1.0s"),
-        (red(ID, when="setup"), "fails in a fixture: AssertionError: assert 1 == 2"),
-        (red(ID, when="teardown"), "fails in a fixture: AssertionError: assert 1 == 2"),
-        (red(ID, when="collect"), "its file cannot be collected: AssertionError: assert 1 == 2"),
         (
-            red(ID, frames=[("tests/test_calc.py", 2, "setUp")]),
+            failed_result(ID, "Crash", "the worker died"),
+            "does not get as far as the issue: Crash: the worker died",
+        ),
+        (
+            failed_result(ID, "Failed", "Timeout >1.0s"),
+            "does not get as far as the issue: Failed: Timeout >1.0s",
+        ),
+        (failed_result(ID, when="setup"), "fails in a fixture: AssertionError: assert 1 == 2"),
+        (failed_result(ID, when="teardown"), "fails in a fixture: AssertionError: assert 1 == 2"),
+        (failed_result(ID, when="collect"), "its file cannot be collected: AssertionError: assert 1 == 2"),
+        (
+            failed_result(ID, frames=[("tests/test_calc.py", 2, "setUp")]),
             "fails in a fixture: AssertionError: assert 1 == 2",
         ),
         (
-            red(ID, "NameError", "x"),
+            failed_result(ID, "NameError", "x"),
             "fails in the test itself at tests/test_calc.py:3 and not in an assertion: NameError: x",
         ),
     ],
@@ -102,14 +118,14 @@ def test_does_not_count(result: TestResult, message: str) -> None:
 def test_exception_raised_by_test_double_is_assertion(
     text: str, frames: tuple[tuple[str, int, str], ...], counts: bool
 ) -> None:
-    result = red(ID, "RuntimeError", "read too often", frames=frames)
+    result = failed_result(ID, "RuntimeError", "read too often", frames=frames)
     assert result.failure is not None
     result = result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
     assert (why_not(result, issue="", unchanged=False) == "") is counts
 
 
 def test_new_test_must_assert_unless_issue_names_error() -> None:
-    reason = why_not(red(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
+    reason = why_not(failed_result(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
     assert reason == (
         "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert "
         "what should be true instead"
@@ -117,12 +133,12 @@ def test_new_test_must_assert_unless_issue_names_error() -> None:
 
 
 def test_error_in_changed_source_counts() -> None:
-    broken = red(ID, "IndexError", "", frames=SOURCE)
+    broken = failed_result(ID, "IndexError", "", frames=SOURCE)
     assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/calc.py"]) == ""
     assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/other.py"]) != ""
     assert (
         why_not(
-            red(ID, "TypeError", "add() got an argument"),
+            failed_result(ID, "TypeError", "add() got an argument"),
             issue="",
             unchanged=False,
             mended=["tests/test_calc.py"],
@@ -132,9 +148,11 @@ def test_error_in_changed_source_counts() -> None:
 
 
 def test_endless_loop_counts_when_change_ends_it() -> None:
-    stuck = red(ID, "TooLong", "the test did not end", frames=SOURCE).model_copy(update={"seconds": 60.0})
-    itself = red(ID, "TooLong", "the test did not end", frames=SOURCE[:1])
-    after = {seconds: passed(ID).model_copy(update={"seconds": seconds}) for seconds in (0.1, 50.0)}
+    stuck = failed_result(ID, "TooLong", "the test did not end", frames=SOURCE).model_copy(
+        update={"seconds": 60.0}
+    )
+    itself = failed_result(ID, "TooLong", "the test did not end", frames=SOURCE[:1])
+    after = {seconds: passed_result(ID).model_copy(update={"seconds": seconds}) for seconds in (0.1, 50.0)}
     assert why_not(stuck, issue="", unchanged=False) == ""
     assert why_not(itself, issue="", unchanged=True) == ""
     assert why_not(itself, issue="", unchanged=False).startswith("fails in the test itself")

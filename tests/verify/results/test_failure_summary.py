@@ -2,15 +2,18 @@
 
 from coder.core.values.verdict import Problem, TestReport, Verdict, VerdictKind
 from coder.verify.results.failure_summary import LIMIT, distil
-from tests.verify.fakes import passed, red
+from tests.verify.fakes import failed_result, passed_result
 
 AT = ("calc.py", 2, "add")
 
 
 def test_reports_similar_failures_once() -> None:
-    reds = tuple(red(f"t.py::test_{number}", frames=[AT]) for number in range(9))
+    reds = tuple(failed_result(f"t.py::test_{number}", frames=[AT]) for number in range(9))
     verdict = Verdict(
-        kind=VerdictKind.BROKEN, reason="It breaks.", broken=reds, still_red=(red("t.py::other", "KeyError"),)
+        kind=VerdictKind.BROKEN,
+        reason="It breaks.",
+        broken=reds,
+        still_red=(failed_result("t.py::other", "KeyError"),),
     )
     assert distil(verdict) == (
         "BROKEN: It breaks.\n\n"
@@ -23,12 +26,14 @@ def test_reports_similar_failures_once() -> None:
 
 def test_a_long_report_is_cut_to_its_limit() -> None:
     reds = tuple(
-        red(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")])
+        failed_result(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")])
         for number in range(8)
     )
     text = distil(
         TestReport(
-            command="pytest", results=(passed("a"), *reds), problem=Problem(kind="timeout", text="Too slow.")
+            command="pytest",
+            results=(passed_result("a"), *reds),
+            problem=Problem(kind="timeout", text="Too slow."),
         )
     )
     assert text.startswith(

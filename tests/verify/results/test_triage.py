@@ -6,10 +6,10 @@ import pytest
 
 from coder.core.values.verdict import Failure, Frame, TestReport, TestResult
 from coder.verify.results.triage import needed_packages, triage, unable
-from tests.verify.fakes import passed
+from tests.verify.fakes import passed_result
 
 
-def red(
+def failed_result(
     type: str, message: str = "", *, when: str = "call", path: str = "calc.py", function: str = "add"
 ) -> TestResult:
     failure = Failure(type=type, message=message, frames=(Frame(path=path, line=3, function=function),))
@@ -46,49 +46,52 @@ def red(
     ],
 )
 def test_names_package_missing_on_base_too(type: str, message: str, expected: str) -> None:
-    failure = red(type, message)
+    failure = failed_result(type, message)
     assert triage(failure, before=failure) == ("environment", expected)
     assert triage(failure, before=None)[0] == "logic"
-    assert triage(failure, before=red("AssertionError", "assert 1 == 2"))[0] == "logic"
+    assert triage(failure, before=failed_result("AssertionError", "assert 1 == 2"))[0] == "logic"
 
 
 def test_missing_submodule_is_no_missing_package() -> None:
-    failure = red("ModuleNotFoundError", "No module named 'app.texts'")
+    failure = failed_result("ModuleNotFoundError", "No module named 'app.texts'")
     assert triage(failure, before=failure)[0] == "logic"
 
 
 def test_separates_test_faults_from_code_faults() -> None:
-    assert triage(red("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None) == (
+    assert triage(failed_result("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None) == (
         "logic",
         "AssertionError: assert 1 == 2",
     )
-    assert triage(red("KeyError", "'a'"), before=None) == ("logic", "KeyError: 'a'")
+    assert triage(failed_result("KeyError", "'a'"), before=None) == ("logic", "KeyError: 'a'")
     message = "the test itself raises at tests/test_a.py:3: NameError: name 'x'"
-    assert triage(red("NameError", "name 'x'", path="tests/test_a.py"), before=None) == (
+    assert triage(failed_result("NameError", "name 'x'", path="tests/test_a.py"), before=None) == (
         "test error",
         message,
     )
-    assert triage(red("ValueError", "no", when="setup"), before=None) == (
+    assert triage(failed_result("ValueError", "no", when="setup"), before=None) == (
         "test error",
         "a fixture fails: ValueError: no",
     )
     assert (
-        triage(red("ValueError", "no", path="tests/test_a.py", function="setUp"), before=None)[0]
+        triage(failed_result("ValueError", "no", path="tests/test_a.py", function="setUp"), before=None)[0]
         == "test error"
     )
 
 
 def test_collection_and_timeout_have_own_classes() -> None:
-    assert triage(red("SyntaxError", "bad", when="collect"), before=None)[0] == "collection"
-    assert triage(red("Failed", "Timeout >1.0s"), before=None) == ("time-out", "it did not end in its time")
-    assert triage(red("TooLong", "the test did not end"), before=None)[0] == "time-out"
+    assert triage(failed_result("SyntaxError", "bad", when="collect"), before=None)[0] == "collection"
+    assert triage(failed_result("Failed", "Timeout >1.0s"), before=None) == (
+        "time-out",
+        "it did not end in its time",
+    )
+    assert triage(failed_result("TooLong", "the test did not end"), before=None)[0] == "time-out"
 
 
 def test_unrunnable_suite_names_missing_package() -> None:
     missing, assertion_failure, import_failure = (
-        red("ModuleNotFoundError", "No module named 'x'", when="collect"),
-        red("AssertionError"),
-        passed("b.py::b"),
+        failed_result("ModuleNotFoundError", "No module named 'x'", when="collect"),
+        failed_result("AssertionError"),
+        passed_result("b.py::b"),
     )
 
     def missing_note(*results: TestResult) -> str:
@@ -117,7 +120,9 @@ def test_separates_new_dependency_from_misspelt_import(
 ) -> None:
     (tmp_path / "pricing.py").write_text("", encoding="utf-8")
     reds = [
-        red("ModuleNotFoundError", f"No module named '{name}'") if name else red("AssertionError", "no")
+        failed_result("ModuleNotFoundError", f"No module named '{name}'")
+        if name
+        else failed_result("AssertionError", "no")
         for name in missing
     ]
     assert needed_packages(reds, tmp_path) == expected

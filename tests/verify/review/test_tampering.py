@@ -97,6 +97,6 @@ def test_a_rewritten_or_added_test_is_no_loss(old: str, new: str) -> None:
     assert weakened({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == []
 
 
-def test_a_removed_test_is_one_that_no_file_has() -> None:
+def test_removed_test_is_absent_from_all_files() -> None:
     moved = {"test_shop.py": "", "test_price.py": "def test_price():\n    pass\n"}
     assert removed({"test_shop.py": BEFORE}, moved) == ["test_shop.py::TestBasket::test_sum"]

@@ -75,6 +75,6 @@ def test_existing_test_may_assert_presence() -> None:
     assert vacuous(source, [green], TestReport(command="pytest", results=(result(None),))) == []
 
 
-def test_files_that_decide_how_a_command_runs_tests() -> None:
+def test_recognizes_files_that_configure_test_runs() -> None:
     assert runner_files("make check", ["src/a.js", "Makefile"]) == ["Makefile"]
     assert runner_files("./run_tests.sh -v", ["run_tests.sh", "a.js"]) == ["run_tests.sh"]

@@ -2,7 +2,7 @@
 
 from coder.core.values.verdict import Counts, Run, Verdict, VerdictKind
 from coder.verify.verdict.evidence import page, trailers
-from tests.verify.fakes import red
+from tests.verify.fakes import failed_result
 
 PROVEN = Verdict(
     kind=VerdictKind.PROVEN,
@@ -34,7 +34,7 @@ def test_trailers_state_verdict() -> None:
 
 
 def test_evidence_page_is_complete() -> None:
-    verdict = PROVEN.model_copy(update={"after": None, "broken": (red("t.py::test_b"),)})
+    verdict = PROVEN.model_copy(update={"after": None, "broken": (failed_result("t.py::test_b"),)})
     assert page(verdict) == (
         "# PROVEN\n\n1 test went from red to green.\n\n"
         "| suite | passed | failed | skipped |\n|---|---|---|---|\n| before | 3 | 1 | 0 |\n"

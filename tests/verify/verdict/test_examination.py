@@ -13,7 +13,7 @@ from coder.verify.review.issue_scripts import Shown
 from coder.verify.verdict.examination import Examined, Instruments, examine
 from coder.verify.warm.warm_tests import WarmRunner
 from tests.builders import write
-from tests.verify.fakes import passed
+from tests.verify.fakes import passed_result
 
 SOURCE = "def add(a, b):\n    return a + b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -58,7 +58,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             changed=sorted(path for path in {**old, **new} if old.get(path) != new.get(path)),
             verdict=verdict,
             before=TestReport(command="pytest"),
-            after=TestReport(command="pytest", results=(passed(ADDED),)),
+            after=TestReport(command="pytest", results=(passed_result(ADDED),)),
         )
         return examine(change, instruments, issue="", progress=None)
 

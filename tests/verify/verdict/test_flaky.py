@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.verdict.flaky import Examined, before_last, examine
-from tests.verify.fakes import passed, red
+from tests.verify.fakes import failed_result, passed_result
 
 ORDER = ("t.py::first", "t.py::it", "t.py::last")
-IT = red("t.py::it")
+IT = failed_result("t.py::it")
 Run = Callable[[str, Sequence[str]], TestReport]
 
 
@@ -19,7 +19,7 @@ def make_side(*, alone: bool, in_order: bool, calls: list[tuple[str, ...]] | Non
             calls.append(tuple(tests))
         green = in_order if "t.py::first" in tests else alone
         results: list[TestResult] = [
-            red(test) if test == IT.id and not green else passed(test) for test in tests
+            failed_result(test) if test == IT.id and not green else passed_result(test) for test in tests
         ]
         return TestReport(command="pytest", results=tuple(results))
 

@@ -28,7 +28,9 @@ def test_negative():
 """
 
 
-def red(name: str, *, kind: str = "AssertionError", message: str = "assert 190 == 180") -> TestResult:
+def failed_result(
+    name: str, *, kind: str = "AssertionError", message: str = "assert 190 == 180"
+) -> TestResult:
     return TestResult(
         id=f"tests/test_cart.py::{name}", outcome="failed", failure=Failure(type=kind, message=message)
     )
@@ -37,19 +39,19 @@ def red(name: str, *, kind: str = "AssertionError", message: str = "assert 190 =
 @pytest.mark.parametrize(
     ("issue", "result", "expected"),
     [
-        ("total([200], 10) gives 190 instead of 180", red("test_percentage"), "example"),
-        ("`shop.total( [200],10 )` is wrong", red("test_percentage"), "example"),
-        ("At 09:30 the shop counts as closed", red("test_opening_hours"), "example"),
+        ("total([200], 10) gives 190 instead of 180", failed_result("test_percentage"), "example"),
+        ("`shop.total( [200],10 )` is wrong", failed_result("test_percentage"), "example"),
+        ("At 09:30 the shop counts as closed", failed_result("test_opening_hours"), "example"),
         (
             "It crashes: ValueError: negative price in the cart",
-            red("test_negative", kind="ValueError", message="negative price in the cart"),
+            failed_result("test_negative", kind="ValueError", message="negative price in the cart"),
             "message",
         ),
-        ("apply_voucher takes too much off", red("test_voucher"), "identifier"),
-        ("The percentage is taken as an amount", red("test_percentage"), "identifier"),
-        ("The colours of the page are wrong", red("test_voucher"), None),
-        ("The total is wrong, print it", red("test_opening_hours"), None),
-        ("total gives an amount", red("test_percentage"), "identifier"),
+        ("apply_voucher takes too much off", failed_result("test_voucher"), "identifier"),
+        ("The percentage is taken as an amount", failed_result("test_percentage"), "identifier"),
+        ("The colours of the page are wrong", failed_result("test_voucher"), None),
+        ("The total is wrong, print it", failed_result("test_opening_hours"), None),
+        ("total gives an amount", failed_result("test_percentage"), "identifier"),
     ],
 )
 def test_ties_by_example_message_or_name(
@@ -74,7 +76,7 @@ def test_common_identifier_is_no_tie(tmp_path: Path) -> None:
 
 
 def test_issue_about_failing_tests_is_tied_to_all(tmp_path: Path) -> None:
-    reds = (red("test_percentage"), red("test_voucher"))
+    reds = (failed_result("test_percentage"), failed_result("test_voucher"))
     assert ties("The tests fail", reds, tmp_path, [result.id for result in reds]) == {
         result.id: "identifier" for result in reds
     }

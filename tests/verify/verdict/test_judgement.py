@@ -9,7 +9,7 @@ import pytest
 from coder.core.values.verdict import Counts, Problem, TestResult, Verdict, VerdictKind
 from coder.verify.verdict.proof import WorktreeVerifier
 from coder.verify.verdict.runs import SuiteLimits
-from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
+from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
 TEST = "tests/test_calc.py"
 BASE = {"calc.py": "bug", TEST: "old", "tests/test_other.py": "other"}
@@ -25,11 +25,11 @@ def suite(files: Files) -> list[TestResult]:
     and green once fixed.
     """
     calc, tests = files.get("calc.py", ""), files.get(TEST, "")
-    results = [passed(OLD)] if "old" in tests else []
+    results = [passed_result(OLD)] if "old" in tests else []
     if "new" in tests:
-        results.append(passed(ADDED) if "fixed" in calc else red(ADDED))
+        results.append(passed_result(ADDED) if "fixed" in calc else failed_result(ADDED))
     if "tests/test_other.py" in files:
-        results.append(red(OTHER) if "breaks" in calc else passed(OTHER))
+        results.append(failed_result(OTHER) if "breaks" in calc else passed_result(OTHER))
     return results
 
 
@@ -95,7 +95,7 @@ def test_change_without_red_test_is_only_passing(tmp_path: Path) -> None:
 
 def test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
     def cannot_fail(files: Files) -> list[TestResult]:
-        return [passed(OLD), *([passed(ADDED)] if "new" in files[TEST] else [])]
+        return [passed_result(OLD), *([passed_result(ADDED)] if "new" in files[TEST] else [])]
 
     verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named_tests=[ADDED], ending=cannot_fail)
     assert verdict.kind == VerdictKind.PASSING
@@ -105,9 +105,9 @@ def test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
 def test_red_for_wrong_reason_proves_nothing(tmp_path: Path) -> None:
     def imports(files: Files) -> list[TestResult]:
         return [
-            passed(ADDED)
+            passed_result(ADDED)
             if files["calc.py"] == "fixed"
-            else red(TEST, "ImportError", "no name 'x'", when="collect")
+            else failed_result(TEST, "ImportError", "no name 'x'", when="collect")
         ]
 
     verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=imports)
@@ -119,13 +119,15 @@ def importing(files: Files) -> list[TestResult]:
     """Return a file of tests that can be collected once the source is fixed."""
     if files["calc.py"] == "bug":
         return [
-            red(TEST, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"),
-            passed(OTHER),
+            failed_result(
+                TEST, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"
+            ),
+            passed_result(OTHER),
         ]
     return [
-        passed(OLD),
-        passed(ADDED, "skipped") if files["calc.py"] == "fixed" else red(ADDED),
-        passed(OTHER),
+        passed_result(OLD),
+        passed_result(ADDED, "skipped") if files["calc.py"] == "fixed" else failed_result(ADDED),
+        passed_result(OTHER),
     ]
 
 
@@ -144,22 +146,24 @@ def test_collectable_file_that_stays_red_is_not_fixed(tmp_path: Path) -> None:
 def test_reports_test_failing_differently(tmp_path: Path) -> None:
     def further(files: Files) -> list[TestResult]:
         stuck = (
-            red(OTHER, "ImportError", "no name 'y'")
+            failed_result(OTHER, "ImportError", "no name 'y'")
             if files["calc.py"] == "fixed"
-            else red(OTHER, "NameError", "x")
+            else failed_result(OTHER, "NameError", "x")
         )
         return [stuck, *suite(files)[:-1]]
 
     verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=further)
     assert verdict.kind == VerdictKind.PROVEN
     assert f"{OTHER} fails otherwise than before: ImportError: no name 'y'" in verdict.notes
-    same = judge(tmp_path, {**FIX, **NEW_TEST}, ending=lambda files: [red(OTHER), *suite(files)[:-1]])
+    same = judge(
+        tmp_path, {**FIX, **NEW_TEST}, ending=lambda files: [failed_result(OTHER), *suite(files)[:-1]]
+    )
     assert not any("otherwise" in note for note in same.notes)
 
 
 def test_named_test_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
-        return [*suite(files), passed(f"{TEST}::test_elsewhere", "skipped")]
+        return [*suite(files), passed_result(f"{TEST}::test_elsewhere", "skipped")]
 
     verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named_tests=[TEST], ending=skipping)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
@@ -169,7 +173,7 @@ def test_red_target_is_not_fixed_and_skips_suite(tmp_path: Path) -> None:
     verdict = judge(tmp_path, {"calc.py": "other", **NEW_TEST})
     assert (verdict.kind, verdict.still_red, verdict.after) == (
         VerdictKind.PASSING,
-        (in_verdict(red(ADDED), "logic"),),
+        (in_verdict(failed_result(ADDED), "logic"),),
         None,
     )
     assert verdict.reason.startswith(f"The issue is not fixed, 1 test not green on the change: {ADDED}")
@@ -177,10 +181,10 @@ def test_red_target_is_not_fixed_and_skips_suite(tmp_path: Path) -> None:
 
 def test_newly_skipped_named_test_is_not_green(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
-        return [passed(OLD, "skipped") if files["calc.py"] == "fixed" else red(OLD)]
+        return [passed_result(OLD, "skipped") if files["calc.py"] == "fixed" else failed_result(OLD)]
 
     verdict = judge(tmp_path, FIX, named_tests=[OLD], ending=skipping)
-    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (passed(OLD, "skipped"),))
+    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (passed_result(OLD, "skipped"),))
 
 
 def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
@@ -188,7 +192,7 @@ def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
     assert (verdict.kind, verdict.targets, verdict.broken) == (
         VerdictKind.BROKEN,
         (ADDED,),
-        (in_verdict(red(OTHER), "logic"),),
+        (in_verdict(failed_result(OTHER), "logic"),),
     )
     assert verdict.reason == f"The change breaks 1 test that passed before: {OTHER}."
 
@@ -197,9 +201,9 @@ def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
 def test_newly_skipped_or_xfailed_test_is_broken(tmp_path: Path, outcome: str) -> None:
     def weakened(files: Files) -> list[TestResult]:
         return [
-            passed(OTHER, "skipped" if outcome == "skipped" else "xfailed")
+            passed_result(OTHER, "skipped" if outcome == "skipped" else "xfailed")
             if files["calc.py"] == "fixed"
-            else passed(OTHER)
+            else passed_result(OTHER)
         ]
 
     verdict = judge(tmp_path, FIX, ending=weakened)
@@ -215,25 +219,32 @@ def test_no_longer_generated_by_source_is_broken(tmp_path: Path) -> None:
     verdict = judge(
         tmp_path,
         FIX,
-        ending=lambda files: [passed(OLD), *([passed(OTHER)] if files["calc.py"] == "bug" else [])],
+        ending=lambda files: [
+            passed_result(OLD),
+            *([passed_result(OTHER)] if files["calc.py"] == "bug" else []),
+        ],
     )
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
 def test_newly_uncollectable_file_breaks_its_tests(tmp_path: Path) -> None:
     def collecting(files: Files) -> list[TestResult]:
-        return [red(TEST, "SyntaxError", "bad", when="collect")] if "bad" in files[TEST] else [passed(OLD)]
+        return (
+            [failed_result(TEST, "SyntaxError", "bad", when="collect")]
+            if "bad" in files[TEST]
+            else [passed_result(OLD)]
+        )
 
     verdict = judge(tmp_path, {TEST: "bad"}, ending=collecting)
     assert (verdict.kind, verdict.broken) == (
         VerdictKind.BROKEN,
-        (in_verdict(red(OLD, "SyntaxError", "bad", when="collect"), "collection"),),
+        (in_verdict(failed_result(OLD, "SyntaxError", "bad", when="collect"), "collection"),),
     )
 
 
 def test_does_not_blame_tests_red_before(tmp_path: Path) -> None:
     def failing_suite(files: Files) -> list[TestResult]:
-        return [red(OTHER), *suite(files)[:-1]]
+        return [failed_result(OTHER), *suite(files)[:-1]]
 
     assert judge(tmp_path, {**FIX, **NEW_TEST}, ending=failing_suite).kind == VerdictKind.PROVEN
 
@@ -243,7 +254,7 @@ def test_does_not_blame_flaky_test(tmp_path: Path) -> None:
 
     def flaky(files: Files) -> list[TestResult]:
         runs.append(files["calc.py"])
-        return [red(OTHER) if runs == ["bug", "fixed"] else passed(OTHER)]
+        return [failed_result(OTHER) if runs == ["bug", "fixed"] else passed_result(OTHER)]
 
     verdict = judge(tmp_path, FIX, ending=flaky)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
@@ -255,7 +266,7 @@ def test_does_not_blame_test_failing_alone_on_base(tmp_path: Path) -> None:
 
     def dependent(files: Files) -> list[TestResult]:
         runs.append(files["calc.py"])
-        return [passed(OTHER) if runs == ["bug"] else red(OTHER)]
+        return [passed_result(OTHER) if runs == ["bug"] else failed_result(OTHER)]
 
     verdict = judge(tmp_path, FIX, ending=dependent)
     assert (verdict.kind, verdict.broken, runs) == (
@@ -270,7 +281,10 @@ def test_flaky_target_proves_nothing(tmp_path: Path) -> None:
 
     def flaky(files: Files) -> list[TestResult]:
         whole = not runner.asked[-1]
-        return [passed(OTHER), *([red(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else [])]
+        return [
+            passed_result(OTHER),
+            *([failed_result(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else []),
+        ]
 
     runner = FakeRunner(flaky)
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
@@ -285,11 +299,17 @@ def test_target_failing_in_whole_suite_is_not_proven(tmp_path: Path) -> None:
 
     def dependent(files: Files) -> list[TestResult]:
         whole = not runner.asked[-1] or OTHER in runner.asked[-1]
-        return [passed(OTHER), *([red(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else [])]
+        return [
+            passed_result(OTHER),
+            *([failed_result(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else []),
+        ]
 
     runner = FakeRunner(dependent)
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
-    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (in_verdict(red(ADDED), "logic"),))
+    assert (verdict.kind, verdict.still_red) == (
+        VerdictKind.PASSING,
+        (in_verdict(failed_result(ADDED), "logic"),),
+    )
 
 
 @pytest.mark.parametrize(
@@ -439,9 +459,9 @@ def test_doctest_is_target_unless_change_rewrote_it(
 ) -> None:
     def doctest(files: Files) -> list[TestResult]:
         return [
-            red("calc.py::calc.add", "DocTestFailure")
+            failed_result("calc.py::calc.add", "DocTestFailure")
             if "a - b" in files["calc.py"]
-            else passed("calc.py::calc.add")
+            else passed_result("calc.py::calc.add")
         ]
 
     text = 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a - b\n'
@@ -460,7 +480,10 @@ def cases(files: Files) -> list[TestResult]:
     letters = files.get(TEST, "")
     broken = "breaks" in files.get("calc.py", "")
     ids = [(f"{TEST}::test_case[{letter}{position}]", letter) for position, letter in enumerate(letters)]
-    return [red(test_id) if broken and letter == "b" else passed(test_id) for test_id, letter in ids]
+    return [
+        failed_result(test_id) if broken and letter == "b" else passed_result(test_id)
+        for test_id, letter in ids
+    ]
 
 
 def test_renumbered_cases_are_not_broken(tmp_path: Path) -> None:
@@ -485,7 +508,7 @@ def test_ids_with_timestamps_are_not_broken(tmp_path: Path) -> None:
     moments = iter(range(100))
 
     def ticking(files: Files) -> list[TestResult]:
-        return [passed(f"{OTHER}[{next(moments)}]"), *suite({**files, "tests/test_other.py": ""})]
+        return [passed_result(f"{OTHER}[{next(moments)}]"), *suite({**files, "tests/test_other.py": ""})]
 
     verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=ticking)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PROVEN, ())
@@ -494,7 +517,7 @@ def test_ids_with_timestamps_are_not_broken(tmp_path: Path) -> None:
 def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
     def weakened(files: Files) -> list[TestResult]:
         strict = files["tests/test_other.py"] != "weak"
-        others = [red(OTHER) if "breaks" in files["calc.py"] and strict else passed(OTHER)]
+        others = [failed_result(OTHER) if "breaks" in files["calc.py"] and strict else passed_result(OTHER)]
         return [
             result
             for result in suite({**files, "calc.py": files["calc.py"].replace("breaks", "")})
@@ -515,7 +538,7 @@ def test_intermittently_red_test_proves_nothing(tmp_path: Path) -> None:
     def flaky(files: Files) -> list[TestResult]:
         unfixed = "new" in files.get(TEST, "") and "fixed" not in files["calc.py"]
         return [
-            passed(ADDED) if unfixed and result.id == ADDED and next(turns) % 2 else result
+            passed_result(ADDED) if unfixed and result.id == ADDED and next(turns) % 2 else result
             for result in suite(files)
         ]
 
@@ -525,8 +548,8 @@ def test_intermittently_red_test_proves_nothing(tmp_path: Path) -> None:
 
 
 def test_tests_unrunnable_on_machine_are_inconclusive(tmp_path: Path) -> None:
-    lacking = red(OLD, "ModuleNotFoundError", "No module named 'numpy'")
-    verdict = judge(tmp_path, FIX, named_tests=[OLD], ending=lambda _files: [lacking, passed(OTHER)])
+    lacking = failed_result(OLD, "ModuleNotFoundError", "No module named 'numpy'")
+    verdict = judge(tmp_path, FIX, named_tests=[OLD], ending=lambda _files: [lacking, passed_result(OTHER)])
     assert (verdict.kind, verdict.still_red) == (
         VerdictKind.INCONCLUSIVE,
         (in_verdict(lacking, "environment"),),
@@ -538,8 +561,8 @@ def test_unrunnable_suite_is_inconclusive_unless_change_repairs_it(
     tmp_path: Path,
 ) -> None:
     def lacking(files: Files) -> list[TestResult]:
-        missing = red(OLD, "ModuleNotFoundError", "No module named 'texts'", when="collect")
-        return [passed(OLD)] if "texts.py" in files else [missing]
+        missing = failed_result(OLD, "ModuleNotFoundError", "No module named 'texts'", when="collect")
+        return [passed_result(OLD)] if "texts.py" in files else [missing]
 
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -551,11 +574,11 @@ def test_process_ended_by_changed_code_prevents_proof(tmp_path: Path) -> None:
     def ending(files: Files) -> list[TestResult]:
         if files["calc.py"] == "fixed":
             return [
-                passed(OLD),
-                passed(ADDED),
-                red(OTHER, "ValueError", "must be in 0..9", frames=[("calc.py", 2, "split")]),
+                passed_result(OLD),
+                passed_result(ADDED),
+                failed_result(OTHER, "ValueError", "must be in 0..9", frames=[("calc.py", 2, "split")]),
             ]
-        return [passed(OLD), red(ADDED), red(OTHER)]
+        return [passed_result(OLD), failed_result(ADDED), failed_result(OTHER)]
 
     verdict = judge(tmp_path, FIX, base={**BASE, **NEW_TEST}, ending=ending)
     assert verdict.kind is VerdictKind.PASSING

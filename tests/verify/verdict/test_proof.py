@@ -9,13 +9,13 @@ from coder.core.values.verdict import Counts, Problem, Reproduced, TestResult, V
 from coder.verify.verdict.proof import ENDLESS, WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run
-from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
+from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
 TEST = "tests/test_calc.py"
 
 
 def test_measures_baseline_once(tmp_path: Path) -> None:
-    runner = FakeRunner(lambda files: [passed("a")] if files == {"calc.py": "bug"} else [])
+    runner = FakeRunner(lambda files: [passed_result("a")] if files == {"calc.py": "bug"} else [])
     verifier = WorktreeVerifier(
         trees=FakeTrees(tmp_path, {"calc.py": "bug"}, {"calc.py": "fixed"}), runner=runner, issue=""
     )
@@ -24,7 +24,7 @@ def test_measures_baseline_once(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert verifier.baseline().results == (passed("a"),)
+    assert verifier.baseline().results == (passed_result("a"),)
     assert runner.asked == [()]
 
 
@@ -36,11 +36,15 @@ def reproduce(tmp_path: Path, runner: FakeRunner, change: Files, *tests: str, is
 def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:
     def suite(files: Files) -> list[TestResult]:
         assert files["calc.py"] == "bug"
-        return [passed(f"{TEST}::test_old"), *([red(f"{TEST}::test_new")] if "new" in files[TEST] else [])]
+        return [
+            passed_result(f"{TEST}::test_old"),
+            *([failed_result(f"{TEST}::test_new")] if "new" in files[TEST] else []),
+        ]
 
     reproduction = reproduce(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
     assert reproduction == Reproduced(
-        tests=(f"{TEST}::test_new",), results=(passed(f"{TEST}::test_old"), red(f"{TEST}::test_new"))
+        tests=(f"{TEST}::test_new",),
+        results=(passed_result(f"{TEST}::test_old"), failed_result(f"{TEST}::test_new")),
     )
 
 
@@ -48,11 +52,11 @@ def test_gives_reason_for_each_rejected_test(tmp_path: Path) -> None:
     def suite(files: Files) -> list[TestResult]:
         if "new" not in files[TEST]:
             return []
-        fixture = red(f"{TEST}::test_fixture", "ValueError", "boom", when="setup")
+        fixture = failed_result(f"{TEST}::test_fixture", "ValueError", "boom", when="setup")
         return [
-            passed(f"{TEST}::test_green"),
+            passed_result(f"{TEST}::test_green"),
             fixture,
-            red(f"{TEST}::test_typo", "NameError", "name 'x' is not defined"),
+            failed_result(f"{TEST}::test_typo", "NameError", "name 'x' is not defined"),
         ]
 
     reproduction = reproduce(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
@@ -69,7 +73,12 @@ def test_gives_reason_for_each_rejected_test(tmp_path: Path) -> None:
 
 
 def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
-    results = iter([[passed(f"{TEST}::test_a"), red(f"{TEST}::test_b")], [passed(f"{TEST}::test_b")]])
+    results = iter(
+        [
+            [passed_result(f"{TEST}::test_a"), failed_result(f"{TEST}::test_b")],
+            [passed_result(f"{TEST}::test_b")],
+        ]
+    )
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {})
     verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(lambda _files: next(results)), issue="")
     verifier.baseline()
@@ -81,7 +90,7 @@ def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
 
 
 def test_error_named_by_issue_counts(tmp_path: Path) -> None:
-    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it", "KeyError", "'name'")])
+    runner = FakeRunner(lambda _files: [failed_result(f"{TEST}::test_it", "KeyError", "'name'")])
     assert reproduce(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (
         f"{TEST}::test_it",
     )
@@ -94,7 +103,7 @@ def test_a_change_without_tests_reproduces_nothing(tmp_path: Path) -> None:
 
 def test_an_old_test_may_be_named(tmp_path: Path) -> None:
     source = (("calc.py", 2, "add"),)
-    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_old", "IndexError", "", frames=source)])
+    runner = FakeRunner(lambda _files: [failed_result(f"{TEST}::test_old", "IndexError", "", frames=source)])
     assert reproduce(tmp_path, runner, {"calc.py": "fixed"}, f"{TEST}::test_old").tests == (
         f"{TEST}::test_old",
     )
@@ -119,7 +128,7 @@ def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
 
 def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
     wrong = Problem(kind="wrong_code", text="The tests imported calc from elsewhere.")
-    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it")], problem=lambda _tests: wrong)
+    runner = FakeRunner(lambda _files: [failed_result(f"{TEST}::test_it")], problem=lambda _tests: wrong)
     reproduction = reproduce(tmp_path, runner, {TEST: "new"})
     assert (reproduction.tests, reproduction.rejected) == ((), ("The tests imported calc from elsewhere.",))
 
