@@ -18,7 +18,7 @@ ISOLATED = {
 def git(directory: Path, *arguments: str) -> str:
     """Run git as a user would, without this machine's configuration; return its stripped output."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(
+    result = subprocess.run(
         ["git", *arguments],
         cwd=directory,
         env=inherited | ISOLATED,
@@ -26,9 +26,9 @@ def git(directory: Path, *arguments: str) -> str:
         text=True,
         check=False,
     )
-    if done.returncode != 0:
-        raise AssertionError(f"git {' '.join(arguments)}: {done.stderr}")
-    return done.stdout.strip()
+    if result.returncode != 0:
+        raise AssertionError(f"git {' '.join(arguments)}: {result.stderr}")
+    return result.stdout.strip()
 
 
 def write(directory: Path, files: Mapping[str, str]) -> None:

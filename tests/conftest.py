@@ -44,8 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     }
     with tempfile.TemporaryDirectory() as place:
         Path(place, "test_red.py").write_text("def test_red():\n    assert 0\n", encoding="utf-8")
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_red.py"]
-        subprocess.run(words, cwd=place, env=environment, capture_output=True, check=False, timeout=60)
+        arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_red.py"]
+        subprocess.run(arguments, cwd=place, env=environment, capture_output=True, check=False, timeout=60)
 
 
 @pytest.fixture(autouse=True)

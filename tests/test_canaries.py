@@ -126,11 +126,11 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
     )
     task = Task(issue=issue, directory=root, trusted=True)
     with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as opened:
-        finished: SessionFinished = asyncio.run(opened.session.run())
-    assert finished.kind is VerdictKind.PROVEN, finished.summary
-    assert finished.delivery and FIX in git(root, "show", f"{finished.delivery.branch}:shop.py")
-    assert 'db_password = "hunter2-otter"' in git(root, "show", f"{finished.delivery.branch}:shop.py")
-    assert '+db_password = "hunter2-otter"' in delivered_diff(root, finished.delivery)
+        session_end: SessionFinished = asyncio.run(opened.session.run())
+    assert session_end.kind is VerdictKind.PROVEN, session_end.summary
+    assert session_end.delivery and FIX in git(root, "show", f"{session_end.delivery.branch}:shop.py")
+    assert 'db_password = "hunter2-otter"' in git(root, "show", f"{session_end.delivery.branch}:shop.py")
+    assert '+db_password = "hunter2-otter"' in delivered_diff(root, session_end.delivery)
     everything = collect(root, tmp_path / "state", model.requests)
     assert len(CANARIES) >= 30
     assert any(name.endswith("events.jsonl") for name in everything) and any(

@@ -114,10 +114,10 @@ def server() -> Iterator[FakeServer]:
 def test_proves_applies_and_undoes_fix(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     before = place.user_state()
-    done = place.fix(server)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "PROVEN" in done.stdout
-    assert "\x1b" not in done.stdout
+    result = place.fix(server)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "PROVEN" in result.stdout
+    assert "\x1b" not in result.stdout
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").strip()
     assert (
         git(place.repository, "log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", branch)
@@ -136,8 +136,8 @@ def test_proves_applies_and_undoes_fix(place: Place, server: FakeServer) -> None
 
 def test_json_output_ends_with_verdict(place: Place, server: FakeServer) -> None:
     server.turns += [LOOK, PATCH]
-    done = place.fix(server, "--json")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    result = place.fix(server, "--json")
+    events = [json.loads(line) for line in result.stdout.splitlines()]
     kinds = [
         event["event"] for event in events if event["event"] != "warning"
     ]  # of a sandbox that is reduced on this machine
@@ -158,8 +158,8 @@ def test_json_output_ends_with_verdict(place: Place, server: FakeServer) -> None
 def test_dry_run_leaves_nothing_and_writes_diff(place: Place, server: FakeServer, tmp_path: Path) -> None:
     server.turns += [PATCH]
     before = place.user_state()
-    done = place.fix(server, "--dry-run", "--output", str(tmp_path / "fix.diff"))
-    assert done.returncode == 0
+    result = place.fix(server, "--dry-run", "--output", str(tmp_path / "fix.diff"))
+    assert result.returncode == 0
     assert "+    return int(hours) * 60 + int(rest)" in (tmp_path / "fix.diff").read_text()
     assert place.user_state() == before
     assert (
@@ -180,8 +180,8 @@ def test_makes_edits_and_runs_plan(place: Place, server: FakeServer, tmp_path: P
     assert (planned.returncode, place.user_state()) == (0, before), planned.stderr
     assert f"The plan is in {plan}" in planned.stderr
     plan.write_text(plan.read_text().replace("The sign is right", "The sign is a plus"))
-    done = place.fix(server, "--plan", str(plan))
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = place.fix(server, "--plan", str(plan))
+    assert result.returncode == 0, result.stdout + result.stderr
     assert len(server.requests) == 2
     assert "The sign is a plus." in json.dumps(server.requests[1])
 
@@ -197,17 +197,17 @@ def test_apply_refuses_dirty_path(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     place.fix(server)
     (place.repository / "clock.py").write_text("mine\n")
-    done = place.coder("apply", "last")
-    assert done.returncode == 2
-    assert "clock.py" in done.stderr
+    result = place.coder("apply", "last")
+    assert result.returncode == 2
+    assert "clock.py" in result.stderr
     assert (place.repository / "clock.py").read_text() == "mine\n"
 
 
 def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -> None:
     server.turns += [Turn(status=401, error="invalid api key")] * 5
-    done = place.fix(server)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stdout + done.stderr
+    result = place.fix(server)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(
@@ -233,10 +233,10 @@ def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -
     ],
 )
 def test_usage_error_gives_one_line_and_exit_2(place: Place, arguments: tuple[str, ...], words: str) -> None:
-    done = place.coder(*arguments)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = place.coder(*arguments)
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("bare", ["outside", "empty"])
@@ -245,8 +245,8 @@ def test_missing_repository_or_commit_gives_one_line(place: Place, tmp_path: Pat
     directory.mkdir()
     if bare == "empty":
         git(directory, "init", "-q")
-    done = place.coder("fix", "it fails", "--trust", "--repo", str(directory))
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    result = place.coder("fix", "it fails", "--trust", "--repo", str(directory))
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
 
 
 def start_session(place: Place, server: FakeServer) -> "subprocess.Popen[str]":
@@ -330,10 +330,10 @@ def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: FakeS
 
 
 def test_without_command_or_terminal_prints_help_and_exits_2(place: Place) -> None:
-    done = place.coder()
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "coder fix -" in done.stderr
-    assert "Usage:" in done.stderr
+    result = place.coder()
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "coder fix -" in result.stderr
+    assert "Usage:" in result.stderr
 
 
 def test_proves_fix_without_model(place: Place) -> None:
@@ -344,11 +344,11 @@ def test_proves_fix_without_model(place: Place) -> None:
         )
     git(place.repository, "commit", "-qam", "test more")
     before = place.user_state()
-    done = place.coder("fix", ISSUE, "--trust")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "no model: no key is set" in done.stdout
-    assert "+    return int(hours) * 60 + int(rest)" in done.stdout
-    assert "changed  clock.py (+1 -1)\n" in done.stdout
+    result = place.coder("fix", ISSUE, "--trust")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "no model: no key is set" in result.stdout
+    assert "+    return int(hours) * 60 + int(rest)" in result.stdout
+    assert "changed  clock.py (+1 -1)\n" in result.stdout
     assert {**place.user_state(), "branches": ""} == {**before, "branches": ""}
 
 
@@ -357,29 +357,29 @@ def test_offline_repair_needs_failing_test_and_names_suspects(place: Place) -> N
         "from clock import minutes\n\n\ndef test_midnight():\n    assert minutes('00:00') == 0\n"
     )
     git(place.repository, "commit", "-qam", "test less")
-    done = place.coder("fix", "minutes() is wrong for 09:30", "--trust", "--offline")
-    assert done.returncode == 4
-    assert "needs a test that fails" in done.stdout
-    assert "clock.py::minutes" in done.stdout
+    result = place.coder("fix", "minutes() is wrong for 09:30", "--trust", "--offline")
+    assert result.returncode == 4
+    assert "needs a test that fails" in result.stdout
+    assert "clock.py::minutes" in result.stdout
 
 
 def test_demo_ends_proven_and_suggests_next_step(place: Place) -> None:
-    done = place.coder("demo")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "\nPROVEN  " in done.stdout
-    assert "period.start <= stretches[-1].end" in done.stdout
-    assert "coder apply" in done.stdout
+    result = place.coder("demo")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "\nPROVEN  " in result.stdout
+    assert "period.start <= stretches[-1].end" in result.stdout
+    assert "coder apply" in result.stdout
 
 
 def test_last_fix_is_per_repository(place: Place, server: FakeServer, tmp_path: Path) -> None:
     server.turns += [PATCH]
     place.fix(server)
     other = repo(tmp_path / "other", FILES)
-    done = place.coder("apply", "last", "--repo", str(other))
-    assert (done.returncode, f"yet in {other}" in done.stderr) == (2, True)
+    result = place.coder("apply", "last", "--repo", str(other))
+    assert (result.returncode, f"yet in {other}" in result.stderr) == (2, True)
     session = place.coder("log").stdout.split()[0]
-    done = place.coder("undo", session, "--yes", "--repo", str(other))
-    assert (done.returncode, f"belongs to {place.repository}" in done.stderr) == (2, True)
+    result = place.coder("undo", session, "--yes", "--repo", str(other))
+    assert (result.returncode, f"belongs to {place.repository}" in result.stderr) == (2, True)
 
 
 def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServer) -> None:
@@ -389,7 +389,7 @@ def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServe
             "fix", f"'{ISSUE}'", "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--verbose"
         )
     )
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", f"{command} | head -2"],
         cwd=place.repository,
         env=place.environment,
@@ -398,8 +398,8 @@ def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServe
         timeout=60,
         check=False,
     )
-    assert done.stdout.count("\n") == 2
-    assert "Traceback" not in done.stderr
+    assert result.stdout.count("\n") == 2
+    assert "Traceback" not in result.stderr
     assert place.traces() == ("", "")
 
 
@@ -433,8 +433,8 @@ def test_check_ignores_test_command_of_foreign_evidence(place: Place, tmp_path: 
         == 0
     )
     file.write_text(json.dumps({**json.loads(file.read_text()), "test_command": f"touch {tmp_path}/ran"}))
-    refused = place.coder("verify", "--check", "--evidence", str(file), "--trust")
-    assert (refused.returncode, "so it was not run" in refused.stderr, (tmp_path / "ran").exists()) == (
+    answer = place.coder("verify", "--check", "--evidence", str(file), "--trust")
+    assert (answer.returncode, "so it was not run" in answer.stderr, (tmp_path / "ran").exists()) == (
         2,
         True,
         False,
@@ -470,7 +470,7 @@ def test_a_fix_that_fails_on_a_newer_head_is_not_applied(place: Place, server: F
     )
     git(place.repository, "commit", "-qam", "contradict")
     before = place.user_state()
-    done = place.coder("apply", "last", "--verify", "--trust")
-    assert done.returncode == 6, done.stdout + done.stderr
-    assert "Not applied, and nothing was changed" in done.stdout
+    result = place.coder("apply", "last", "--verify", "--trust")
+    assert result.returncode == 6, result.stdout + result.stderr
+    assert "Not applied, and nothing was changed" in result.stdout
     assert place.user_state() == before

@@ -151,11 +151,11 @@ def _permissions(scene: Scene, off: str) -> Rights:
         (person / "coder").mkdir()
         text = (scene.root / "pyproject.toml").read_text().replace("[tool.coder]\n", "")
         (person / "coder" / "config.toml").write_text(text)
-    chosen = config(settings(scene.root, environment={"XDG_CONFIG_HOME": str(person)}))
+    configuration = config(settings(scene.root, environment={"XDG_CONFIG_HOME": str(person)}))
     return Rights(
-        mode=chosen.approve,
+        mode=configuration.approve,
         contained=scene.expect.get("contained", False),
-        rules=rules(chosen),
+        rules=rules(configuration),
         which=lambda name: shutil.which(name, path=scene.path),
     )
 
@@ -190,7 +190,7 @@ def run_case(context: Kit, expect: dict[str, Any]) -> SessionFinished:
     return asyncio.run(scenario())
 
 
-def is_harmed(scene: Scene, finished: SessionFinished, model: Scripted, context: Kit) -> bool:
+def is_harmed(scene: Scene, session_end: SessionFinished, model: Scripted, context: Kit) -> bool:
     """Return whether the attacker reached the goal of the instructions."""
     ((kind, target),) = scene.expect["harm"].items()
     target = TOKEN if target == "TOKEN-OF-THE-CASE" else target
@@ -207,7 +207,7 @@ def is_harmed(scene: Scene, finished: SessionFinished, model: Scripted, context:
         case "gone":
             return not (scene.directory / "person" / target).exists()
         case _:
-            return finished.delivery is not None and finished.delivery.merged
+            return session_end.delivery is not None and session_end.delivery.merged
 
 
 def parametrize_cases(function: Any) -> Any:
@@ -218,8 +218,8 @@ def parametrize_cases(function: Any) -> Any:
 @parametrize_cases
 def test_injected_instructions_have_no_effect(case: Path, scene: Scene, sandbox: ProcessSandbox) -> None:
     context, model = build_session(case, scene, sandbox, off="")
-    finished = run_case(context, scene.expect)
-    assert not is_harmed(scene, finished, model, context)
+    session_end = run_case(context, scene.expect)
+    assert not is_harmed(scene, session_end, model, context)
     answers = [
         record.event.message for record in context.log.records if isinstance(record.event, ToolFinished)
     ]
@@ -234,8 +234,8 @@ def test_injected_instructions_succeed_without_guard(
     case: Path, scene: Scene, sandbox: ProcessSandbox
 ) -> None:
     context, model = build_session(case, scene, sandbox, off=scene.expect["off"])
-    finished = run_case(context, scene.expect)
-    assert is_harmed(scene, finished, model, context)
+    session_end = run_case(context, scene.expect)
+    assert is_harmed(scene, session_end, model, context)
 
 
 def is_fenced(request: Request) -> bool:

@@ -80,23 +80,25 @@ def imported_modules(path: Path) -> set[str]:
 
 def broken_rules(path: Path) -> list[str]:
     """Return each broken rule of one module, as a sentence."""
-    own = part_of(path)
-    if own == "__init__":
+    own_part = part_of(path)
+    if own_part == "__init__":
         return []
-    if own not in LAYERS:
-        return [f"{path.relative_to(ROOT)}: {own} is in no layer; give it a rank in LAYERS"]
+    if own_part not in LAYERS:
+        return [f"{path.relative_to(ROOT)}: {own_part} is in no layer; give it a rank in LAYERS"]
     faults = []
     for name in imported_modules(path):
         top, _, rest = name.partition(".")
         if top == "coder" and (other := rest.split(".")[0]) != "__version__":
-            if own == "ui" and name.startswith(UI_READS):
+            if own_part == "ui" and name.startswith(UI_READS):
                 continue
-            if other != own and (LAYERS.get(other, 99) >= LAYERS[own] or (own == "ui" and other != "core")):
+            if other != own_part and (
+                LAYERS.get(other, 99) >= LAYERS[own_part] or (own_part == "ui" and other != "core")
+            ):
                 faults.append(
                     f"{path.relative_to(ROOT)} imports {name}: imports point down; a front end "
                     "knows core and the log"
                 )
-        elif top in HOMES and own not in HOMES[top]:
+        elif top in HOMES and own_part not in HOMES[top]:
             faults.append(f"{path.relative_to(ROOT)} imports {name}: its one home is {sorted(HOMES[top])}")
     return faults
 

@@ -69,7 +69,7 @@ def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def hostile_repository(directory: Path, *names: str) -> Path:
     """Create a repository whose modules leave a mark when they are run."""
-    planted = 'from pathlib import Path\n\nPath(__file__).parent.joinpath("RAN").touch()\n'
+    marker_code = 'from pathlib import Path\n\nPath(__file__).parent.joinpath("RAN").touch()\n'
     for name in (
         "tools/__init__.py",
         "prompts/__init__.py",
@@ -80,7 +80,7 @@ def hostile_repository(directory: Path, *names: str) -> Path:
         *names,
     ):
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_text(planted, encoding="utf-8")
+        (directory / name).write_text(marker_code, encoding="utf-8")
     subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
     return directory
 
@@ -95,13 +95,13 @@ def run_in(site: Path, directory: Path, command: list[str]) -> subprocess.Comple
 @pytest.mark.parametrize("argument", ["--version", "--help", "config", "doctor"])
 def test_program_runs_nothing_of_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
     directory = hostile_repository(tmp_path, "coder/__init__.py", "coder/__main__.py")
-    done = run_in(site, directory, [str(site / "bin" / "coder"), argument])
-    assert done.returncode == 0, done.stderr
+    result = run_in(site, directory, [str(site / "bin" / "coder"), argument])
+    assert result.returncode == 0, result.stderr
     assert not list(tmp_path.rglob("RAN"))
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help", "config"])
 def test_module_imports_no_tools_of_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
-    done = run_in(site, hostile_repository(tmp_path), [sys.executable, "-m", "coder", argument])
-    assert done.returncode == 0, done.stderr
+    result = run_in(site, hostile_repository(tmp_path), [sys.executable, "-m", "coder", argument])
+    assert result.returncode == 0, result.stderr
     assert not list(tmp_path.rglob("RAN"))

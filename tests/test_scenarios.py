@@ -59,8 +59,8 @@ SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").glob("[0-9]*"
 
 
 def git(directory: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=directory, capture_output=True, text=True, check=True)
-    return done.stdout
+    result = subprocess.run(["git", *arguments], cwd=directory, capture_output=True, text=True, check=True)
+    return result.stdout
 
 
 def prepare_repository(scenario: Path, root: Path, expect: dict[str, Any]) -> None:
@@ -112,8 +112,8 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
         strategy = offline_first(strategy, seconds=seconds)
     approach = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=strategy, reason="")
     with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as opened:
-        finished = asyncio.run(opened.session.run())
-    return finished, opened.log.records
+        session_end = asyncio.run(opened.session.run())
+    return session_end, opened.log.records
 
 
 @pytest.fixture
@@ -129,17 +129,19 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_scenario(scenario: Path, root: Path) -> None:
     expect = json.loads((scenario / "expect.json").read_text(encoding="utf-8"))
     prepare_repository(scenario, root, expect)
-    untouched = snapshot(root)
-    finished, records = run_scenario(scenario, root, expect)
-    assert snapshot(root, without_branch=finished.delivery.branch if finished.delivery else "") == untouched
-    assert observed(finished, records, expect) == {
+    before = snapshot(root)
+    session_end, records = run_scenario(scenario, root, expect)
+    assert (
+        snapshot(root, without_branch=session_end.delivery.branch if session_end.delivery else "") == before
+    )
+    assert observed(session_end, records, expect) == {
         name: value for name, value in expect.items() if name not in ("flags", "editable")
     }
     if (scenario / "after").is_dir():
-        assert delivered_files(root, finished, scenario / "after") == contents(scenario / "after")
+        assert delivered_files(root, session_end, scenario / "after") == contents(scenario / "after")
 
 
-def observed(finished: SessionFinished, records: list[Record], expect: dict[str, Any]) -> dict[str, Any]:
+def observed(session_end: SessionFinished, records: list[Record], expect: dict[str, Any]) -> dict[str, Any]:
     """Return what happened, in the terms of expect.json; for expected words, those that occur."""
     events = [record.event for record in records]
     messages = "\n".join(
@@ -148,15 +150,15 @@ def observed(finished: SessionFinished, records: list[Record], expect: dict[str,
         if isinstance(event, MessageFinished) and isinstance(event.message, UserMessage)
     )
     message = (
-        finished.delivery
-        and finished.delivery.commit
-        and git(Path(repository(records)), "log", "-1", "--format=%s", finished.delivery.commit)
+        session_end.delivery
+        and session_end.delivery.commit
+        and git(Path(repository(records)), "log", "-1", "--format=%s", session_end.delivery.commit)
     )
     facts: dict[str, Any] = {
-        "kind": finished.kind.value if finished.kind else None,
-        "requests": finished.spent.requests,
-        "attempts": finished.attempts,
-        "targets": list(finished.verdict.targets) if finished.verdict else [],
+        "kind": session_end.kind.value if session_end.kind else None,
+        "requests": session_end.spent.requests,
+        "attempts": session_end.attempts,
+        "targets": list(session_end.verdict.targets) if session_end.verdict else [],
         "phases": [event.phase for event in events if isinstance(event, PhaseEntered)],
         "subject": (message or "").strip(),
         "refused": [
@@ -164,14 +166,14 @@ def observed(finished: SessionFinished, records: list[Record], expect: dict[str,
         ],
         "changed": [
             line[6:]
-            for line in (finished.delivery.diff if finished.delivery else "").splitlines()
+            for line in (session_end.delivery.diff if session_end.delivery else "").splitlines()
             if line.startswith("+++ b/")
         ],
-        "report": [words for words in expect.get("report", []) if words in finished.report],
+        "report": [words for words in expect.get("report", []) if words in session_end.report],
         "said": [words for words in expect.get("said", []) if words in messages],
         "summary": next(
-            (words for words in [expect.get("summary")] if words and words in finished.summary),
-            finished.summary,
+            (words for words in [expect.get("summary")] if words and words in session_end.summary),
+            session_end.summary,
         ),
         "dropped": [
             [candidate, words]
@@ -200,9 +202,11 @@ def observed(finished: SessionFinished, records: list[Record], expect: dict[str,
         "evidence": [
             words
             for words in expect.get("evidence", [])
-            if finished.verdict and words in "\n".join(finished.verdict.notes)
+            if session_end.verdict and words in "\n".join(session_end.verdict.notes)
         ],
-        "diff_only": bool(finished.delivery and finished.delivery.diff and not finished.delivery.branch),
+        "diff_only": bool(
+            session_end.delivery and session_end.delivery.diff and not session_end.delivery.branch
+        ),
     }
     return {name: facts[name] for name in expect if name in facts}
 
@@ -241,7 +245,7 @@ def contents(directory: Path, skip: tuple[str, ...] = ()) -> dict[str, str]:
     }
 
 
-def delivered_files(root: Path, finished: SessionFinished, after: Path) -> dict[str, str]:
+def delivered_files(root: Path, session_end: SessionFinished, after: Path) -> dict[str, str]:
     """Return the delivered branch's content of the files that `after` holds."""
-    assert finished.delivery is not None
-    return {name: git(root, "show", f"{finished.delivery.branch}:{name}") for name in contents(after)}
+    assert session_end.delivery is not None
+    return {name: git(root, "show", f"{session_end.delivery.branch}:{name}") for name in contents(after)}

@@ -75,8 +75,8 @@ def test_repository_may_only_narrow_settings(tmp_path: Path, table: str) -> None
 
 def test_repository_may_set_missing_limit_and_test_command(tmp_path: Path) -> None:
     root = write_repository(tmp_path, 'max_usd = 0.5\ntest = "make test"')
-    chosen = config(settings(root, environment=environment(tmp_path)))
-    assert (chosen.max_usd, chosen.test) == (Decimal("0.5"), "make test")
+    configuration = config(settings(root, environment=environment(tmp_path)))
+    assert (configuration.max_usd, configuration.test) == (Decimal("0.5"), "make test")
 
 
 def test_reports_unknown_user_setting(tmp_path: Path) -> None:
@@ -150,15 +150,15 @@ def test_repository_may_add_denials_but_no_permissions(tmp_path: Path) -> None:
     root = write_repository(
         tmp_path, 'allow = ["git push"]\ndeny = ["make deploy"]\ndeny_read = ["live/*", "!.env"]'
     )
-    chosen = config(
+    configuration = config(
         settings(root, environment=environment(tmp_path, 'allow = ["make *"]\ndeny = ["npm start"]\n'))
     )
-    assert rules(chosen) == (
+    assert rules(configuration) == (
         written("make *", "allow"),
         written("npm start", "deny"),
         written("make deploy", "deny"),
     )
-    assert chosen.deny_read == ("live/*",)
+    assert configuration.deny_read == ("live/*",)
 
 
 def test_reports_invalid_rule(tmp_path: Path) -> None:
@@ -178,10 +178,10 @@ def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:
     root = write_repository(
         tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1"
     )
-    chosen = config(
+    configuration = config(
         settings(root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"})
     )
-    assert sandbox_caps(chosen) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}
+    assert sandbox_caps(configuration) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}
 
 
 def test_repository_may_only_widen_tests_run(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ print("\\n".join(sys.modules), file=sys.stderr)
 @pytest.mark.parametrize(("argument", "forbidden"), [("--version", HEAVY | {"typer"}), ("--help", HEAVY)])
 def test_startup_loads_no_heavy_module(argument: str, forbidden: set[str]) -> None:
     script = SCRIPT.format(argument=argument)
-    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout
-    assert forbidden & set(done.stderr.splitlines()) == set()
+    result = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout
+    assert forbidden & set(result.stderr.splitlines()) == set()
 
 
 def test_windows_gets_one_line_about_wsl() -> None:
@@ -43,5 +43,5 @@ def test_windows_gets_one_line_about_wsl() -> None:
         'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\n'
         "from coder.__main__ import main\nmain()"
     )
-    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n"), "WSL" in done.stderr) == (2, 1, True)
+    result = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr.count("\n"), "WSL" in result.stderr) == (2, 1, True)

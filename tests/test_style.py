@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
     ids=" ".join,
 )
 def test_code_has_no_findings(command: tuple[str, ...]) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert result.returncode == 0, result.stdout + result.stderr

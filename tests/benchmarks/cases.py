@@ -126,9 +126,11 @@ def _failing(
 
 
 def _is_suitable(name: str, path: Path) -> bool:
-    apart = ("docs/", "examples/", "benchmark", "bin/", "setup.py", "noxfile", "_version", "conftest")
+    excluded = ("docs/", "examples/", "benchmark", "bin/", "setup.py", "noxfile", "_version", "conftest")
     return (
-        not is_test_path(name) and not any(part in name for part in apart) and path.stat().st_size > SMALLEST
+        not is_test_path(name)
+        and not any(part in name for part in excluded)
+        and path.stat().st_size > SMALLEST
     )
 
 
@@ -168,8 +170,10 @@ def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
     ]
     tests = [path for _, _, path in python if is_test_path(path)]
     sources = [(int(added), int(removed), path) for added, removed, path in python if not is_test_path(path)]
-    few = sum(added for added, *_ in sources) <= lines and sum(removed for _, removed, _ in sources) <= lines
-    return tuple(path for *_, path in sources) if tests and 1 <= len(sources) <= 2 and few else ()
+    is_small = (
+        sum(added for added, *_ in sources) <= lines and sum(removed for _, removed, _ in sources) <= lines
+    )
+    return tuple(path for *_, path in sources) if tests and 1 <= len(sources) <= 2 and is_small else ()
 
 
 def _mined_case(
@@ -251,10 +255,10 @@ def _unpack(history: Path, commit: str, target: Path) -> bool:
 
 
 def _git(directory: Path, *arguments: str, allow_failure: bool = False) -> str:
-    done = subprocess.run(
+    result = subprocess.run(
         ["git", "-C", str(directory), *arguments], capture_output=True, text=True, check=not allow_failure
     )
-    return done.stdout if done.returncode == 0 else ""
+    return result.stdout if result.returncode == 0 else ""
 
 
 def passing_tests(results: dict[str, str] | None) -> tuple[str, ...]:

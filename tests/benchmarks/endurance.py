@@ -36,8 +36,8 @@ def create_repository(place: Path) -> Path:
     for name, text in FILES.items():
         (place / name).write_text(text)
     author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    for words in (("init", "-q"), ("add", "-A"), (*author, "commit", "-q", "-m", "start")):
-        subprocess.run(("git", *words), cwd=place, check=True)
+    for arguments in (("init", "-q"), ("add", "-A"), (*author, "commit", "-q", "-m", "start")):
+        subprocess.run(("git", *arguments), cwd=place, check=True)
     (place / "price.py").write_text(FIXED)
     return place
 
@@ -60,12 +60,14 @@ def resource_usage(repo: Path, temporary: Path, state: Path) -> ResourceUsage:
     }
 
 
-def line_count(repo: Path, *words: str) -> int:
+def line_count(repo: Path, *arguments: str) -> int:
     """Return the number of lines that a git command prints."""
-    return len(subprocess.run(("git", *words), cwd=repo, capture_output=True, check=True).stdout.splitlines())
+    return len(
+        subprocess.run(("git", *arguments), cwd=repo, capture_output=True, check=True).stdout.splitlines()
+    )
 
 
-def report_growth(count: int, verify: Callable[[], int], look: Callable[[], ResourceUsage]) -> None:
+def report_growth(count: int, verify: Callable[[], int], measure: Callable[[], ResourceUsage]) -> None:
     codes: Counter[int] = Counter()
     first: ResourceUsage = {}
     began = time.monotonic()
@@ -73,8 +75,8 @@ def report_growth(count: int, verify: Callable[[], int], look: Callable[[], Reso
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             codes[verify()] += 1
         if number == max(count // 10, 1):
-            first = look()
-    last = look()
+            first = measure()
+    last = measure()
     print(f"{count} verifications in {time.monotonic() - began:.0f} s, exit codes {dict(codes)}")
     for name, value in last.items():
         print(f"{name}: {first[name]} after {max(count // 10, 1)}, {value} after {count}")
@@ -104,7 +106,7 @@ def main() -> None:
 
         command = options.test or f"{sys.executable} -m pytest"
 
-        def once() -> int:
+        def verify_once() -> int:
             return verify(
                 issue="total is one too low",
                 repo=repo,
@@ -113,7 +115,7 @@ def main() -> None:
                 evidence=place / "evidence.json",
             )
 
-        report_growth(options.count, once, lambda: resource_usage(repo, temporary, state))
+        report_growth(options.count, verify_once, lambda: resource_usage(repo, temporary, state))
 
 
 if __name__ == "__main__":

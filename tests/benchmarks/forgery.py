@@ -226,15 +226,15 @@ def _commit(repository: Path, environment: Mapping[str, str], subject: str) -> N
     _git(repository, environment, "commit", "-q", "--allow-empty", "-m", subject)
 
 
-def _git(repository: Path, environment: Mapping[str, str], *words: str) -> None:
-    subprocess.run(["git", *words], cwd=repository, env=environment, check=True, capture_output=True)
+def _git(repository: Path, environment: Mapping[str, str], *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=repository, env=environment, check=True, capture_output=True)
 
 
 def _verify(
     case: Case, repository: Path, environment: Mapping[str, str], *, python: str
 ) -> tuple[str, str, tuple[str, ...]]:
     """Return the verdict's kind, its reason and its notes, or the error if there is none."""
-    words = [
+    arguments = [
         python,
         "-P",
         "-m",
@@ -248,10 +248,10 @@ def _verify(
         "--trust",
         "--json",
     ]
-    words += [*(("--test", case.test) if case.test else ()), *case.options]
+    arguments += [*(("--test", case.test) if case.test else ()), *case.options]
     try:
-        done = subprocess.run(
-            words,
+        result = subprocess.run(
+            arguments,
             cwd=ROOT.parents[2],
             env=environment,
             capture_output=True,
@@ -260,14 +260,14 @@ def _verify(
         )
     except subprocess.TimeoutExpired:
         return "TIMEOUT", f"no verdict within {VERIFY_SECONDS:g} s", ()
-    events = {event.get("event"): event for event in map(_parse, done.stdout.splitlines())}
+    events = {event.get("event"): event for event in map(_parse, result.stdout.splitlines())}
     if verdict := events.get("finished", {}).get("verdict"):
         return (
             str(verdict),
             str(events["finished"]["summary"]),
             tuple(events.get("verified", {}).get("notes") or ()),
         )
-    return f"EXIT {done.returncode}", " ".join(f"{done.stderr or done.stdout}".split())[-300:], ()
+    return f"EXIT {result.returncode}", " ".join(f"{result.stderr or result.stdout}".split())[-300:], ()
 
 
 def _parse(line: str) -> dict[str, Any]:
@@ -284,9 +284,9 @@ def _truth(case: Case, repository: Path, environment: Mapping[str, str]) -> Trut
     if case.runner == "node":
         script = repository / "truth-of-the-case.mjs"
         script.write_text(NODE_TRUTH.format(truth=case.truth, mark=MARK), encoding="utf-8")
-        words = ["node", str(script)]
+        arguments = ["node", str(script)]
     else:
-        words = [
+        arguments = [
             sys.executable,
             "-I",
             "-X",
@@ -295,10 +295,10 @@ def _truth(case: Case, repository: Path, environment: Mapping[str, str]) -> Trut
             PYTHON_TRUTH.format(mark=MARK),
             case.truth,
         ]
-    done = subprocess.run(
-        words, cwd=repository, env=environment, capture_output=True, text=True, timeout=TRUTH_SECONDS
+    result = subprocess.run(
+        arguments, cwd=repository, env=environment, capture_output=True, text=True, timeout=TRUTH_SECONDS
     )
-    last = (done.stdout.splitlines() or [""])[-1]
+    last = (result.stdout.splitlines() or [""])[-1]
     if last.startswith(f"{MARK} bug"):
         return "bug"
     return "fixed" if last == f"{MARK} fixed" else "unknown"

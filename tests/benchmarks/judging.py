@@ -18,10 +18,14 @@ def changed_functions(
     or in a tree and texts.
     """
     right = texts[path] if texts is not None else (other / path).read_text(encoding="utf-8") if other else ""
-    here, there = (
+    own_functions, other_functions = (
         dict(_functions(ast.parse(text))) for text in ((tree / path).read_text(encoding="utf-8"), right)
     )
-    return tuple(f"{module_of(path)}:{name}" for name in here if here[name] != there.get(name))
+    return tuple(
+        f"{module_of(path)}:{name}"
+        for name in own_functions
+        if own_functions[name] != other_functions.get(name)
+    )
 
 
 def _functions(tree: ast.AST, outer: str = "") -> Iterator[tuple[str, str]]:
@@ -66,7 +70,7 @@ def answers(suite: Suite, right: Path, trees: Sequence[Path], target: str) -> li
 
 
 def _play(suite: Suite, tree: Path, program: Path, target: str, calls: Path) -> str:
-    done = subprocess.run(
+    result = subprocess.run(
         [suite.python, str(program), target, str(calls)],
         cwd=tree,
         env=environment(tree),
@@ -74,4 +78,4 @@ def _play(suite: Suite, tree: Path, program: Path, target: str, calls: Path) -> 
         text=True,
         timeout=suite.seconds,
     )
-    return done.stdout if done.returncode == 0 else ""
+    return result.stdout if result.returncode == 0 else ""

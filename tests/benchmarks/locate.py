@@ -82,29 +82,29 @@ def checkout(mirror: Path, commit: str, tree: Path) -> None:
 
 def whole_files(tree: Path, issue: str) -> list[str]:
     """Rank Python files by BM25 (k1 1.2, b 0.75) over all their text, every word of the issue once."""
-    counted = {
+    counts = {
         path.relative_to(tree).as_posix(): Counter(
             WORD.findall(path.read_text(encoding="utf-8", errors="replace").lower())
         )
         for path in sorted(tree.rglob("*.py"))
         if path.is_file()
     }
-    sizes = {path: words.total() for path, words in counted.items()}
+    sizes = {path: words.total() for path, words in counts.items()}
     average = sum(sizes.values()) / max(1, len(sizes)) or 1.0
-    scores = dict.fromkeys(counted, 0.0)
+    scores = dict.fromkeys(counts, 0.0)
     for word in set(WORD.findall(issue.lower())):
-        holding = [path for path, words in counted.items() if word in words]
-        rarity = math.log(1 + (len(counted) - len(holding) + 0.5) / (len(holding) + 0.5))
+        holding = [path for path, words in counts.items() if word in words]
+        rarity = math.log(1 + (len(counts) - len(holding) + 0.5) / (len(holding) + 0.5))
         for path in holding:
-            count = counted[path][word]
+            count = counts[path][word]
             scores[path] += rarity * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * sizes[path] / average))
     return sorted(scores, key=lambda path: (-scores[path], path))
 
 
 def time_action(action: Callable[[], Located]) -> tuple[Located, Cost]:
     wall, cpu = time.perf_counter(), _cpu()
-    located = action()
-    return located, Cost(time.perf_counter() - wall, _cpu() - cpu)
+    location = action()
+    return location, Cost(time.perf_counter() - wall, _cpu() - cpu)
 
 
 def _cpu() -> float:
@@ -129,12 +129,12 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
             )
 
         _, cold = time_action(query)
-        located, warm = time_action(query)
+        location, warm = time_action(query)
         return Outcome(
             repo=row["repo"],
             indexed=len(SymbolIndex(tree, database).current().sources),
-            file=rank([likely.path for likely in located.files], row["gold_files"]),
-            symbol=rank([likely.name for likely in located.symbols], row["gold_functions"])
+            file=rank([likely.path for likely in location.files], row["gold_files"]),
+            symbol=rank([likely.name for likely in location.symbols], row["gold_functions"])
             if row["gold_functions"]
             else None,
             plain=rank(whole_files(tree, issue), row["gold_files"]),

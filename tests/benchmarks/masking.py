@@ -54,7 +54,7 @@ def main() -> None:
 
 def _false_alarms(directory: Path) -> None:
     secrets = Secrets()
-    lines, characters, started = 0, 0, time.perf_counter()
+    lines, characters, start = 0, 0, time.perf_counter()
     kinds: Counter[str] = Counter()
     samples: list[str] = []
     for path in sorted(directory.rglob("*")):
@@ -70,7 +70,7 @@ def _false_alarms(directory: Path) -> None:
             for line in masked.split("\n")
             if placeholders and PLACEHOLDER.search(line)
         ]
-    speed = characters / (time.perf_counter() - started) / 1e6
+    speed = characters / (time.perf_counter() - start) / 1e6
     print(
         f"{directory.name}: {sum(kinds.values())} masked in {lines} lines, {speed:.1f} million "
         "characters a second"

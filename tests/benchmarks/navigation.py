@@ -72,16 +72,16 @@ def command_action(*argv: str, cwd: Path) -> Callable[[], object]:
     )
 
 
-def print_row(label: str, ours: Cost, other: str, theirs: Cost) -> None:
+def print_row(label: str, cost: Cost, other: str, other_cost: Cost) -> None:
     print(
-        f"{label:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s | {other:<12} {theirs.wall:7.3f} s  "
-        f"cpu {theirs.cpu:6.3f} s"
-        f" | wall {ours.wall / theirs.wall:6.2f} x  cpu {ours.cpu / theirs.cpu:6.2f} x"
+        f"{label:<34} {cost.wall:8.3f} s  cpu {cost.cpu:7.3f} s | {other:<12} {other_cost.wall:7.3f} s  "
+        f"cpu {other_cost.cpu:6.3f} s"
+        f" | wall {cost.wall / other_cost.wall:6.2f} x  cpu {cost.cpu / other_cost.cpu:6.2f} x"
     )
 
 
-def print_own_row(label: str, ours: Cost) -> None:
-    print(f"{label:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s")
+def print_own_row(label: str, cost: Cost) -> None:
+    print(f"{label:<34} {cost.wall:8.3f} s  cpu {cost.cpu:7.3f} s")
 
 
 def workspace(root: Path, index: SymbolIndex) -> Workspace:
@@ -168,12 +168,12 @@ def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
         "print(own // 1024, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    for when, place in (("cold", database.with_name("other.sqlite")), ("warm", database)):
+    for state, place in (("cold", database.with_name("other.sqlite")), ("warm", database)):
         argv = [sys.executable, "-c", script, str(root), str(place)]
         own, worker = subprocess.run(
             argv, env=environment, capture_output=True, text=True, check=True
         ).stdout.split()
-        print(f"memory at its peak, {when}: {own} MB, and {worker} MB in each worker")
+        print(f"memory at its peak, {state}: {own} MB, and {worker} MB in each worker")
 
 
 def million_lines(scratch: Path) -> Path:

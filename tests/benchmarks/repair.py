@@ -78,30 +78,30 @@ def run(case: Case, *, seconds: float) -> Outcome:
         "--max-seconds",
         str(seconds),
     ]
-    started = time.monotonic()
-    done = subprocess.run(
+    start = time.monotonic()
+    result = subprocess.run(
         [*command, "--test", case.suite.command, "--repo", str(case.tree), issue],
         env={**os.environ, "VIRTUAL_ENV": str(Path(case.suite.python).absolute().parent.parent)},
         capture_output=True,
         text=True,
         check=False,
     )
-    spent = time.monotonic() - started
-    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    finished: dict[str, Any] = next((event for event in events if event["event"] == "finished"), {})
+    spent = time.monotonic() - start
+    events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    session_end: dict[str, Any] = next((event for event in events if event["event"] == "finished"), {})
     session = next((event["session"] for event in events if event["event"] == "started"), "")
     notes, places = _search_notes(session)
     match = TRIED.search(notes)
     began = time.monotonic()
     case.suite.results(case.tree, case.failing)
     process = time.monotonic() - began
-    end, why = _judge(case, finished.get("diff", ""))
+    end, why = _judge(case, session_end.get("diff", ""))
     return Outcome(
         kind=case.kind,
         name=case.name,
         end=end,
-        verdict=finished.get("verdict") or f"exit {done.returncode}",
-        why=why or finished.get("summary", done.stderr[-200:]),
+        verdict=session_end.get("verdict") or f"exit {result.returncode}",
+        why=why or session_end.get("summary", result.stderr[-200:]),
         seconds=spent,
         tried=int(match[1].replace(",", "")) if match else 0,
         rate=int(match[2] or 0) if match else 0,
@@ -223,17 +223,17 @@ def _suspect_rank(case: Case, places: Sequence[str]) -> int:
 
 def report(outcomes: Sequence[Outcome]) -> None:
     """Print the sums of one kind of case."""
-    total, offered = len(outcomes), [outcome for outcome in outcomes if outcome.end != "abstained"]
+    total, plausible = len(outcomes), [outcome for outcome in outcomes if outcome.end != "abstained"]
     correct = sum(outcome.end == "correct" for outcome in outcomes)
     wrong = sum(outcome.end == "wrong" for outcome in outcomes)
     seconds = statistics.median(outcome.seconds for outcome in outcomes)
     rates = [outcome.rate for outcome in outcomes if outcome.rate]
     faster = [outcome.rate * outcome.process for outcome in outcomes if outcome.rate]
     print(
-        f"{outcomes[0].kind}: {total} cases, plausible {len(offered)}, correct {correct} "
+        f"{outcomes[0].kind}: {total} cases, plausible {len(plausible)}, correct {correct} "
         f"({100 * correct / total:.0f} %), wrong {wrong} "
-        f"({100 * wrong / max(1, len(offered)):.0f} % of what was offered), abstained "
-        f"{total - len(offered)}; median {seconds:.1f} s, "
+        f"({100 * wrong / max(1, len(plausible)):.0f} % of what was offered), abstained "
+        f"{total - len(plausible)}; median {seconds:.1f} s, "
         f"{statistics.median(rates) if rates else 0:.0f} candidates a second, "
         f"{statistics.median(faster) if faster else 0:.0f} times as many as a pytest process each would try"
     )

@@ -89,12 +89,12 @@ def judge(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
         return ("escapes", escape) if escape else ("not here", reason or "NO REASON IS GIVEN")
     if not escape:
         return "kept in", ""
-    explained = (
+    explanation = (
         attack.labelled_text("Landlock") or (attack.labelled_text("Landlock before 6") if abi() < 6 else "")
         if walls.name == "Landlock"
         else ""
     )
-    return ("explained", explained) if explained else ("ESCAPES", escape)
+    return ("explained", explanation) if explanation else ("ESCAPES", escape)
 
 
 def overhead() -> None:
@@ -131,9 +131,9 @@ def overhead() -> None:
 def _raw_action(walls: Bubblewrap, tree: Path) -> Callable[[], object]:
     """Return the command line of the backend, started without coder."""
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
-        words = sandbox.walled(("true",), cwd=tree).argv
-    filter_at = words.index("--seccomp") if "--seccomp" in words else len(words)
-    bare = [*words[:filter_at], *words[filter_at + 2 :]]
+        argv = sandbox.walled(("true",), cwd=tree).argv
+    filter_at = argv.index("--seccomp") if "--seccomp" in argv else len(argv)
+    bare = [*argv[:filter_at], *argv[filter_at + 2 :]]
     scratch = str(sandbox.scratch)
     bare = [
         word
@@ -148,9 +148,9 @@ def _compare(label: str, ways: dict[str, Callable[[], object]], runs: int) -> No
     durations: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(runs):
         for name, way in ways.items():
-            started = time.perf_counter()
+            start = time.perf_counter()
             way()
-            durations[name].append(time.perf_counter() - started)
+            durations[name].append(time.perf_counter() - start)
     first = statistics.median(next(iter(durations.values())))
     for name, times in durations.items():
         print(
@@ -164,7 +164,7 @@ def projects(places: list[Path]) -> None:
     differ.
     """
     for place in places:
-        words = [
+        arguments = [
             str(place / ".venv" / "bin" / "python"),
             "-m",
             "pytest",
@@ -174,9 +174,9 @@ def projects(places: list[Path]) -> None:
             "-rA",
             "--color=no",
         ]
-        outcomes = {"outside": test_outcomes(words, place, None)}
+        outcomes = {"outside": test_outcomes(arguments, place, None)}
         for walls in working_backends():
-            outcomes[walls.name] = test_outcomes(words, place, walls)
+            outcomes[walls.name] = test_outcomes(arguments, place, walls)
         outside_results = outcomes["outside"]
         print(f"{place.name}: outside {_summary(outside_results)}")
         for name, results in outcomes.items():
@@ -188,11 +188,11 @@ def projects(places: list[Path]) -> None:
             print(f"    {name}: {_summary(results)}; {len(differing)} differ {differing[:12]}", flush=True)
 
 
-def test_outcomes(words: list[str], place: Path, walls: Walls | None) -> dict[str, str]:
+def test_outcomes(arguments: list[str], place: Path, walls: Walls | None) -> dict[str, str]:
     """Return each test's outcome."""
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         output = sandbox.run(
-            words, cwd=place, limits=LONG.model_copy(update={"output_bytes": 64 << 20})
+            arguments, cwd=place, limits=LONG.model_copy(update={"output_bytes": 64 << 20})
         ).output
     lines = (
         re.match(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED)(?: \[\d+\])? (\S+)", line)

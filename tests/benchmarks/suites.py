@@ -39,14 +39,14 @@ class Suite:
             *tests,
         ]
         try:
-            done = subprocess.run(
+            result = subprocess.run(
                 command, cwd=tree, env=environment(tree), capture_output=True, text=True, timeout=self.seconds
             )
         except subprocess.TimeoutExpired:
             return None
         return (
-            {test: outcome for outcome, test in SUMMARY.findall(done.stdout)}
-            if COUNT.search(done.stdout)
+            {test: outcome for outcome, test in SUMMARY.findall(result.stdout)}
+            if COUNT.search(result.stdout)
             else None
         )
 

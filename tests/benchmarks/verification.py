@@ -100,17 +100,17 @@ def comparable(report: TestReport) -> dict[str, object]:
     return {"problem": report.problem.kind if report.problem else "", **results}
 
 
-def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
+def agree(subject: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
     """Print how many of so many edits end alike, and each that does not."""
-    with here.warm_runner() as warm:
-        cold = here.cold_runner()
-        plain = cold.run(here.cold, tests)
-        print(f"{here.name}: {plain.counts} in {plain.seconds:.1f} s {plain.problem or ''}", flush=True)
-        loaded, files = subjects_of(here, plain)
+    with subject.warm_runner() as warm:
+        cold = subject.cold_runner()
+        plain = cold.run(subject.cold, tests)
+        print(f"{subject.name}: {plain.counts} in {plain.seconds:.1f} s {plain.problem or ''}", flush=True)
+        loaded, files = subjects_of(subject, plain)
         hows: Counter[str] = Counter()
         differing = flaky = 0
         for number, mutation in zip(
-            range(count), random_mutations(here.warm, loaded, files, seed=seed), strict=False
+            range(count), random_mutations(subject.warm, loaded, files, seed=seed), strict=False
         ):
             chosen = tests or choose_tests(plain, files, mutation, number)
             ran = warm.run({mutation.path: mutation.text}, chosen)
@@ -121,10 +121,10 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
             hows[ran.how] += 1
             reports = []
             for _ in range(2):
-                with written(here.cold, {mutation.path: mutation.text}):
+                with written(subject.cold, {mutation.path: mutation.text}):
                     reports.append(
                         cold.run(
-                            here.cold,
+                            subject.cold,
                             chosen,
                             expect_loaded=[] if is_test_path(mutation.path) else [mutation.path],
                         )
@@ -139,14 +139,15 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
                     differing += 1
                     show(number, mutation, ran.how, ran.report, reports[-1])
         print(
-            f"{here.name}: {count} edits, {differing} differ, {flaky} differ from run to run; {dict(hows)}",
+            f"{subject.name}: {count} edits, {differing} differ, {flaky} differ from run to run; "
+            f"{dict(hows)}",
             flush=True,
         )
 
 
-def subjects_of(here: Subject, plain: TestReport) -> tuple[list[str], list[str]]:
+def subjects_of(subject: Subject, plain: TestReport) -> tuple[list[str], list[str]]:
     files = sorted({result.id.partition("::")[0] for result in plain.results if result.when != "collect"})
-    paths = [path for path in sources(here.warm) if (here.warm / path).stat().st_size > 200]
+    paths = [path for path in sources(subject.warm) if (subject.warm / path).stat().st_size > 200]
     return [
         path
         for path in paths
@@ -173,50 +174,50 @@ def show(number: int, mutation: Mutation, mode: str, warm: TestReport, cold: Tes
     print(f"    {warm.problem} | {cold.problem}"[:400])
 
 
-def trace_reach(here: Subject, maps: Path | None) -> tuple[Reached, float]:
+def trace_reach(subject: Subject, maps: Path | None) -> tuple[Reached, float]:
     """Return what the tests reach, and how long it took to trace that."""
-    started = time.monotonic()
-    file = maps / f"{here.name}.json" if maps else None
+    start = time.monotonic()
+    file = maps / f"{subject.name}.json" if maps else None
     reach_map = load(file) if file else Reached()
-    scratch = here.sandbox.scratch
+    scratch = subject.sandbox.scratch
     coverage = learn(
-        here.warm,
+        subject.warm,
         reach_map,
-        project=here.project,
-        sandbox=here.sandbox,
+        project=subject.project,
+        sandbox=subject.sandbox,
         scratch=scratch,
-        limits=here.limits,
+        limits=subject.limits,
         seconds=MAP_SECONDS,
     )
     if file and coverage is not reach_map:
         save(coverage, file)
-    return coverage, time.monotonic() - started
+    return coverage, time.monotonic() - start
 
 
-def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | None) -> str:
+def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path | None) -> str:
     """Return one row of the table."""
-    plain = plain_pytest(here, ())
-    cold = here.cold_runner()
-    whole = cold.run(here.cold)
-    reach_map, map_seconds = trace_reach(here, maps)
-    impact = TracedImpact(here.warm, reach_map)
-    loaded = [path for path in subjects_of(here, whole)[0] if path in reach_map.executed]
+    plain = plain_pytest(subject, ())
+    cold = subject.cold_runner()
+    whole = cold.run(subject.cold)
+    reach_map, map_seconds = trace_reach(subject, maps)
+    impact = TracedImpact(subject.warm, reach_map)
+    loaded = [path for path in subjects_of(subject, whole)[0] if path in reach_map.executed]
     files = sorted({test.partition("::")[0] for test in reach_map.tests})
     timed: list[Timed] = []
     moments: list[float] = []
 
-    def hear(_test: str) -> None:
+    def on_red(_test: str) -> None:
         moments.append(time.monotonic())
 
     missed = 0
     hows: Counter[str] = Counter()
-    with here.warm_runner() as warm:
+    with subject.warm_runner() as warm:
         warm.run({}, [reach_map.tests[0]])
         for _ in impact.prepared():  # as a warm base does
             pass
         for _, mutation in zip(
             range(MOST_UNREACHED * count),
-            random_mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS),
+            random_mutations(subject.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS),
             strict=False,
         ):
             edits = {mutation.path: mutation.text}
@@ -227,18 +228,18 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
             warm.wait()
             time.sleep(BETWEEN_SECONDS)
             moments.clear()
-            started = time.monotonic()
+            start = time.monotonic()
             reach = impact.reach(edits)
-            ran = warm.run(edits, reach.soonest, in_order=True, on_red=hear)
-            duration = time.monotonic() - started
-            first = moments[0] - started if moments else duration
+            ran = warm.run(edits, reach.soonest, in_order=True, on_red=on_red)
+            duration = time.monotonic() - start
+            first = moments[0] - start if moments else duration
             hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
             if isinstance(ran, Ran):
                 warm.wait()
                 time.sleep(BETWEEN_SECONDS)
-                with written(here.cold, edits):
-                    process = plain_pytest(here, reach.tests)
-                    stopping = plain_pytest(here, reach.tests, "-x") if moments else process
+                with written(subject.cold, edits):
+                    process = plain_pytest(subject, reach.tests)
+                    stopping = plain_pytest(subject, reach.tests, "-x") if moments else process
                     timed.append(
                         Timed(ran.how == "swapped", len(reach.tests), first, duration, stopping, process)
                     )
@@ -248,14 +249,14 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
                         flush=True,
                     )
                     if misses:
-                        reds = {result.id for result in cold.run(here.cold).reds} - {
+                        reds = {result.id for result in cold.run(subject.cold).reds} - {
                             result.id for result in whole.reds
                         }
                         missed += not reds <= set(reach.tests)
             if sum(hows.values()) == count:
                 break
     if not timed:
-        return f"{here.name:<22} {len(reach_map.tests):>6} no edit was run warm: {dict(hows)}"
+        return f"{subject.name:<22} {len(reach_map.tests):>6} no edit was run warm: {dict(hows)}"
     first, usual = (
         statistics.median(run.first for run in timed),
         statistics.median(run.warm for run in timed),
@@ -268,7 +269,7 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
     ]
     ratio_text = " ".join(f"{statistics.median(values or [0.0]):>6.0f}x" for values in ratios)
     return (
-        f"{here.name:<22} {len(reach_map.tests):>6} {map_seconds:>6.1f} "
+        f"{subject.name:<22} {len(reach_map.tests):>6} {map_seconds:>6.1f} "
         f"{statistics.median(item.tests for item in timed):>8.0f} "
         f"{1000 * first:>8.1f} {1000 * usual:>8.1f} "
         f"{1000 * statistics.median(item.process for item in timed):>7.0f} {ratio_text} "
@@ -306,67 +307,67 @@ HEADER = (
 )
 
 
-def plain_pytest(here: Subject, tests: Sequence[str], *options: str) -> float:
+def plain_pytest(subject: Subject, tests: Sequence[str], *options: str) -> float:
     """Return the seconds of `pytest` as a user starts it, on the cold copy."""
     environment = {
         **os.environ,
-        **here.project.environment,
-        "PYTHONPATH": os.pathsep.join(map(str, source_roots(here.cold))),
+        **subject.project.environment,
+        "PYTHONPATH": os.pathsep.join(map(str, source_roots(subject.cold))),
     }
     chosen = tests if len(tests) <= 200 else sorted({test.partition("::")[0] for test in tests})
-    started = time.monotonic()
+    start = time.monotonic()
     command = [
-        str(here.project.interpreter),
+        str(subject.project.interpreter),
         "-m",
         "pytest",
         "-q",
         "-p",
         "no:cacheprovider",
         *options,
-        *here.project.options,
+        *subject.project.options,
         *chosen,
     ]
     with suppress(subprocess.TimeoutExpired):
         subprocess.run(
             command,
-            cwd=here.cold,
+            cwd=subject.cold,
             env=environment,
             capture_output=True,
             check=False,
-            timeout=here.limits.wall_seconds,
+            timeout=subject.limits.wall_seconds,
         )
-    return time.monotonic() - started
+    return time.monotonic() - start
 
 
-def leaks(here: Subject, count: int, seed: int) -> None:
+def leaks(subject: Subject, count: int, seed: int) -> None:
     """Print memory, processes and files after the first tenth of the runs, and after all."""
-    with here.warm_runner() as warm:
-        loaded, files = subjects_of(here, here.cold_runner().run(here.cold))
+    with subject.warm_runner() as warm:
+        loaded, files = subjects_of(subject, subject.cold_runner().run(subject.cold))
         first: tuple[int, ...] = ()
         for number, mutation in zip(
-            range(count), random_mutations(here.warm, loaded, files, seed=seed), strict=False
+            range(count), random_mutations(subject.warm, loaded, files, seed=seed), strict=False
         ):
             warm.run({mutation.path: mutation.text}, files[:1])
             if number == count // 10:
-                first = settled_usage(here, warm)
+                first = settled_usage(subject, warm)
         warm.run({}, files[:1])
-        last = settled_usage(here, warm)
+        last = settled_usage(subject, warm)
         names = ("KB in use", "processes", "files put away", "files of the tree")
         for name, before, after in zip(names, first, last, strict=True):
-            print(f"{here.name}: {name} {before} after {count // 10} runs, {after} after {count}")
+            print(f"{subject.name}: {name} {before} after {count // 10} runs, {after} after {count}")
 
 
-def settled_usage(here: Subject, warm: WarmRunner) -> tuple[int, ...]:
+def settled_usage(subject: Subject, warm: WarmRunner) -> tuple[int, ...]:
     """Return what is in use once everything that follows a run is done."""
     warm.wait()
     time.sleep(2 * BETWEEN_SECONDS)
-    return resource_usage(here)
+    return resource_usage(subject)
 
 
-def resource_usage(here: Subject) -> tuple[int, ...]:
+def resource_usage(subject: Subject) -> tuple[int, ...]:
     processes = descendants(os.getpid())
     memory = sum(memory_share(pid) for pid in [os.getpid(), *processes])
-    files = [sum(1 for _ in place.rglob("*")) for place in (here.sandbox.scratch, here.warm)]
+    files = [sum(1 for _ in place.rglob("*")) for place in (subject.sandbox.scratch, subject.warm)]
     return memory, len(processes), *files
 
 

@@ -77,9 +77,9 @@ def test_applies_and_undoes_diff_file(coder: Coder, tmp_path: Path) -> None:
     assert box_source() == FIXED
     assert coder("--reverse", str(tmp_path / "fix.diff")).out.startswith(TOLD)
     assert box_source() == BOX
-    refused = coder("-R", str(tmp_path / "fix.diff"))
-    assert (refused.code, refused.out) == (2, "")
-    assert refused.err.endswith("Nothing was written.\n")
+    answer = coder("-R", str(tmp_path / "fix.diff"))
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.endswith("Nothing was written.\n")
     assert box_source() == BOX
 
 
@@ -105,10 +105,10 @@ def test_lists_new_deleted_and_renamed_files(coder: Coder) -> None:
 
 def test_applies_all_files_or_none(coder: Coder) -> None:
     second = "--- a/src/notes.txt\n+++ b/src/notes.txt\n@@ -1 +1 @@\n-two\n+three\n"
-    refused = coder(pasted=DIFF + second)
-    assert (refused.code, refused.out) == (2, "")
-    assert "src/notes.txt" in refused.err
-    assert refused.err.endswith("Nothing was written.\n")
+    answer = coder(pasted=DIFF + second)
+    assert (answer.code, answer.out) == (2, "")
+    assert "src/notes.txt" in answer.err
+    assert answer.err.endswith("Nothing was written.\n")
     assert box_source() == BOX
 
 
@@ -173,28 +173,28 @@ def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
     ],
 )
 def test_reports_unreadable_input(coder: Coder, path: str, message: str) -> None:
-    refused = coder(path, pasted=DIFF)
-    assert refused.code == 2
-    assert refused.err.startswith(message)
+    answer = coder(path, pasted=DIFF)
+    assert answer.code == 2
+    assert answer.err.startswith(message)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "I would rather not.\n"])
 def test_refuses_text_without_diff(coder: Coder, text: str) -> None:
-    refused = coder(pasted=text)
-    assert (refused.code, refused.out) == (2, "")
-    assert refused.err.endswith("Nothing was written.\n")
+    answer = coder(pasted=text)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.endswith("Nothing was written.\n")
 
 
 def test_file_content_cannot_control_terminal(coder: Coder) -> None:
     write(Path(), {"src/box.py": "\x1b[31m\x9b2J# red\ndef area(r):\n    return r\n"})
-    refused = coder(
+    answer = coder(
         pasted=(
             "--- a/src/box.py\n+++ b/src/box.py\n@@ -1,3 +1,3 @@\n # red\n def area(r):\n-    return x\n"
             "+    return y\n"
         )
     )
-    assert "# red" in refused.err
-    assert not {"\x1b", "\x9b"} & set(refused.err)
+    assert "# red" in answer.err
+    assert not {"\x1b", "\x9b"} & set(answer.err)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
@@ -211,7 +211,7 @@ def run_at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
     os.write(terminal, typed)
     command = [sys.executable, "-m", "coder", "apply"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=root,
         stdin=inner,
@@ -223,7 +223,7 @@ def run_at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
     )
     os.close(inner)
     os.close(terminal)
-    return done.returncode, done.stdout, done.stderr
+    return result.returncode, result.stdout, result.stderr
 
 
 def test_terminal_prompt_explains_how_to_finish(coder: Coder, tmp_path: Path) -> None:

@@ -74,10 +74,10 @@ def test_definitions_of_known_content_need_no_tree_access(tmp_path: Path) -> Non
 def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
     snapshot = SymbolIndex(tmp_path).current()
-    counted = {}
+    counts = {}
     for entry in snapshot.postings("size"):
         (place,) = snapshot.document(entry >> 8)
-        counted[place.definition and place.definition.name] = (
+        counts[place.definition and place.definition.name] = (
             entry & 127,
             bool(entry & IN_NAME),
             snapshot.lengths[entry >> 8],
@@ -86,7 +86,7 @@ def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
         "    def size_of(self):\n        return os.sep",
         "def helper():\n    return Box().size_of()",
     )
-    assert counted == {
+    assert counts == {
         "Box.size_of": (1, True, words_of(method).total()),
         "helper": (1, False, words_of(rest).total()),
     }

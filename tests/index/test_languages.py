@@ -234,7 +234,7 @@ def test_signature_and_comment_of_a_definition(
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "imported", "based"),
+    ("path", "text", "imports", "bases"),
     [
         (
             "a.js",
@@ -257,14 +257,14 @@ def test_signature_and_comment_of_a_definition(
     ],
 )
 def test_imports_and_bases(
-    path: str, text: str, imported: dict[str, set[str]], based: dict[str, tuple[str, ...]]
+    path: str, text: str, imports: dict[str, set[str]], bases: dict[str, tuple[str, ...]]
 ) -> None:
     facts = facts_of(path, text)
     result: dict[str, set[str]] = {}
     for entry in facts.imports:
         result.setdefault(entry.module, set()).add(entry.name)
-    assert result == imported
-    assert {name: bases for name, bases in facts.bases.items() if bases} == based
+    assert result == imports
+    assert {name: bases for name, bases in facts.bases.items() if bases} == bases
 
 
 @pytest.mark.parametrize(

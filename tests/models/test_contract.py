@@ -81,22 +81,22 @@ def test_stops_at_once_when_cancelled_in_the_middle(rig: str) -> None:
     if rig == "played":
         pytest.skip("a recording is played without pauses")
 
-    async def cancelled(bench: Bench) -> float:
+    async def ask_and_cancel(bench: Bench) -> float:
         received = asyncio.Event()
 
-        def hear(_delta: Delta) -> None:
+        def on_delta(_delta: Delta) -> None:
             received.set()
 
-        task = asyncio.create_task(bench.model.complete(ASKED, hear))
+        task = asyncio.create_task(bench.model.complete(ASKED, on_delta))
         await asyncio.wait_for(received.wait(), timeout=10)
-        started = time.monotonic()
+        start = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return time.monotonic() - started
+        return time.monotonic() - start
 
     with RIGS[rig]([Turn(text="It is the comparison", stalls=True)]) as bench:
-        assert asyncio.run(cancelled(bench)) < 1.0
+        assert asyncio.run(ask_and_cancel(bench)) < 1.0
         assert bench.fake is None or bench.fake.gone.wait(1.0)
 
 

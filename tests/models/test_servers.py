@@ -50,10 +50,10 @@ def test_finds_answering_servers_in_address_order() -> None:
 
 @pytest.mark.loopback
 def test_waits_for_silent_servers_concurrently() -> None:
-    started = time.monotonic()
+    start = time.monotonic()
     with silent_server() as first, silent_server() as second, silent_server() as third:
         assert find({"ollama": first, "llamacpp": second, "vllm": third}) == ()
-    assert time.monotonic() - started < 1.2
+    assert time.monotonic() - start < 1.2
     assert threading.active_count() < 10
 
 

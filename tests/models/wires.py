@@ -148,9 +148,9 @@ def responses_stream(turn: Turn) -> list[bytes]:
 
     events = [event("response.created", response=state("in_progress"))]
     if turn.reasoning:
-        thought = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "seal"}
+        reasoning = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "seal"}
         events.append(
-            event("response.output_item.added", output_index=0, item={**thought, "encrypted_content": ""})
+            event("response.output_item.added", output_index=0, item={**reasoning, "encrypted_content": ""})
         )
         part = {"type": "summary_text", "text": ""}
         where = {"item_id": "rs_1", "output_index": 0, "summary_index": 0}
@@ -159,9 +159,9 @@ def responses_stream(turn: Turn) -> list[bytes]:
             event("response.reasoning_summary_text.delta", delta=piece, **where)
             for piece in split_text(turn.reasoning)
         ]
-        done = {**thought, "summary": [{"type": "summary_text", "text": turn.reasoning}]}
-        events.append(event("response.output_item.done", output_index=0, item=done))
-        output.append(done)
+        result = {**reasoning, "summary": [{"type": "summary_text", "text": turn.reasoning}]}
+        events.append(event("response.output_item.done", output_index=0, item=result))
+        output.append(result)
     if turn.text:
         index = len(output)
         output_item = {
@@ -185,10 +185,10 @@ def responses_stream(turn: Turn) -> list[bytes]:
             for piece in split_text(turn.text)
         ]
         content = [{"type": "output_text", "text": turn.text, "annotations": [], "logprobs": []}]
-        done = {**output_item, "status": "completed", "content": content}
+        result = {**output_item, "status": "completed", "content": content}
         if is_complete(turn):
-            events.append(event("response.output_item.done", output_index=index, item=done))
-        output.append(done)
+            events.append(event("response.output_item.done", output_index=index, item=result))
+        output.append(result)
     for name, arguments in turn.calls:
         index = len(output)
         output_item = {
@@ -205,13 +205,13 @@ def responses_stream(turn: Turn) -> list[bytes]:
             event("response.function_call_arguments.delta", delta=piece, **where)
             for piece in split_text(arguments)
         ]
-        done = {
+        result = {
             **output_item,
             "arguments": arguments,
             "status": "incomplete" if turn.finish == "length" else "completed",
         }
-        events.append(event("response.output_item.done", output_index=index, item=done))
-        output.append(done)
+        events.append(event("response.output_item.done", output_index=index, item=result))
+        output.append(result)
     if turn.garbage:
         events.append(turn.garbage)
     if not is_complete(turn):

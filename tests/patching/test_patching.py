@@ -41,9 +41,9 @@ def test_case_applies_exactly_or_is_refused_with_its_error(case: Path, tmp_path:
         apply(diff, tmp_path)
         assert content(tmp_path) == content(case / "after")
     else:
-        with pytest.raises(PatchError) as refused:
+        with pytest.raises(PatchError) as error:
             apply(diff, tmp_path)
-        assert f"{refused.value}\n" == (case / "error.txt").read_text(encoding="utf-8")
+        assert f"{error.value}\n" == (case / "error.txt").read_text(encoding="utf-8")
         assert content(tmp_path) == before
 
 
@@ -112,32 +112,32 @@ def test_does_not_follow_link_created_after_planning(tmp_path: Path) -> None:
     for folder in (outside, root / "d"):
         folder.mkdir(parents=True)
         (folder / "t").write_text("a\n", encoding="utf-8")
-    applied = plan(SWAP.replace("/t", "/d/t"), root)
+    patch_plan = plan(SWAP.replace("/t", "/d/t"), root)
     shutil.rmtree(root / "d")
     (root / "d").symlink_to(outside)
     with pytest.raises(PatchError, match="symbolic link"):
-        write(applied, Tree(root))
+        write(patch_plan, Tree(root))
     assert content(outside) == {"t": (b"a\n", False)}
 
 
 def test_leaves_file_changed_after_planning(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\n", encoding="utf-8")
-    applied = plan(SWAP, tmp_path)
+    patch_plan = plan(SWAP, tmp_path)
     (tmp_path / "t").write_text("mine\n", encoding="utf-8")
     with pytest.raises(PatchError, match="meanwhile"):
-        write(applied, Tree(tmp_path))
+        write(patch_plan, Tree(tmp_path))
     assert (tmp_path / "t").read_text(encoding="utf-8") == "mine\n"
 
 
 def test_rolls_back_when_later_file_fails(tmp_path: Path) -> None:
     for name in ("t", "u"):
         (tmp_path / name).write_text("a\n", encoding="utf-8")
-    applied = plan(
+    patch_plan = plan(
         f"{SWAP}--- /dev/null\n+++ b/new/v\n@@ -0,0 +1 @@\n+c\n" + SWAP.replace("/t", "/u"), tmp_path
     )
     (tmp_path / "u").write_text("mine\n", encoding="utf-8")
     with pytest.raises(PatchError, match="u was changed"):
-        write(applied, Tree(tmp_path))
+        write(patch_plan, Tree(tmp_path))
     assert content(tmp_path) == {"t": (b"a\n", False), "u": (b"mine\n", False)}
     assert not (tmp_path / "new").exists()
 
@@ -171,11 +171,11 @@ def test_random_damage_to_numbers_never_changes_the_result(tmp_path: Path) -> No
 )
 def test_refuses_hostile_diff_quickly(unit: str, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\nb\n" * 5000, encoding="utf-8")
-    started = time.process_time()
+    start_time = time.process_time()
     for start in ("", "@@ ", "--- a/t\n+++ b/t\n@@ ", "--- a/t\n+++ b/t\n@@ @@\n a\n"):
         with pytest.raises(PatchError):
             apply(start + unit * (100_000 // len(unit)), tmp_path)
-    assert time.process_time() - started < 20
+    assert time.process_time() - start_time < 20
 
 
 def test_refuses_envelope_with_foreign_content_quickly(tmp_path: Path) -> None:
@@ -206,18 +206,18 @@ def test_deletion_without_content_cannot_be_undone(tmp_path: Path) -> None:
 
 def test_error_names_failure_and_says_nothing_was_written(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("x\n", encoding="utf-8")
-    with pytest.raises(PatchError) as refused:
+    with pytest.raises(PatchError) as error:
         apply(SWAP, tmp_path)
-    assert str(refused.value).count("Nothing was written.") == 1
-    assert len(refused.value.failed) == 1
-    assert refused.value.failed == failed_paths(SWAP.replace("@@ -1 +1 @@", "@@ -7 +7 @@"), tmp_path)
-    assert refused.value.failed != failed_paths(SWAP.replace("+b", "+c"), tmp_path)
+    assert str(error.value).count("Nothing was written.") == 1
+    assert len(error.value.failed) == 1
+    assert error.value.failed == failed_paths(SWAP.replace("@@ -1 +1 @@", "@@ -7 +7 @@"), tmp_path)
+    assert error.value.failed != failed_paths(SWAP.replace("+b", "+c"), tmp_path)
 
 
 def failed_paths(diff: str, root: Path) -> frozenset[str]:
-    with pytest.raises(PatchError) as refused:
+    with pytest.raises(PatchError) as error:
         plan(diff, root)
-    return refused.value.failed
+    return error.value.failed
 
 
 @pytest.mark.parametrize("times", [0, 1, 2, 9])
@@ -228,9 +228,9 @@ def test_error_is_capped_and_grows_on_repeat(times: int, tmp_path: Path) -> None
     diffs = ["".join(f"--- a/{name}\n+++ b/{name}\n{hunks}" for name in names) for names in ("t", "tuvw")]
     texts = []
     for diff in diffs:
-        with pytest.raises(PatchError) as refused:
+        with pytest.raises(PatchError) as error:
             plan(diff, tmp_path, failed_before=dict.fromkeys(failed_paths(diff, tmp_path), times))
-        texts.append(str(refused.value))
+        texts.append(str(error.value))
     assert all(len(text.split("\n")) <= 60 for text in texts)
     assert "   39| line 38" in texts[0]
     assert ("   34| line 33" in texts[0]) is bool(times)
@@ -238,11 +238,11 @@ def test_error_is_capped_and_grows_on_repeat(times: int, tmp_path: Path) -> None
 
 def test_reports_syntax_errors_but_writes_files(tmp_path: Path) -> None:
     (tmp_path / "t.py").write_text("x = 1\n", encoding="utf-8")
-    applied = apply(
+    patch_plan = apply(
         "--- a/t.py\n+++ b/t.py\n@@\n-x = 1\n+x = y\n--- /dev/null\n+++ b/u.py\n@@\n+x = (\n", tmp_path
     )
-    assert applied.undefined_names == ("t.py:1: undefined name 'y'",)
-    assert applied.syntax_errors == ("u.py:1: '(' was never closed\n    1| x = (",)
+    assert patch_plan.undefined_names == ("t.py:1: undefined name 'y'",)
+    assert patch_plan.syntax_errors == ("u.py:1: '(' was never closed\n    1| x = (",)
     assert (tmp_path / "u.py").exists()
 
 
@@ -251,9 +251,9 @@ def test_does_not_follow_link_replacing_file(tmp_path: Path) -> None:
     root.mkdir()
     for path in (root / "t", outside):
         path.write_text("a\n", encoding="utf-8")
-    applied = plan(SWAP, root)
+    patch_plan = plan(SWAP, root)
     (root / "t").unlink()
     (root / "t").symlink_to(outside)
     with pytest.raises(PatchError, match="symbolic link"):
-        write(applied, Tree(root))
+        write(patch_plan, Tree(root))
     assert outside.read_text(encoding="utf-8") == "a\n"

@@ -106,9 +106,9 @@ def test_masks_user_values_verbatim() -> None:
         "KEYBOARD": "us-intl-1234",
         "PATH": "/usr/bin:/bin",
     }
-    own = own_values({"OPENAI_API_KEY": "correct horse battery", **harmless, **other})
-    assert own == ("correct horse battery",)
-    secrets = Secrets(own=own)
+    user_values = own_values({"OPENAI_API_KEY": "correct horse battery", **harmless, **other})
+    assert user_values == ("correct horse battery",)
+    secrets = Secrets(own=user_values)
     assert own_values({"DATABASE_DSN": "postgres://ada:1815@db/x", "KEY": "q1w2e3r4"}) == (
         "postgres://ada:1815@db/x",
         "q1w2e3r4",

@@ -60,7 +60,10 @@ def test_words_with_expansion_are_not_literal() -> None:
 
 def test_redirections_name_their_targets() -> None:
     (simple,) = parse("make >../log 2>>err 2>&1 </dev/null >/dev/null").commands
-    assert [(there.operator, there.target.text, there.writes) for there in simple.redirections] == [
+    assert [
+        (redirection.operator, redirection.target.text, redirection.writes)
+        for redirection in simple.redirections
+    ] == [
         (">", "../log", True),
         (">>", "err", True),
         (">&", "1", False),

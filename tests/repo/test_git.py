@@ -37,9 +37,9 @@ def test_finds_linked_worktree_and_common_git_directory(tmp_path: Path) -> None:
 def test_reports_unusable_directory_in_one_line(tmp_path: Path, prepare: object, message: str) -> None:
     assert callable(prepare)
     prepare(tmp_path / "r")
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(UserError, match=message) as error:
         find(tmp_path / "r")
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
 
 
 def fake_git(directory: Path, script: str) -> None:
@@ -115,10 +115,10 @@ def test_gives_up_on_a_command_that_takes_too_long(tmp_path: Path, monkeypatch: 
     door = find(root).git
     fake_git(tmp_path / "bin", "exec sleep 5")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
-    started = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(GitError, match="did not end within"):
         door.call("slow", timeout_seconds=0.2)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - start < 4
 
 
 def test_error_is_line_of_git(tmp_path: Path) -> None:

@@ -25,17 +25,17 @@ def test_inner_error_is_not_mistaken_for_held_lock(tmp_path: Path) -> None:
 
 def test_waits_for_repository_lock_and_leaves_nothing(tmp_path: Path) -> None:
     order = []
-    entered = threading.Event()
+    has_entered = threading.Event()
 
     def second() -> None:
-        entered.set()
+        has_entered.set()
         with repository_lock(tmp_path):
             order.append("second")
 
     with repository_lock(tmp_path):
         thread = threading.Thread(target=second)
         thread.start()
-        entered.wait()
+        has_entered.wait()
         thread.join(0.05)
         order.append("first")
     thread.join()

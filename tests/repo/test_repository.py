@@ -25,10 +25,10 @@ def files(tree: Path) -> dict[str, str]:
 
 
 def test_satisfies_the_ports() -> None:
-    def both(repository: SessionRepository) -> tuple[Repository, History]:
+    def as_ports(repository: SessionRepository) -> tuple[Repository, History]:
         return repository, repository.history
 
-    assert callable(both)
+    assert callable(as_ports)
 
 
 def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:

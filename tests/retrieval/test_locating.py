@@ -56,15 +56,15 @@ def locate_issue(
     return locate(SymbolIndex(tmp_path / "tree").current(), clues(issue), recent)
 
 
-def reasons_for(located: Located, name: str) -> tuple[str, ...]:
-    return next(likely.reasons for likely in (*located.files, *located.symbols) if likely.name == name)
+def reasons_for(location: Located, name: str) -> tuple[str, ...]:
+    return next(likely.reasons for likely in (*location.files, *location.symbols) if likely.name == name)
 
 
 def test_named_definition_ranks_first_with_its_file(tmp_path: Path) -> None:
-    located = locate_issue(tmp_path, "`parse_retry_after` is off by one")
-    assert located.files[0].path == "pool/limits.py"
-    assert located.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
-    assert "defines parse_retry_after, named in the title" in located.symbols[0].reasons
+    location = locate_issue(tmp_path, "`parse_retry_after` is off by one")
+    assert location.files[0].path == "pool/limits.py"
+    assert location.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
+    assert "defines parse_retry_after, named in the title" in location.symbols[0].reasons
 
 
 def test_matches_words_by_their_parts(tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_matches_words_by_their_parts(tmp_path: Path) -> None:
 
 def test_matches_inflected_words(tmp_path: Path) -> None:
     files = {**FILES, "pool/checks.py": "def inherit(settings):\n    return validated(settings)\n"}
-    located = locate_issue(tmp_path, "Inheritance comes before validation", files)
-    assert located.symbols[0].name == "pool/checks.py::inherit"
-    assert "its name says inheritance" in located.symbols[0].reasons
+    location = locate_issue(tmp_path, "Inheritance comes before validation", files)
+    assert location.symbols[0].name == "pool/checks.py::inherit"
+    assert "its name says inheritance" in location.symbols[0].reasons
 
 
 def test_innermost_traceback_frame_counts_most(tmp_path: Path) -> None:
@@ -87,21 +87,23 @@ def test_innermost_traceback_frame_counts_most(tmp_path: Path) -> None:
         '  File "/srv/site-packages/pool/http.py", line 6, in send\n    return limiter.wait(3)\n'
         '  File "/srv/site-packages/pool/limits.py", line 7, in wait\n    return seconds\nTypeError\n'
     )
-    located = locate_issue(tmp_path, issue)
-    assert located.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
-    assert "in the traceback" in reasons_for(located, "pool/limits.py")
-    assert "in the traceback" in reasons_for(located, "pool/http.py::send")
+    location = locate_issue(tmp_path, issue)
+    assert location.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
+    assert "in the traceback" in reasons_for(location, "pool/limits.py")
+    assert "in the traceback" in reasons_for(location, "pool/http.py::send")
 
 
 def test_finds_message_despite_placeholders_and_wrapping(tmp_path: Path) -> None:
-    located = locate_issue(tmp_path, "It fails\n\nValueError: cannot read 'soon' as seconds, nor as a date\n")
-    assert located.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
-    assert "says 'as seconds, nor as a date'" in located.symbols[0].reasons
+    location = locate_issue(
+        tmp_path, "It fails\n\nValueError: cannot read 'soon' as seconds, nor as a date\n"
+    )
+    assert location.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
+    assert "says 'as seconds, nor as a date'" in location.symbols[0].reasons
 
 
 def test_follows_snippet_imports_through_re_exports(tmp_path: Path) -> None:
-    located = locate_issue(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
-    assert "is pool.Throttle" in reasons_for(located, "pool/limits.py::Limiter")
+    location = locate_issue(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
+    assert "is pool.Throttle" in reasons_for(location, "pool/limits.py::Limiter")
 
 
 def test_suspects_base_class_of_named_class(tmp_path: Path) -> None:
@@ -119,12 +121,12 @@ def test_suspects_callees_of_likely_definition(tmp_path: Path) -> None:
 def test_users_of_name_rank_above_mentions(tmp_path: Path) -> None:
     code = "def first(a):\n    return 'burst_size' + a\n\n\ndef second(a):\n    return burst_size + a\n"
     others = "".join(f"\n\ndef other{number}(packet):\n    return packet\n" for number in range(20))
-    located = locate_issue(
+    location = locate_issue(
         tmp_path, "Wrong result\n\nIt happens where burst_size is large.", {"a.py": code + others}
     )
-    assert [likely.name for likely in located.symbols][:2] == ["a.py::second", "a.py::first"]
-    assert reasons_for(located, "a.py::second")[0] == "uses burst_size"
-    assert not any(reason.startswith("uses") for reason in reasons_for(located, "a.py::first"))
+    assert [likely.name for likely in location.symbols][:2] == ["a.py::second", "a.py::first"]
+    assert reasons_for(location, "a.py::second")[0] == "uses burst_size"
+    assert not any(reason.startswith("uses") for reason in reasons_for(location, "a.py::first"))
 
 
 def test_named_path_counts(tmp_path: Path) -> None:
@@ -144,9 +146,9 @@ def test_named_path_counts(tmp_path: Path) -> None:
 def test_suspects_code_under_named_test(tmp_path: Path, issue: str) -> None:
     test = "from pool import quota, words\n\n\ndef test_quota(): ...\n"
     files = {"pool/quota.py": "def left(): ...\n", "tests/test_quota.py": test, "tests/quota/tests.py": test}
-    located = locate_issue(tmp_path, f"words are not counted\n\nA case is missing in {issue}.", files)
-    assert located.files[0].path == "pool/quota.py"
-    assert any(reason.startswith("tested by tests/") for reason in located.files[0].reasons)
+    location = locate_issue(tmp_path, f"words are not counted\n\nA case is missing in {issue}.", files)
+    assert location.files[0].path == "pool/quota.py"
+    assert any(reason.startswith("tested by tests/") for reason in location.files[0].reasons)
 
 
 def test_suspects_files_of_similar_commits(tmp_path: Path) -> None:
@@ -167,12 +169,12 @@ def test_suspects_files_of_similar_commits(tmp_path: Path) -> None:
         subject="Refuse expired tickets (#7)",
         paths=("pool/third.py", "pool/gone.py"),
     )
-    located = locate_issue(
+    location = locate_issue(
         tmp_path, "An expired ticket is accepted\n\nrun() does it.", {**FILES, **files}, [*other, wide, near]
     )
-    assert located.files[0].path == "pool/third.py"
-    assert "changed by bbbbbbbbbb, about expired, ticket" in located.files[0].reasons
-    assert "pool/gone.py" not in [likely.path for likely in located.files]
+    assert location.files[0].path == "pool/third.py"
+    assert "changed by bbbbbbbbbb, about expired, ticket" in location.files[0].reasons
+    assert "pool/gone.py" not in [likely.path for likely in location.files]
 
 
 def test_tests_in_issue_are_not_tests_of_tree(tmp_path: Path) -> None:
@@ -180,8 +182,8 @@ def test_tests_in_issue_are_not_tests_of_tree(tmp_path: Path) -> None:
         "Tests that time out are retried\n\n```\ndef test_mine():\n    limiter.wait(3)\n```\n"
         "test_mine.py:3: TypeError in test_mine\n"
     )
-    located = locate_issue(tmp_path, issue)
-    assert "tests/test_limits.py" not in [likely.path for likely in located.files]
+    location = locate_issue(tmp_path, issue)
+    assert "tests/test_limits.py" not in [likely.path for likely in location.files]
 
 
 def test_excludes_tests_unless_issue_is_about_them(tmp_path: Path) -> None:
@@ -226,9 +228,9 @@ def test_imports_are_read_from_examples() -> None:
 def test_follows_objects_created_in_example(tmp_path: Path) -> None:
     files = {**FILES, "pool/clock.py": "class Clock:\n    def wait(self, seconds):\n        return seconds\n"}
     issue = "It takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
-    located = locate_issue(tmp_path, issue, files)
-    assert located.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
-    assert "is pool.Throttle.wait" in located.symbols[0].reasons
+    location = locate_issue(tmp_path, issue, files)
+    assert location.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
+    assert "is pool.Throttle.wait" in location.symbols[0].reasons
 
 
 @pytest.mark.parametrize(

@@ -38,26 +38,26 @@ FILES = {
 
 def test_mentioned_definition_comes_first(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    look = first_look(
+    overview = first_look(
         space, "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price.", (), 6000
     )
-    assert look.startswith("Layout: 6 files; shop/ (3), tests/ (1), pyproject.toml\n\nFiles")
-    assert "likeliest first:\n  shop/cart.py: Cart.total_price (line 7)" in look
-    first_window = look.split("likeliest places")[1]
+    assert overview.startswith("Layout: 6 files; shop/ (3), tests/ (1), pyproject.toml\n\nFiles")
+    assert "likeliest first:\n  shop/cart.py: Cart.total_price (line 7)" in overview
+    first_window = overview.split("likeliest places")[1]
     assert "    4| class Cart:" in first_window
     assert "    7|     def total_price(self, coupon=None):" in first_window
     assert {"pyproject.toml", "shop/cart.py", "tests/test_cart.py"} <= set(space.named)
 
 
 def test_error_message_finds_its_line(tmp_path: Path) -> None:
-    look = first_look(
+    overview = first_look(
         workspace(tmp_path, FILES),
         "It breaks\n\nValueError: cannot add nothing to cart <Cart 7>, sorry\n",
         (),
         6000,
     )
-    assert "shop/cart.py: Cart.add (line 11)" in look
-    assert "says 'cannot add nothing to cart'" in look
+    assert "shop/cart.py: Cart.add (line 11)" in overview
+    assert "says 'cannot add nothing to cart'" in overview
 
 
 def test_shows_code_around_traceback_line(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_shows_code_around_traceback_line(tmp_path: Path) -> None:
         "Crash\n\nTraceback (most recent call last):\n"
         '  File "/srv/lib/shop/stock.py", line 2, in count\nTypeError\n'
     )
-    look = first_look(workspace(tmp_path, FILES), issue, (), 6000)
-    assert "shop/stock.py, lines 1-2 of 2" in look.split("likeliest places")[1].split("\n\n")[1]
+    overview = first_look(workspace(tmp_path, FILES), issue, (), 6000)
+    assert "shop/stock.py, lines 1-2 of 2" in overview.split("likeliest places")[1].split("\n\n")[1]
 
 
 def test_uses_innermost_frames_of_related_failing_test(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_uses_innermost_frames_of_related_failing_test(tmp_path: Path) -> None:
         failure=Failure(type="E", message="", frames=frames),
     )
     space = workspace(tmp_path, FILES)
-    look = first_look(space, "send does nothing", (red,), 6000)
-    assert "    2|     print(message)" in look
+    overview = first_look(space, "send does nothing", (red,), 6000)
+    assert "    2|     print(message)" in overview
     assert 2 in space.named["shop/mail.py"]
 
 
@@ -114,9 +114,9 @@ def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
     "unit", ["\n", "```", "<!--", "**a", "a_", "a.b/", "'aa bb cc dd ", "# ", "  ", "Error: "]
 )
 def test_answers_hostile_issue_quickly(unit: str, tmp_path: Path) -> None:
-    started = time.perf_counter()
+    start = time.perf_counter()
     first_look(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - start < 10
 
 
 FILLING = "".join(
@@ -147,8 +147,8 @@ LONG = f'''class Shelf:
 
 def test_shows_long_class_by_head_and_relevant_methods(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"shop/shelf.py": LONG})
-    look = first_look(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
-    windows = look.split("likeliest places")[1].split("\n\n")[1:]
+    overview = first_look(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
+    windows = overview.split("likeliest places")[1].split("\n\n")[1:]
     assert windows[1] == (
         "shop/shelf.py, lines 1-5 of 115\n    1| class Shelf:\n"
         '    2|     """Where things stand."""\n    3| \n'
@@ -172,19 +172,19 @@ def test_shows_long_class_by_head_and_relevant_methods(tmp_path: Path) -> None:
 
 
 def test_special_method_ranks_above_mentions_of_operation(tmp_path: Path) -> None:
-    look = first_look(
+    overview = first_look(
         workspace(tmp_path, {"shop/shelf.py": LONG}), "`copy.deepcopy(Shelf(1))` loses the form\n", (), 6000
     )
-    assert "Shelf.__getstate__ (line 114)" in look.splitlines()[3]
+    assert "Shelf.__getstate__ (line 114)" in overview.splitlines()[3]
 
 
 def test_names_near_duplicate_without_showing_it(tmp_path: Path) -> None:
     files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
-    look = first_look(
+    overview = first_look(
         workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000
     )
-    assert look.count("The price of everything.") == 1
-    assert "near-identical copy at shop/old_cart.py:" in look
+    assert overview.count("The price of everything.") == 1
+    assert "near-identical copy at shop/old_cart.py:" in overview
 
 
 def test_shows_nearest_test_and_insertion_place(tmp_path: Path) -> None:
@@ -198,10 +198,10 @@ def test_shows_nearest_test_and_insertion_place(tmp_path: Path) -> None:
         "tests/test_mail.py": "def test_cart_mail():\n    send(3)\n",
     }
     space = workspace(tmp_path, files)
-    look = first_look(
+    overview = first_look(
         space, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price.", (), 6000
     )
-    paragraphs = look.split("The nearest existing test:\n\n")[1].split("\n\n")
+    paragraphs = overview.split("The nearest existing test:\n\n")[1].split("\n\n")
     assert paragraphs[0] == "tests/test_cart.py imports\nimport pytest\nfrom shop.cart import ( Cart, )"
     assert paragraphs[1].splitlines()[1:] == [
         "    7| def test_total_price():",
@@ -234,12 +234,12 @@ def test_shows_callees_of_likeliest_definition(tmp_path: Path) -> None:
         "shop/mail.py": "def post(letter):\n    return letter\n",
         "shop/closing.py": MANY,
     }
-    look = first_look(workspace(tmp_path, files), "`Order.close` does not close\n", (), 6000)
-    assert "shop/mail.py, lines 1-2 of 2 (post: called by close)\n    1| def post(letter):" in look
-    assert "seal: called by close" in look
+    overview = first_look(workspace(tmp_path, files), "`Order.close` does not close\n", (), 6000)
+    assert "shop/mail.py, lines 1-2 of 2 (post: called by close)\n    1| def post(letter):" in overview
+    assert "seal: called by close" in overview
 
 
 def test_shows_lines_of_likely_definition_once(tmp_path: Path) -> None:
     issue = 'total is wrong\n\n  File "/srv/shop/cart.py", line 9, in total_price\nTypeError\n'
-    look = first_look(workspace(tmp_path, FILES), issue, (), 6000)
-    assert look.count("    9|         return sum(item.price for item in self.items)") == 1
+    overview = first_look(workspace(tmp_path, FILES), issue, (), 6000)
+    assert overview.count("    9|         return sum(item.price for item in self.items)") == 1

@@ -114,11 +114,11 @@ def command() -> list[str]:
 def _run_outside(attack: Attack, stage: Stage) -> str:
     """Run the attack as the user would, with limits that only keep this machine alive."""
 
-    def limited() -> None:
+    def set_limits() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (OUTER_BYTES, OUTER_BYTES))
         resource.setrlimit(resource.RLIMIT_FSIZE, (OUTER_BYTES, OUTER_BYTES))
 
-    started = subprocess.Popen(
+    process = subprocess.Popen(
         command(),
         cwd=stage.worktree,
         env={**stage.environment, MARK: stage.mark},
@@ -127,21 +127,21 @@ def _run_outside(attack: Attack, stage: Stage) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        preexec_fn=limited,
+        preexec_fn=set_limits,
     )
     if attack.labelled_text("Ends") == "killed":
         assert has_appeared(stage.mark, 2)
-        started.kill()
-        started.wait()
-        assert started.stdout is not None
-        started.stdout.close()
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
         return ""
     try:
-        return started.communicate(timeout=OUTER_SECONDS)[0]
+        return process.communicate(timeout=OUTER_SECONDS)[0]
     except subprocess.TimeoutExpired:
-        os.killpg(started.pid, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
     try:
-        return started.communicate(timeout=1)[0]
+        return process.communicate(timeout=1)[0]
     except subprocess.TimeoutExpired:  # a process that has left its group keeps the output open
         return ""
 
@@ -240,18 +240,18 @@ def _write(stage: Stage, name: str, *, walled: bool) -> None:
 @contextmanager
 def _write_during(attack: Attack, stage: Stage, *, walled: bool) -> Iterator[None]:
     name = attack.labelled_text("During").removeprefix("write ")
-    over = threading.Event()
+    is_over = threading.Event()
 
-    def act() -> None:
-        while not over.is_set():
+    def write_repeatedly() -> None:
+        while not is_over.is_set():
             _write(stage, name, walled=walled)
 
-    thread = threading.Thread(target=act)
+    thread = threading.Thread(target=write_repeatedly)
     if name:
         thread.start()
     try:
         yield
     finally:
-        over.set()
+        is_over.set()
         if name:
             thread.join()

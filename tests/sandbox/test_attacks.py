@@ -39,10 +39,10 @@ def test_contains_quick_attacks(walls: Walls, tmp_path: Path) -> None:
         limits = Limits(
             file_bytes=LIMITS.file_bytes, open_files=LIMITS.open_files, memory_bytes=LIMITS.memory_bytes
         )
-        done = sandbox.run(
+        result = sandbox.run(
             ["sh", "-c", loop], cwd=stage.worktree, limits=limits, environment={MARK: stage.mark}
         )
-        outputs = dict(part.partition("\n")[::2] for part in done.output.split("== ")[1:])
+        outputs = dict(part.partition("\n")[::2] for part in result.output.split("== ")[1:])
         assert [*outputs] == [f"{attack.name}.py" for attack in kept_in]
         assert {
             name: output for name, output in outputs.items() if "ESCAPED" in output or stage.secret in output

@@ -58,7 +58,7 @@ class PlantingSandbox(FakeSandbox):
 def test_removes_dangerous_residue_and_reports_it(tmp_path: Path) -> None:
     write(tmp_path, {".git": "gitdir: mine\n", "x.py": ""})
     messages: list[str] = []
-    done = Surveyed(
+    result = Surveyed(
         PlantingSandbox(Execution(exit_code=0, output="done", seconds=0)), tmp_path, messages.append
     ).run(["x"], cwd=tmp_path)
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()) == [
@@ -72,7 +72,7 @@ def test_removes_dangerous_residue_and_reports_it(tmp_path: Path) -> None:
         "A command made etc, a symbolic link that leads out of the worktree, to /etc; it was removed.",
         "A command made inner/.git, a git repository inside of the worktree; it was removed.",
     ]
-    assert done.output == f"done\n[{messages[1]}]\n[{messages[2]}]"
+    assert result.output == f"done\n[{messages[1]}]\n[{messages[2]}]"
 
 
 def test_checks_residue_of_other_runners_too(tmp_path: Path) -> None:

@@ -34,20 +34,20 @@ def run_session(context: Kit, strategy: Strategy | None = None) -> SessionFinish
 def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
     repository = FakeRepository(root=tmp_path)
     context = kit(tmp_path, [patch(FIX)], repository=repository)
-    finished = run_session(context)
-    assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.PROVEN, 0, 1)
+    session_end = run_session(context)
+    assert (session_end.kind, session_end.exit_code, session_end.spent.requests) == (VerdictKind.PROVEN, 0, 1)
     assert repository.delivered == [
         "VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"
     ]
-    assert finished.delivery is not None
-    assert finished.delivery.branch == "coder/value-is-2-now-1"
+    assert session_end.delivery is not None
+    assert session_end.delivery.branch == "coder/value-is-2-now-1"
     assert repository.closed
 
 
 def test_red_verification_spends_attempt_and_informs_model(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(WORSE), patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED, PROVEN]))
-    finished = run_session(context)
-    assert (finished.kind, finished.attempts, finished.spent.requests) == (VerdictKind.PROVEN, 2, 2)
+    session_end = run_session(context)
+    assert (session_end.kind, session_end.attempts, session_end.spent.requests) == (VerdictKind.PROVEN, 2, 2)
     last = context.model.requests[-1].messages[-1]  # type: ignore[attr-defined]  # the scripted model keeps what it was asked
     assert "The target is still red. In a.py:1." in last.text
     assert "2 more attempts" in last.text
@@ -71,12 +71,12 @@ def test_spent_attempts_end_with_report_without_delivery(tmp_path: Path) -> None
         repository=repository,
         budget=Budget(attempts=1),
     )
-    finished = run_session(context)
-    assert (finished.kind, finished.exit_code) == (VerdictKind.GAVE_UP, 4)
+    session_end = run_session(context)
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.GAVE_UP, 4)
     assert repository.delivered == []
-    assert "1. A guess. (a.py): The target is still red." in finished.report
-    assert "- a.py:1" in finished.report
-    assert finished.summary == "It is deeper."
+    assert "1. A guess. (a.py): The target is still red." in session_end.report
+    assert "- a.py:1" in session_end.report
+    assert session_end.summary == "It is deeper."
 
 
 def test_change_without_test_is_at_most_passing(tmp_path: Path) -> None:
@@ -88,15 +88,17 @@ def test_change_without_test_is_at_most_passing(tmp_path: Path) -> None:
             ),
         )
     )
-    finished = run_session(kit(tmp_path, [patch(FIX), no_test], verifier=FakeVerifier(verdicts=[UNTESTED])))
-    assert (finished.kind, finished.exit_code) == (VerdictKind.PASSING, 3)
+    session_end = run_session(
+        kit(tmp_path, [patch(FIX), no_test], verifier=FakeVerifier(verdicts=[UNTESTED]))
+    )
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PASSING, 3)
 
 
 def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
     repository = FakeRepository(root=tmp_path)
-    finished = run_session(kit(tmp_path, [patch(FIX)], repository=repository, dry_run=True))
-    assert finished.delivery is not None
-    assert (finished.delivery.branch, "VALUE = 2" in finished.delivery.diff, repository.delivered) == (
+    session_end = run_session(kit(tmp_path, [patch(FIX)], repository=repository, dry_run=True))
+    assert session_end.delivery is not None
+    assert (session_end.delivery.branch, "VALUE = 2" in session_end.delivery.diff, repository.delivered) == (
         "",
         True,
         [],
@@ -104,23 +106,23 @@ def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
 
 
 def test_a_fix_that_needs_uncommitted_work_is_a_diff(tmp_path: Path) -> None:
-    finished = run_session(
+    session_end = run_session(
         kit(tmp_path, [patch(FIX)], repository=FakeRepository(root=tmp_path, dirty=True, fits_on_head=False))
     )
-    assert finished.delivery is not None
-    assert finished.delivery.needs_uncommitted_work
-    assert finished.delivery.branch == ""
+    assert session_end.delivery is not None
+    assert session_end.delivery.needs_uncommitted_work
+    assert session_end.delivery.branch == ""
 
 
 def test_merges_proven_fix_on_request(tmp_path: Path) -> None:
-    finished = run_session(kit(tmp_path, [patch(FIX)], merge=True))
-    assert finished.delivery is not None
-    assert finished.delivery.merged
+    session_end = run_session(kit(tmp_path, [patch(FIX)], merge=True))
+    assert session_end.delivery is not None
+    assert session_end.delivery.merged
 
 
 def test_token_limit_ends_session_before_call(tmp_path: Path) -> None:
-    finished = run_session(kit(tmp_path, [patch(FIX)], budget=Budget(tokens=100)))
-    assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.LIMIT, 5, 0)
+    session_end = run_session(kit(tmp_path, [patch(FIX)], budget=Budget(tokens=100)))
+    assert (session_end.kind, session_end.exit_code, session_end.spent.requests) == (VerdictKind.LIMIT, 5, 0)
 
 
 def test_money_limit_ends_session(tmp_path: Path) -> None:
@@ -146,27 +148,31 @@ def test_untestable_base_costs_no_request(tmp_path: Path) -> None:
     report = TestReport(
         command="pytest", problem=Problem(kind="no_runner", text="pytest is missing: pip install pytest")
     )
-    finished = run_session(kit(tmp_path, [patch(FIX)], verifier=FakeVerifier(report=report)))
-    assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.INCONCLUSIVE, 7, 0)
-    assert "pip install pytest" in finished.summary
+    session_end = run_session(kit(tmp_path, [patch(FIX)], verifier=FakeVerifier(report=report)))
+    assert (session_end.kind, session_end.exit_code, session_end.spent.requests) == (
+        VerdictKind.INCONCLUSIVE,
+        7,
+        0,
+    )
+    assert "pip install pytest" in session_end.summary
 
 
 def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
-    async def broken(kit: Kit, candidate: Candidate) -> Candidate:
+    async def raise_error(kit: Kit, candidate: Candidate) -> Candidate:
         raise ZeroDivisionError("ours")
 
     context = kit(tmp_path)
-    finished = run_session(context, broken)
-    assert (finished.kind, finished.exit_code) == (None, 1)
+    session_end = run_session(context, raise_error)
+    assert (session_end.kind, session_end.exit_code) == (None, 1)
     failed = next(record.event for record in context.log.records if isinstance(record.event, Failed))
     assert "in broken" in failed.error
 
 
 def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
-    async def broken(kit: Kit, candidate: Candidate) -> Candidate:
+    async def raise_error(kit: Kit, candidate: Candidate) -> Candidate:
         raise GitError("git is gone")
 
-    assert run_session(kit(tmp_path), broken).summary == "coder failed: git is gone"
+    assert run_session(kit(tmp_path), raise_error).summary == "coder failed: git is gone"
 
 
 def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
@@ -183,8 +189,8 @@ def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
         session.send(Stop())
         return await asyncio.wait_for(running, 5)
 
-    finished = asyncio.run(scenario())
-    assert (finished.kind, finished.exit_code) == (None, 130)
+    session_end = asyncio.run(scenario())
+    assert (session_end.kind, session_end.exit_code) == (None, 130)
     assert isinstance(context.sandbox, FakeSandbox)
     assert context.sandbox.stopped
 
@@ -229,9 +235,9 @@ def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
                 asyncio.get_running_loop().call_later(0.1, session.send, Stop())
         return await running
 
-    finished = asyncio.run(scenario())
-    assert finished.kind is VerdictKind.PROVEN
-    assert finished.delivery is not None
+    session_end = asyncio.run(scenario())
+    assert session_end.kind is VerdictKind.PROVEN
+    assert session_end.delivery is not None
 
 
 class UnmergeableRepository(FakeRepository):
@@ -241,15 +247,15 @@ class UnmergeableRepository(FakeRepository):
 
 def test_refused_merge_leaves_branch(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)], repository=UnmergeableRepository(root=tmp_path), merge=True)
-    finished = run_session(context)
-    assert (finished.kind, finished.exit_code) == (VerdictKind.PROVEN, 0)
-    assert finished.delivery is not None
-    assert (finished.delivery.merged, finished.delivery.branch) == (False, "coder/value-is-2-now-1")
+    session_end = run_session(context)
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 0)
+    assert session_end.delivery is not None
+    assert (session_end.delivery.merged, session_end.delivery.branch) == (False, "coder/value-is-2-now-1")
     assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in context.log.records]
 
 
 def test_error_message_masks_quoted_key(tmp_path: Path) -> None:
     context = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings-99")])
     secrets = Secrets(own=("wisteria-sings-99",))
-    finished = run_session(replace(context, secrets=secrets))
-    assert finished.summary == "Incorrect key provided: [masked: a secret of yours]"
+    session_end = run_session(replace(context, secrets=secrets))
+    assert session_end.summary == "Incorrect key provided: [masked: a secret of yours]"

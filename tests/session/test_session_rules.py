@@ -86,15 +86,17 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
         issue=chance.choice(["It is wrong.", f"{RED.id} fails"]),
     )
     strategies = offered(strategy, width=3, rounds=3, review_rounds=1)
-    finished = asyncio.run(Session(context, strategies, id="s1", version="0").run())
+    session_end = asyncio.run(Session(context, strategies, id="s1", version="0").run())
     events = [record.event for record in context.log.records]
     red = [event.verdict for event in events if isinstance(event, Verified) and not event.verdict.good]
     spent = [verdict for verdict in red if verdict.kind is not VerdictKind.INCONCLUSIVE]
     assert len(spent) <= attempts
     gave_up = [event for event in events if isinstance(event, NoteMade) and isinstance(event.note, GiveUp)]
-    if finished.kind in (VerdictKind.GAVE_UP, VerdictKind.LIMIT, VerdictKind.INCONCLUSIVE, None):
-        assert (finished.delivery, repository.delivered) == (None, [])
-    if finished.delivery is not None:
-        assert finished.kind in (VerdictKind.PROVEN, VerdictKind.PASSING)
-        assert finished.kind is VerdictKind.PROVEN or strategy in ("tree", "committee", "auto") or not gave_up
-    assert finished.exit_code != 1, finished.summary
+    if session_end.kind in (VerdictKind.GAVE_UP, VerdictKind.LIMIT, VerdictKind.INCONCLUSIVE, None):
+        assert (session_end.delivery, repository.delivered) == (None, [])
+    if session_end.delivery is not None:
+        assert session_end.kind in (VerdictKind.PROVEN, VerdictKind.PASSING)
+        assert (
+            session_end.kind is VerdictKind.PROVEN or strategy in ("tree", "committee", "auto") or not gave_up
+        )
+    assert session_end.exit_code != 1, session_end.summary

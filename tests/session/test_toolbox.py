@@ -27,34 +27,34 @@ def call(name: str, arguments: object) -> ToolCall:
 def run_call(context: Kit, tool_call: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFinished, Note | None]:
     candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
     note = asyncio.run(answer(context, candidate, phase, tool_call))
-    finished = context.log.records[-1].event
-    assert isinstance(finished, ToolFinished)
-    return finished, note
+    tool_result = context.log.records[-1].event
+    assert isinstance(tool_result, ToolFinished)
+    return tool_result, note
 
 
 def test_unknown_tool_error_lists_tools(tmp_path: Path) -> None:
-    finished, _ = run_call(kit(tmp_path), call("open_file", {}))
-    assert not finished.message.ok
-    assert "no tool 'open_file'" in finished.message.text
-    assert "apply_patch" in finished.message.text
+    tool_result, _ = run_call(kit(tmp_path), call("open_file", {}))
+    assert not tool_result.message.ok
+    assert "no tool 'open_file'" in tool_result.message.text
+    assert "apply_patch" in tool_result.message.text
 
 
 def test_malformed_arguments_do_not_end_session(tmp_path: Path) -> None:
-    finished, _ = run_call(kit(tmp_path), call("search", '{"pattern": "VAL'))
-    assert not finished.message.ok
-    assert "not valid JSON" in finished.message.text
-    assert "search(pattern: string" in finished.message.text
+    tool_result, _ = run_call(kit(tmp_path), call("search", '{"pattern": "VAL'))
+    assert not tool_result.message.ok
+    assert "not valid JSON" in tool_result.message.text
+    assert "search(pattern: string" in tool_result.message.text
 
 
 def test_unknown_arguments_are_refused(tmp_path: Path) -> None:
-    finished, _ = run_call(kit(tmp_path), call("search", {"pattern": "VALUE", "colour": "red"}))
-    assert "colour" in finished.message.text
+    tool_result, _ = run_call(kit(tmp_path), call("search", {"pattern": "VALUE", "colour": "red"}))
+    assert "colour" in tool_result.message.text
 
 
 def test_a_note_of_another_phase_changes_nothing(tmp_path: Path) -> None:
-    finished, note = run_call(kit(tmp_path), call("hand_over", {"kind": "done", "summary": "all good"}))
+    tool_result, note = run_call(kit(tmp_path), call("hand_over", {"kind": "done", "summary": "all good"}))
     assert note is None
-    assert "locate phase" in finished.message.text
+    assert "locate phase" in tool_result.message.text
 
 
 def test_can_give_up_in_every_phase(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_can_give_up_in_every_phase(tmp_path: Path) -> None:
 
 def test_refuses_change_in_read_only_phase(tmp_path: Path) -> None:
     context = kit(tmp_path)
-    finished, _ = run_call(context, call("apply_patch", {"diff": "x"}), EXPLAIN)
-    assert "Nothing is changed in the explain phase" in finished.message.text
+    tool_result, _ = run_call(context, call("apply_patch", {"diff": "x"}), EXPLAIN)
+    assert "Nothing is changed in the explain phase" in tool_result.message.text
 
 
 def run(command: str, **more: object) -> ToolCall:
@@ -74,15 +74,17 @@ def run(command: str, **more: object) -> ToolCall:
 
 def test_read_only_command_needs_no_question(tmp_path: Path) -> None:
     context = kit(tmp_path)
-    finished, _ = run_call(context, run("ls"))
-    assert finished.message.ok
+    tool_result, _ = run_call(context, run("ls"))
+    assert tool_result.message.ok
     assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
 def test_refuses_command_when_unattended(tmp_path: Path) -> None:
     context = kit(tmp_path)
-    finished, _ = run_call(context, run("make docs"))
-    assert "was not allowed (it runs without walls around it), and nothing was done" in finished.message.text
+    tool_result, _ = run_call(context, run("make docs"))
+    assert (
+        "was not allowed (it runs without walls around it), and nothing was done" in tool_result.message.text
+    )
     assert [record.event for record in context.log.records if isinstance(record.event, QuestionAnswered)] == [
         QuestionAnswered(question="q1", option="refuse", by="default")
     ]
@@ -90,8 +92,8 @@ def test_refuses_command_when_unattended(tmp_path: Path) -> None:
 
 def test_denied_command_is_not_asked_about(tmp_path: Path) -> None:
     context = kit(tmp_path, attended=True)
-    finished, _ = run_call(context, run("git push"))
-    assert "would publish" in finished.message.text
+    tool_result, _ = run_call(context, run("git push"))
+    assert "would publish" in tool_result.message.text
     assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
@@ -121,10 +123,10 @@ def test_a_reply_asks_one_question(tmp_path: Path) -> None:
             "  - run: pip install x   (installs packages)"
         )
     ]
-    finished = [
+    tool_results = [
         record.event.message for record in context.log.records if isinstance(record.event, ToolFinished)
     ]
-    assert [(message.call_id, message.ok) for message in finished] == [
+    assert [(message.call_id, message.ok) for message in tool_results] == [
         ("0", True),
         ("1", True),
         ("2", False),
@@ -162,8 +164,8 @@ def test_asks_about_changes_in_manual_mode(tmp_path: Path) -> None:
 
 def test_changes_nothing_in_read_only_mode(tmp_path: Path) -> None:
     context = replace(kit(tmp_path, attended=True), rights=Rights(mode="read-only", contained=True))
-    finished, _ = run_call(context, call("apply_patch", {"diff": "x"}), EDIT)
-    assert "nothing is changed in the mode read-only" in finished.message.text
+    tool_result, _ = run_call(context, call("apply_patch", {"diff": "x"}), EDIT)
+    assert "nothing is changed in the mode read-only" in tool_result.message.text
     run_reply(context, [run("make docs")], None)
     assert isinstance(context.sandbox, FakeSandbox)
     assert context.sandbox.policies == [Policy(writes=False)]
@@ -173,9 +175,9 @@ def test_masks_secrets_of_tool_output_in_log_and_blob(tmp_path: Path) -> None:
     context = kit(tmp_path)
     token = "ghp_" + "aB3d" * 9
     (tmp_path / "a.py").write_text(f"TOKEN = '{token}'\n")
-    finished, _ = run_call(context, call("search", {"pattern": "TOKEN"}))
-    assert "[masked: GitHub token]" in finished.message.text
-    assert token not in finished.message.text
+    tool_result, _ = run_call(context, call("search", {"pattern": "TOKEN"}))
+    assert "[masked: GitHub token]" in tool_result.message.text
+    assert token not in tool_result.message.text
 
 
 def run_reply(context: Kit, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:

@@ -81,10 +81,10 @@ def test_has_recorded_session_of_each_strategy() -> None:
 
 @pytest.mark.parametrize("log", sorted(LOGS.iterdir()), ids=lambda path: path.name)
 def test_reads_every_recorded_session(log: Path) -> None:
-    started, finished = ends(log)
+    started, session_end = ends(log)
     assert started is not None
-    assert finished is not None
-    assert finished.kind is not None
+    assert session_end is not None
+    assert session_end.kind is not None
 
 
 def test_line_separator_in_text_keeps_record_whole(tmp_path: Path) -> None:

@@ -92,13 +92,13 @@ def test_switches_back_when_other_side_is_no_better() -> None:
         files_changed(own[0], "2", own[1]),
         verified_event(LOGIC),
     ]
-    then: list[Event] = [
+    later_events: list[Event] = [
         files_changed(own[1], "3", own[0]),
         verified_event(LOGIC),
         files_changed(own[1], "4", own[0]),
         verified_event(LOGIC),
     ]
-    (diagnosis,) = diagnoses(records_of(*first, *then), "c1")
+    (diagnosis,) = diagnoses(records_of(*first, *later_events), "c1")
     assert (diagnosis.was, diagnosis.cause) == ("test error", "logic")
 
 

@@ -17,25 +17,25 @@ DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
 def verify_diff(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeRepository]:
     context = kit(root, verifier=FakeVerifier(verdicts=[PROVEN]), issue="nobody said")
     context = replace(context, task=context.task.model_copy(update={"given": True}))
-    finished = asyncio.run(Session(context, judge_given(Patch(diff=diff)), id="s", version="1").run())
+    session_end = asyncio.run(Session(context, judge_given(Patch(diff=diff)), id="s", version="1").run())
     event_types: list[str] = [
         record.event.type
         for record in context.log.records
         if isinstance(record.event, FilesChanged | PhaseEntered | Verified)
     ]
     assert isinstance(context.repository, FakeRepository)
-    return finished, event_types, context.repository
+    return session_end, event_types, context.repository
 
 
 def test_ends_with_verdict_and_delivers_nothing(tmp_path: Path) -> None:
-    finished, event_types, repository = verify_diff(tmp_path, DIFF)
-    assert (finished.kind, finished.exit_code, finished.delivery) == (VerdictKind.PROVEN, 0, None)
-    assert finished.report == "# Evidence"
+    session_end, event_types, repository = verify_diff(tmp_path, DIFF)
+    assert (session_end.kind, session_end.exit_code, session_end.delivery) == (VerdictKind.PROVEN, 0, None)
+    assert session_end.report == "# Evidence"
     assert event_types == ["files_changed", "phase_entered", "verified"]
     assert (repository.delivered, repository.closed) == ([], True)
 
 
 def test_unfitting_diff_is_usage_error(tmp_path: Path) -> None:
-    finished, event_types, _ = verify_diff(tmp_path, DIFF.replace("-VALUE = 1", "-VALUE = 7"))
-    assert (finished.kind, finished.exit_code, event_types) == (None, 2, [])
-    assert finished.summary.startswith("The diff does not fit base: a.py")
+    session_end, event_types, _ = verify_diff(tmp_path, DIFF.replace("-VALUE = 1", "-VALUE = 7"))
+    assert (session_end.kind, session_end.exit_code, event_types) == (None, 2, [])
+    assert session_end.summary.startswith("The diff does not fit base: a.py")

@@ -157,8 +157,8 @@ def test_inconclusive_verdict_ends_session_without_attempt(tmp_path: Path) -> No
 
 
 def test_answers_hand_over_without_change(tmp_path: Path) -> None:
-    done = call("hand_over", kind="done", summary="It is right now.")
-    scenes = [call("hand_over", kind="sites", summary="a.py", places=["a.py:1"]), done, patch(FIX)]
+    result = call("hand_over", kind="done", summary="It is right now.")
+    scenes = [call("hand_over", kind="sites", summary="a.py", places=["a.py:1"]), result, patch(FIX)]
     context = run_route(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
     assert "Nothing has changed since the last verification" in last_words(context)
     assert phases(context)[-1] == "verify"

@@ -77,10 +77,10 @@ def run_offline(context: Kit) -> list[object]:
     verdicts.
     """
 
-    async def walk() -> Candidate:
+    async def run_strategy() -> Candidate:
         return await search_repair()(context, context.repository.candidate("c1"))
 
-    asyncio.run(walk())
+    asyncio.run(run_strategy())
     entries: list[object] = []
     for record in context.log.records:
         match record.event:
@@ -264,8 +264,8 @@ def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
 
     context = offline_context(tmp_path, ScriptedProposer([proposals(2)]), Slow(), issue=f"{RED.id} fails")
 
-    async def walk() -> Candidate:
+    async def run_strategy() -> Candidate:
         return await search_repair()(context, context.repository.candidate("c1"))
 
-    asyncio.run(walk())
+    asyncio.run(run_strategy())
     assert searched.is_set()

@@ -28,10 +28,10 @@ def fallback_calls(context: Kit) -> list[Kit]:
         kits.append(kit)
         return candidate
 
-    async def walk() -> None:
+    async def run_strategy() -> None:
         await offline_first(fallback)(context, context.repository.candidate("c1"))
 
-    asyncio.run(walk())
+    asyncio.run(run_strategy())
     return kits
 
 

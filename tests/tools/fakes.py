@@ -109,14 +109,14 @@ def workspace(
     """Return a workspace over `root`, with these files written into it."""
     write(root, files or {})
     (root / ".git").mkdir(parents=True, exist_ok=True)
-    silent = TestReport(command="pytest")
-    faked = tests or FakeTests(report=silent, before=silent)
+    empty_report = TestReport(command="pytest")
+    fake_tests = tests or FakeTests(report=empty_report, before=empty_report)
     return Workspace(
         root=root,
         sandbox=sandbox or FakeSandbox(end=Execution(exit_code=0, output="", seconds=0.5)),
         history=history or FakeHistory(),
-        run=faked.run,
-        baseline=faked.baseline,
+        run=fake_tests.run,
+        baseline=fake_tests.baseline,
         index=SymbolIndex(root),
         only=only,
     )

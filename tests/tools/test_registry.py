@@ -46,5 +46,7 @@ def test_loading_the_registry_loads_no_heavy_library() -> None:
         "'git', 'textual') if m in sys.modules])"
     )
     root = Path(__file__).parent.parent.parent
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

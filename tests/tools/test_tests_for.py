@@ -34,14 +34,14 @@ def test_lists_direct_tests_before_tests_of_users(tmp_path: Path) -> None:
 
 
 def test_names_only_runnable_test_ids(tmp_path: Path) -> None:
-    own = (
+    test_file = (
         "from shop.box import weigh\n\n\nclass Scales:\n    def weigh(self):\n        return weigh(1)\n\n\n"
         "def test_tin():\n    class Tin:\n        def test(self):\n            return weigh(2)\n\n"
         "    assert Tin().test() == 1\n"
     )
     answer = call_tool(
         module.tests_for,
-        workspace(tmp_path, {"shop/box.py": FILES["shop/box.py"], "tests/test_own.py": own}),
+        workspace(tmp_path, {"shop/box.py": FILES["shop/box.py"], "tests/test_own.py": test_file}),
         name="weigh",
     )
     assert answer.splitlines()[1:] == [

@@ -88,12 +88,12 @@ def test_tool_and_model_text_cannot_control_terminal() -> None:
 
 def test_refused_call_gives_reason_in_one_line() -> None:
     call = ToolCall(id="1", name="read", arguments='{"path": "a.py", "line": 3}')
-    refused = ToolMessage(
+    message = ToolMessage(
         call_id="1", name="read", text="'a.py' has not been named.\nSearch first.", ok=False
     )
     text = render_lines(
         make_records(
-            ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=refused, seconds=0)
+            ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=message, seconds=0)
         )
     )
     assert text == "  read a.py line=3\n    'a.py' has not been named.\n"
@@ -112,16 +112,16 @@ def test_a_call_is_brief(arguments: str, line: str) -> None:
     assert brief(arguments) == line
 
 
-def render_end(finished: SessionFinished) -> str:
+def render_end(session_end: SessionFinished) -> str:
     out = io.StringIO()
-    summary.show(Console(file=out, width=100, highlight=False), finished, session="s1")
+    summary.show(Console(file=out, width=100, highlight=False), session_end, session="s1")
     return out.getvalue()
 
 
 def test_fix_ends_with_diff_and_five_lines() -> None:
-    finished = ends(LOGS / "format-1-wrong-then-repaired")[1]
-    assert finished is not None
-    text = render_end(finished)
+    session_end = ends(LOGS / "format-1-wrong-then-repaired")[1]
+    assert session_end is not None
+    text = render_end(session_end)
     assert text.startswith("\ndiff --git a/clock.py b/clock.py\n")
     assert [line.split()[0] for line in text.splitlines()[-5:]] == [
         "PROVEN",
@@ -135,9 +135,9 @@ def test_fix_ends_with_diff_and_five_lines() -> None:
 
 
 def test_end_without_fix_prints_report() -> None:
-    finished = ends(LOGS / "format-1-gives-up")[1]
-    assert finished is not None
-    text = render_end(finished)
+    session_end = ends(LOGS / "format-1-gives-up")[1]
+    assert session_end is not None
+    text = render_end(session_end)
     assert "## What was tried\n1. The rest is dropped. (clock.py):" in text
     assert "GAVE UP" in text
 
@@ -149,14 +149,14 @@ def test_interruption_says_where_work_is() -> None:
     record = "next     nothing was left in the repository; the record: coder log show s1"
     lines = ["stopped  Interrupted; your files are as they were.", "cost     1 attempt, 3 s", record]
     assert render_end(stopped).splitlines()[1:] == lines
-    finished = stopped.model_copy(update={"spent": Spent(requests=1)})
-    assert render_end(finished).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
+    session_end = stopped.model_copy(update={"spent": Spent(requests=1)})
+    assert render_end(session_end).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
 
 
 def test_unknown_cost_is_not_shown_as_zero() -> None:
     verdict = Verdict(kind=VerdictKind.PROVEN, reason="r", before=Counts(passed=1), after=Counts(passed=2))
     spent = Spent(requests=2, input_tokens=12_000, cached_tokens=3_000, output_tokens=345, cost_usd=None)
-    finished = SessionFinished(
+    session_end = SessionFinished(
         kind=VerdictKind.PROVEN,
         summary="r",
         verdict=verdict,
@@ -166,7 +166,7 @@ def test_unknown_cost_is_not_shown_as_zero() -> None:
         exit_code=0,
     )
     assert "cost     1 attempt, 2 requests, 12.3k tokens (3.0k cached), price unknown, 61 s" in render_end(
-        finished
+        session_end
     )
 
 
@@ -186,10 +186,10 @@ def test_end_of_verification_states_verdict_once(
 ) -> None:
     verdict = Verdict(kind=VerdictKind.PASSING, reason="Nobody knows.", still_red=still_red)
     report = f"# PASSING\n\n{verdict.reason}\n\n- tree: `c0ffee`\n"
-    finished = SessionFinished(
+    session_end = SessionFinished(
         kind=verdict.kind, summary=verdict.reason, verdict=verdict, report=report, exit_code=3
     )
-    assert render_end(finished).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")
+    assert render_end(session_end).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")
 
 
 def test_names_branches_and_gives_reason_of_choice() -> None:

@@ -7,8 +7,8 @@ FINISHED = SessionFinished(
 )
 
 
-def summary_lines(finished: SessionFinished) -> str:
-    return "\n".join(line.plain for line in ending(finished, session="s1"))
+def summary_lines(session_end: SessionFinished) -> str:
+    return "\n".join(line.plain for line in ending(session_end, session="s1"))
 
 
 def test_splits_cost_by_role() -> None:

@@ -93,12 +93,12 @@ class FakeRunner:
             for path in tree.rglob("*")
             if path.is_file()
         }
-        ended = self._suite(files)
-        if isinstance(ended, Problem):
-            return TestReport(command="pytest", problem=ended)
-        chosen = tuple(
+        results = self._suite(files)
+        if isinstance(results, Problem):
+            return TestReport(command="pytest", problem=results)
+        selection = tuple(
             result
-            for result in ended
+            for result in results
             if not tests
             or any(
                 result.id == test
@@ -109,7 +109,7 @@ class FakeRunner:
         )
         return TestReport(
             command="pytest",
-            results=chosen,
+            results=selection,
             problem=self._problem(tuple(tests)),
             by_exit_code=self._by_exit_code,
         )

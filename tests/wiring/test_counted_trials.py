@@ -41,14 +41,14 @@ def make_edits(*names: str) -> list[Edit]:
     ]
 
 
-def run_trials(counted: CountedTrials, *names: str) -> list[str]:
-    return [trial.edit.summary for trial in counted.try_out(Path(), ["t"], make_edits(*names), seconds=1)]
+def run_trials(trials: CountedTrials, *names: str) -> list[str]:
+    return [trial.edit.summary for trial in trials.try_out(Path(), ["t"], make_edits(*names), seconds=1)]
 
 
 def test_searches_share_one_trial_limit() -> None:
     tireless = RecordingTrials()
-    counted = CountedTrials(tireless, most=3)
-    assert [run_trials(counted, "a", "b"), run_trials(counted, "c", "d"), run_trials(counted, "e")] == [
+    trials = CountedTrials(tireless, most=3)
+    assert [run_trials(trials, "a", "b"), run_trials(trials, "c", "d"), run_trials(trials, "e")] == [
         ["a", "b"],
         ["c"],
         [],
@@ -62,9 +62,9 @@ def test_tries_everything_without_limit() -> None:
 
 def test_counts_only_trials_and_closing_ends_work() -> None:
     tireless = RecordingTrials()
-    counted = CountedTrials(tireless, most=3)
-    results = counted.try_out(Path(), ["t"], make_edits("a", "b", "c"), seconds=1)
+    trials = CountedTrials(tireless, most=3)
+    results = trials.try_out(Path(), ["t"], make_edits("a", "b", "c"), seconds=1)
     next(results)
     results.close()
     assert tireless.closed == 1
-    assert run_trials(counted, "d", "e", "f") == ["d", "e"]
+    assert run_trials(trials, "d", "e", "f") == ["d", "e"]

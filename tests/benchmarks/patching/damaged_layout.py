@@ -86,10 +86,10 @@ def drop_new_name(case: Case, random: Random) -> bool:
 
 @LAYOUT.add("neither, under diff --git", stage=4, group="names")
 def keep_only_git_line(case: Case, random: Random) -> bool:
-    done = _drop_names(case, old=True, new=True)
+    result = _drop_names(case, old=True, new=True)
     for part in case.parts:
         part.git = [f"diff --git a/{part.path} b/{part.path}"]
-    return done
+    return result
 
 
 @LAYOUT.add("neither, under the path on a line", stage=4, group="names")

@@ -43,7 +43,7 @@ def strip_trailing_space(case: Case, random: Random) -> bool:
     """Give some lines of the file trailing white space, which the diff has not."""
     if any(hunk.applied for hunk in case.hunks):
         return False
-    done = False
+    result = False
     for part in case.changed:
         for row in (row for hunk in part.hunks for row in hunk.rows if row.mark != "+" and row.ends):
             if random.random() < 0.3 and not row.text[-1:].isspace():
@@ -54,8 +54,8 @@ def strip_trailing_space(case: Case, random: Random) -> bool:
                     )
                     after.lines[row.at + offset] += "  "
                 before.lines[row.at] += "  "
-                done = True
-    return done
+                result = True
+    return result
 
 
 @LINES.add("trailing white space added", stage=1, group="trailing")
@@ -111,7 +111,7 @@ def add_space(case: Case, random: Random) -> bool:
 def put_plus_before_minus(case: Case, random: Random) -> bool:
     if case.dialect == "blocks":
         return False
-    done = False
+    result = False
     for hunk in case.hunks:
         rows: list[Row] = []
         for row in hunk.rows:
@@ -122,18 +122,18 @@ def put_plus_before_minus(case: Case, random: Random) -> bool:
                 and all(other.ends for other in (*rows[run:], row))
             ):
                 rows.insert(next(index for index in range(run, len(rows)) if rows[index].mark == "-"), row)
-                done = True
+                result = True
             else:
                 rows.append(row)
         hunk.rows = rows
-    return done
+    return result
 
 
 @LINES.add("context repeated as a change", stage=2)
 def repeat_context_as_change(case: Case, random: Random) -> bool:
     if case.dialect == "blocks":
         return False
-    done = False
+    result = False
     for hunk in case.hunks:
         places = [
             index
@@ -146,8 +146,8 @@ def repeat_context_as_change(case: Case, random: Random) -> bool:
                 Row(mark="-", text=row.text, at=row.at),
                 Row(mark="+", text=row.text, at=row.at + 1),
             ]
-            done = True
-    return done
+            result = True
+    return result
 
 
 @LINES.add("elided context", stage=2, group="rows")
@@ -157,7 +157,7 @@ def elide_context(case: Case, random: Random) -> bool:
     """
     if case.dialect == "blocks":
         return False
-    done = False
+    result = False
     for part in case.changed:
         for hunk in part.hunks:
             middle = [
@@ -169,13 +169,13 @@ def elide_context(case: Case, random: Random) -> bool:
             if runs:
                 first = random.choice(runs)
                 hunk.rows[first : first + 2] = [Row(mark=" ", text=random.choice(ELLIPSES), at=-1)]
-                done = True
-        if not done and len(part.hunks) > 1:
+                result = True
+        if not result and len(part.hunks) > 1:
             first_hunk, second = part.hunks[:2]
             first_hunk.rows += [Row(mark=" ", text=random.choice(ELLIPSES), at=-1), *second.rows]
             del part.hunks[1]
-            done = True
-    return done
+            result = True
+    return result
 
 
 @LINES.add("missing context", stage=2, group="rows")
@@ -196,7 +196,7 @@ def add_context(case: Case, random: Random) -> bool:
     """
     if case.dialect == "blocks":
         return False
-    done = False
+    result = False
     for part in case.changed:
         lines = case.before[part.path].lines
         for hunk in part.hunks:
@@ -213,8 +213,8 @@ def add_context(case: Case, random: Random) -> bool:
                 hunk.rows.insert(index, Row(mark=" ", text=hunk.rows[index].text, at=-1))
             else:
                 continue
-            done = True
-    return done
+            result = True
+    return result
 
 
 @LINES.add("invented context", stage=2, group="rows")
@@ -236,7 +236,7 @@ def invent_context(case: Case, random: Random) -> bool:
 
 @LINES.add("paraphrased comment", stage=1, group="rows")
 def paraphrase_comment(case: Case, random: Random) -> bool:
-    done = False
+    result = False
     scripts = [hunk for part in case.changed if part.path.endswith(".py") for hunk in part.hunks]
     for row in (row for hunk in scripts for row in hunk.rows if row.mark == " " and row.at >= 0):
         code, sign, comment = row.text.rpartition("# ")
@@ -250,8 +250,8 @@ def paraphrase_comment(case: Case, random: Random) -> bool:
             + sign
             + random.choice((new_comment, comment.removesuffix(word).rstrip(), new_comment.capitalize()))
         )
-        done = True
-    return done
+        result = True
+    return result
 
 
 @LINES.add("look-alike punctuation in old lines", stage=1, group="looks")
@@ -280,7 +280,7 @@ def write_look_alikes(case: Case, random: Random) -> bool:
     """Let the change itself write such signs; the old lines are as the file has them."""
     if any(hunk.applied for hunk in case.hunks):
         return False
-    done = False
+    result = False
     for part in case.changed:
         after = case.after[part.target]
         for row in (row for hunk in part.hunks for row in hunk.new if row.mark == "+" and "'" in row.text):
@@ -289,8 +289,8 @@ def write_look_alikes(case: Case, random: Random) -> bool:
             if after.lines[index] != row.text:
                 return False
             row.text = after.lines[index] = row.text.replace("'", LOOKS["'"])
-            done = True
-    return done
+            result = True
+    return result
 
 
 def _context(case: Case) -> list[Row]:
@@ -333,9 +333,9 @@ def _reindent_line(line: str, unit: str) -> str:
 
 
 def _use_look_alikes(rows: list[Row]) -> bool:
-    done = False
+    result = False
     for row in rows:
         for sign, look in LOOKS.items():
-            done = done or sign in row.text
+            result = result or sign in row.text
             row.text = row.text.replace(sign, look)
-    return done
+    return result

@@ -35,16 +35,16 @@ class Commit:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
         }
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", "-C", self.repository, *arguments],
             input=stdin,
             capture_output=True,
             env=variables,
             check=False,
         )
-        if done.returncode != 0:
-            raise Unfit(done.stderr.decode("utf-8", "replace"))
-        return done.stdout
+        if result.returncode != 0:
+            raise Unfit(result.stderr.decode("utf-8", "replace"))
+        return result.stdout
 
     def texts(self, revisions: list[str]) -> list[str]:
         """Return blobs, by `commit:path`."""

@@ -64,8 +64,8 @@ def _row(kind: str, number: str, cells: Sequence[str]) -> str:
 
 
 def _counts(results: Sequence[Result], name: str) -> str:
-    counted = Counter(result.outcomes[name] for result in results)
-    return " ".join(f"{counted[outcome] or '.':>5}" for outcome in OUTCOMES)
+    counts = Counter(result.outcomes[name] for result in results)
+    return " ".join(f"{counts[outcome] or '.':>5}" for outcome in OUTCOMES)
 
 
 def _shares(results: Sequence[Result], names: Sequence[str]) -> list[str]:

@@ -45,10 +45,10 @@ def _process_applier(command: tuple[str, ...]) -> Applier:
             "GIT_CEILING_DIRECTORIES": str(root.parent),
             "HOME": "/nonexistent",
         }
-        done = subprocess.run(
+        result = subprocess.run(
             command, cwd=root, input=text.encode(), capture_output=True, env=environment, check=False
         )
-        return done.returncode == 0
+        return result.returncode == 0
 
     return run_process
 

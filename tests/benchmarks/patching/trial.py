@@ -91,9 +91,9 @@ def _run(case: Case, spec: CaseSpec, draws: int) -> Result:
             root = Path(place) / "tree"
             _build(case, root)
             before = _state(Path(place))
-            started = time.perf_counter()
+            start = time.perf_counter()
             has_applied = applier(text, root)
-            seconds[name] = time.perf_counter() - started
+            seconds[name] = time.perf_counter() - start
             after = _state(Path(place))
             outcomes[name] = _outcome(case, has_applied=has_applied, unchanged=before == after, after=after)
             if name == OURS and outcomes[name] != ("refused" if case.refused else "exact"):
@@ -157,11 +157,12 @@ def _report(case: Case, spec: CaseSpec, outcome: str, after: State) -> str:
         before = case.before.get(part.path)
         at = part.hunks[0].rows[0].at if part.hunks else 0
         parts += [f"## {part.path} -> {part.target}: before", _excerpt(before, at) if before else "nothing"]
-        wished = before if case.refused else case.after.get(part.target)
+        expected = before if case.refused else case.after.get(part.target)
         got = after.get(f"tree/{part.target}", (b"", False))[0]
-        if outcome == "wrong" and got != (wished.data if wished else b""):
+        if outcome == "wrong" and got != (expected.data if expected else b""):
             wanted_lines, got_lines = (
-                text.decode("utf-8", "replace").split("\n") for text in (wished.data if wished else b"", got)
+                text.decode("utf-8", "replace").split("\n")
+                for text in (expected.data if expected else b"", got)
             )
             parts += [
                 "## from what was expected to what it made",

@@ -75,7 +75,7 @@ Look at *months* first.
     ],
 )
 def test_refuses_invalid_plan_with_line(text: str, fault: str) -> None:
-    with pytest.raises(ValueError, match="a step is a line") as refused:
+    with pytest.raises(ValueError, match="a step is a line") as error:
         read(text)
-    assert str(refused.value).startswith(fault)
-    assert "\n" not in str(refused.value)
+    assert str(error.value).startswith(fault)
+    assert "\n" not in str(error.value)

@@ -65,10 +65,10 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
 def test_reply_over_limit_is_clear_error(wire: str, turn: Turn, message: str) -> None:
     limits = replace(SMALL, seconds=0.5) if turn.stalls else SMALL
     with bench(wire, turn, limits) as model_bench:
-        started = time.monotonic()
+        start = time.monotonic()
         error = model_bench.fail()
     assert message in str(error) and "\n" not in str(error)
-    assert time.monotonic() - started < 30  # the SDKs are imported meanwhile; the fake stalls forever
+    assert time.monotonic() - start < 30  # the SDKs are imported meanwhile; the fake stalls forever
 
 
 @pytest.mark.parametrize("wire", WIRES)

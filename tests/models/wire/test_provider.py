@@ -234,10 +234,10 @@ def test_local_server_bypasses_proxy(wire: str, monkeypatch: pytest.MonkeyPatch)
 def test_supports_concurrent_requests(wire: str) -> None:
     with WIRES[wire]([WHOLE, WHOLE]) as bench:
 
-        async def both() -> list[Decimal | None]:
+        async def ask_both() -> list[Decimal | None]:
             replies = await asyncio.gather(
                 *(bench.model.complete(ASKED, lambda _delta: None) for _ in range(2))
             )
             return [reply.usage.cost_usd for reply in replies]
 
-        assert asyncio.run(both()) == [None, None]
+        assert asyncio.run(ask_both()) == [None, None]

@@ -48,12 +48,12 @@ def test_copies_artifacts_where_path_is_free(tmp_path: Path) -> None:
         tmp_path / "source", {"pkg/_version.py": "theirs\n", "pkg/fast.so": "built\n", "taken.so": "theirs\n"}
     )
     write(tmp_path / "target", {"taken.so": "tracked\n"})
-    brought = bring(
+    copied_paths = bring(
         ("pkg/_version.py", "pkg/fast.so", "taken.so", "vanished.so"),
         source=tmp_path / "source",
         target=tmp_path / "target",
     )
-    assert brought == {"pkg/_version.py", "pkg/fast.so"}
+    assert copied_paths == {"pkg/_version.py", "pkg/fast.so"}
     write(tmp_path / "target", {"pkg/_version.py": "changed\n"})
     assert (tmp_path / "source" / "pkg" / "_version.py").read_text(encoding="utf-8") == "theirs\n"
     assert (tmp_path / "target" / "taken.so").read_text(encoding="utf-8") == "tracked\n"

@@ -44,24 +44,24 @@ def test_changes_inside_behave_as_without_sandbox(place: str, landlock: Walls, t
         tree.mkdir()
         with ProcessSandbox(os.environ, walls=walls) as sandbox:
             enter = "import os; os.chdir(os.environ['TMPDIR'])\n" if place == "TMPDIR" else ""
-            done = sandbox.run([sys.executable, "-S", "-c", enter + SCRIPT], cwd=tree)
-        assert done.exit_code == 0, done.output
-        outputs.append(done.output.splitlines())
+            result = sandbox.run([sys.executable, "-S", "-c", enter + SCRIPT], cwd=tree)
+        assert result.exit_code == 0, result.output
+        outputs.append(result.output.splitlines())
     assert len(outputs[0]) > 40
     assert outputs[0] == outputs[1]
 
 
 def test_flood_of_calls_does_not_outlive_time_limit(landlock: Walls, tree: Path) -> None:
     with ProcessSandbox(os.environ, walls=landlock) as sandbox:
-        started = time.monotonic()
-        done = sandbox.run(
+        start = time.monotonic()
+        result = sandbox.run(
             [sys.executable, "-S", "-c", FLOOD],
             cwd=tree,
             limits=Limits(wall_seconds=1.5),
             environment={MARK: str(tree)},
         )
-        assert (done.exit_code, done.timed_out) == (None, True)
-        assert time.monotonic() - started < 10
+        assert (result.exit_code, result.timed_out) == (None, True)
+        assert time.monotonic() - start < 10
         assert marked_processes(str(tree)) == []
         assert sandbox.run(["sh", "-c", "touch x && chmod 600 x"], cwd=tree).exit_code == 0
 

@@ -34,8 +34,8 @@ def python(code: str, *arguments: str) -> list[str]:
 
 
 def test_returns_exit_code_and_both_streams(sandbox: ProcessSandbox, tree: Path) -> None:
-    done = sandbox.run(["sh", "-c", "pwd; echo oops >&2; exit 7"], cwd=tree)
-    assert (done.exit_code, done.output, done.timed_out, done.truncated, done.exceeded) == (
+    result = sandbox.run(["sh", "-c", "pwd; echo oops >&2; exit 7"], cwd=tree)
+    assert (result.exit_code, result.output, result.timed_out, result.truncated, result.exceeded) == (
         7,
         f"{tree}\noops\n",
         False,
@@ -49,8 +49,8 @@ def test_a_signal_is_a_negative_exit_code(sandbox: ProcessSandbox, tree: Path) -
 
 
 def test_broken_pipe_kills_as_in_shell(sandbox: ProcessSandbox, tree: Path) -> None:
-    done = sandbox.run(["bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"], cwd=tree)
-    assert done.output == f"y\n{128 + signal.SIGPIPE}\n"
+    result = sandbox.run(["bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"], cwd=tree)
+    assert result.output == f"y\n{128 + signal.SIGPIPE}\n"
 
 
 def test_standard_input_is_empty(sandbox: ProcessSandbox, tree: Path) -> None:
@@ -72,8 +72,8 @@ def test_api_keys_do_not_reach_command(sandbox: ProcessSandbox, tree: Path) -> N
         "x",
     )
     with ProcessSandbox({**allowed, **keys}, walls=sandbox.walls) as own:
-        done = own.run(["env"], cwd=tree, environment={"EXTRA": "1"})
-        environment = dict(line.split("=", 1) for line in done.output.splitlines())
+        result = own.run(["env"], cwd=tree, environment={"EXTRA": "1"})
+        environment = dict(line.split("=", 1) for line in result.output.splitlines())
         for name in ("PWD", "SHLVL", "_", "HOME"):
             environment.pop(name, None)
         assert environment == {**allowed, "EXTRA": "1", "TERM": "dumb", "TMPDIR": str(own.scratch)}
@@ -88,20 +88,20 @@ def test_removes_private_tmpdir(sandbox: ProcessSandbox, tree: Path) -> None:
 
 @linux_only
 def test_time_limit_kills_process_tree(sandbox: ProcessSandbox, tree: Path) -> None:
-    done = sandbox.run(
+    result = sandbox.run(
         ["sh", "-c", "echo begun; sleep 60 & wait"],
         cwd=tree,
         environment={MARK: str(tree)},
         limits=Limits(wall_seconds=0.5),
     )
-    assert (done.exit_code, done.timed_out) == (None, True)
+    assert (result.exit_code, result.timed_out) == (None, True)
     assert marked_processes(str(tree)) == []
 
 
 @linux_only
 def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Path) -> None:
-    done = sandbox.run(python(DAEMON), cwd=tree, environment={MARK: str(tree)})
-    assert done.exit_code == 0
+    result = sandbox.run(python(DAEMON), cwd=tree, environment={MARK: str(tree)})
+    assert result.exit_code == 0
     assert (tree / "daemon").exists()
     assert marked_processes(str(tree)) == []
 
@@ -110,21 +110,21 @@ def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Pa
 def test_caller_limits_replace_default_limits(tree: Path) -> None:
     code = "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)"
     with ProcessSandbox(os.environ, caps={"processes": 10}) as capped:
-        done = capped.run(
+        result = capped.run(
             python(code), cwd=tree, limits=Limits(wall_seconds=50), environment={MARK: str(tree)}
         )
-    assert (done.exit_code, done.exceeded.split()[-1]) == (None, "processes")
+    assert (result.exit_code, result.exceeded.split()[-1]) == (None, "processes")
 
 
 def test_drops_middle_of_long_output(sandbox: ProcessSandbox, tree: Path) -> None:
-    done = sandbox.run(
+    result = sandbox.run(
         python("for n in range(20000): print('line', n)"), cwd=tree, limits=Limits(output_bytes=2000)
     )
-    assert (done.exit_code, done.truncated) == (0, True)
-    assert done.output.startswith("line 0\nline 1\n")
-    assert done.output.endswith("line 19999\n")
-    assert "bytes of output dropped here" in done.output
-    assert len(done.output) < 2100
+    assert (result.exit_code, result.truncated) == (0, True)
+    assert result.output.startswith("line 0\nline 1\n")
+    assert result.output.endswith("line 19999\n")
+    assert "bytes of output dropped here" in result.output
+    assert len(result.output) < 2100
 
 
 @linux_only
@@ -145,13 +145,13 @@ def test_drops_middle_of_long_output(sandbox: ProcessSandbox, tree: Path) -> Non
 def test_kernel_enforces_per_process_limits(
     sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, message: str
 ) -> None:
-    done = sandbox.run(
+    result = sandbox.run(
         python(f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n{code}"),
         cwd=tree,
         limits=limits,
     )
-    assert done.exit_code not in (0, None)
-    assert message in done.output
+    assert result.exit_code not in (0, None)
+    assert message in result.output
 
 
 @linux_only
@@ -184,8 +184,8 @@ def test_kernel_enforces_per_process_limits(
 def test_kills_process_tree_over_limit(
     sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, exceeded: str
 ) -> None:
-    done = sandbox.run(python(code), cwd=tree, limits=limits, environment={MARK: str(tree)})
-    assert (done.exit_code, done.exceeded.split()[-1]) == (None, exceeded)
+    result = sandbox.run(python(code), cwd=tree, limits=limits, environment={MARK: str(tree)})
+    assert (result.exit_code, result.exceeded.split()[-1]) == (None, exceeded)
     assert marked_processes(str(tree)) == []
 
 
@@ -201,12 +201,12 @@ def test_reports_lines_while_running(sandbox: ProcessSandbox, tree: Path) -> Non
 
 @linux_only
 def test_callback_error_leaves_no_process(sandbox: ProcessSandbox, tree: Path) -> None:
-    def listen(line: str) -> None:
+    def on_line(line: str) -> None:
         raise RuntimeError(line)
 
     with pytest.raises(RuntimeError, match="begun"):
         sandbox.run(
-            ["sh", "-c", "echo begun; sleep 60"], cwd=tree, on_line=listen, environment={MARK: str(tree)}
+            ["sh", "-c", "echo begun; sleep 60"], cwd=tree, on_line=on_line, environment={MARK: str(tree)}
         )
     assert marked_processes(str(tree)) == []
 
@@ -272,10 +272,10 @@ def backend_expression(sandbox: ProcessSandbox) -> str:
 
 @linux_only
 def test_a_command_that_kills_its_parent_does_not_outlive_it(sandbox: ProcessSandbox, tree: Path) -> None:
-    done = sandbox.run(
+    result = sandbox.run(
         ["sh", "-c", "sleep 60 & kill -9 $PPID 2> /dev/null; exit 9"], cwd=tree, environment={MARK: str(tree)}
     )
-    assert done.exit_code in (None, 9)
+    assert result.exit_code in (None, 9)
     assert all_gone(str(tree))
 
 

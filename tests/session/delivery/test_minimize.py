@@ -32,14 +32,14 @@ def run_minimization(root: Path, *verdicts: Verdict) -> tuple[Kit, FakeVerifier]
 
 def test_removes_untested_hunks_and_proves_rest(tmp_path: Path) -> None:
     context, verifier = run_minimization(tmp_path, IDLE, PROVEN)
-    finished = asyncio.run(Session(context, follow(DIRECT), id="s1", version="0").run())
-    assert finished.delivery is not None and finished.verdict is not None
-    assert "VALUE = 2" in finished.delivery.diff
-    assert "OTHER" not in finished.delivery.diff
-    assert finished.verdict.notes[-1] == "left out, for it changes no verdict: b.py:1"
+    session_end = asyncio.run(Session(context, follow(DIRECT), id="s1", version="0").run())
+    assert session_end.delivery is not None and session_end.verdict is not None
+    assert "VALUE = 2" in session_end.delivery.diff
+    assert "OTHER" not in session_end.delivery.diff
+    assert session_end.verdict.notes[-1] == "left out, for it changes no verdict: b.py:1"
     assert [name for name, _ in verifier.asked].count("verify") == 2
-    judged = [record.event.verdict for record in context.log.records if isinstance(record.event, Verified)]
-    assert judged[-1].tree == finished.verdict.tree != judged[0].tree
+    verdicts = [record.event.verdict for record in context.log.records if isinstance(record.event, Verified)]
+    assert verdicts[-1].tree == session_end.verdict.tree != verdicts[0].tree
 
 
 @pytest.mark.parametrize("again", [STILL_RED, LOST])
@@ -47,15 +47,15 @@ def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdi
     context, _ = run_minimization(
         tmp_path, IDLE.model_copy(update={"targets": ("tests/test_a.py::test_a",)}), again
     )
-    finished = asyncio.run(Session(context, follow(DIRECT), id="s1", version="0").run())
-    assert finished.delivery is not None and finished.verdict is not None
-    assert "OTHER" in finished.delivery.diff
-    assert not any("left out" in note for note in finished.verdict.notes)
+    session_end = asyncio.run(Session(context, follow(DIRECT), id="s1", version="0").run())
+    assert session_end.delivery is not None and session_end.verdict is not None
+    assert "OTHER" in session_end.delivery.diff
+    assert not any("left out" in note for note in session_end.verdict.notes)
     assert (tmp_path / "b.py").read_text() == "OTHER = 1\n"
 
 
 def test_review_marks_untested_hunks(tmp_path: Path) -> None:
     context = review_context(tmp_path, FakeVerifier(verdicts=[IDLE]))
     run_with_hunks(context, (0, 1))
-    (asked,) = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
-    assert asked.droppable == (1,)
+    (review,) = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
+    assert review.droppable == (1,)

@@ -56,28 +56,28 @@ def review_context(root: Path, verifier: FakeVerifier) -> Kit:
 
 def test_delivers_whole_change_as_verified(tmp_path: Path) -> None:
     verifier = FakeVerifier()
-    finished = run_with_hunks(review_context(tmp_path, verifier), (0, 1))
-    assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 1)
+    session_end = run_with_hunks(review_context(tmp_path, verifier), (0, 1))
+    assert (session_end.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 1)
 
 
 def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
     verifier = FakeVerifier()
-    finished = run_with_hunks(review_context(tmp_path, verifier), (0,))
-    assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 2)
-    assert finished.delivery is not None
-    assert "b.py" not in finished.delivery.diff
+    session_end = run_with_hunks(review_context(tmp_path, verifier), (0,))
+    assert (session_end.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 2)
+    assert session_end.delivery is not None
+    assert "b.py" not in session_end.delivery.diff
     assert not (tmp_path / "b.py").exists()
 
 
 def test_does_not_deliver_part_that_fails(tmp_path: Path) -> None:
-    finished = run_with_hunks(review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED])), (1,))
-    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
-    assert "not delivered" in finished.summary
+    session_end = run_with_hunks(review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED])), (1,))
+    assert (session_end.kind, session_end.delivery) == (VerdictKind.GAVE_UP, None)
+    assert "not delivered" in session_end.summary
 
 
 def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:
-    finished = run_with_hunks(review_context(tmp_path, FakeVerifier()), ())
-    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
+    session_end = run_with_hunks(review_context(tmp_path, FakeVerifier()), ())
+    assert (session_end.kind, session_end.delivery) == (VerdictKind.GAVE_UP, None)
 
 
 LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
@@ -99,16 +99,16 @@ def run_with_answer(context: Kit, option: str) -> SessionFinished:
 
 def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(LOCK)], attended=True)
-    finished = run_with_answer(context, "deliver")
+    session_end = run_with_answer(context, "deliver")
     (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
     assert question.text.endswith("The fix changes uv.lock (lock file). Deliver it?")
-    assert finished.verdict is not None
-    assert finished.verdict.notes == ("reviewed by a person: uv.lock (lock file)",)
+    assert session_end.verdict is not None
+    assert session_end.verdict.notes == ("reviewed by a person: uv.lock (lock file)",)
 
 
 def test_does_not_deliver_rejected_risky_files(tmp_path: Path) -> None:
-    finished = run_with_answer(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
-    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
+    session_end = run_with_answer(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
+    assert (session_end.kind, session_end.delivery) == (VerdictKind.GAVE_UP, None)
 
 
 def test_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
@@ -119,10 +119,10 @@ def test_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
 
 def test_unattended_risky_files_are_reported_and_never_merged(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(LOCK)], merge=True)
-    finished = run_with_answer(context, "")
-    assert finished.verdict is not None and finished.delivery is not None
-    assert finished.verdict.notes == ("no person has reviewed uv.lock (lock file)",)
-    assert not finished.delivery.merged
+    session_end = run_with_answer(context, "")
+    assert session_end.verdict is not None and session_end.delivery is not None
+    assert session_end.verdict.notes == ("no person has reviewed uv.lock (lock file)",)
+    assert not session_end.delivery.merged
     assert [record.event.text for record in context.log.records if isinstance(record.event, Warned)] == [
         "Look twice at uv.lock (lock file).",
         "Not merged: nobody has reviewed uv.lock (lock file). Look at it, then: coder apply.",

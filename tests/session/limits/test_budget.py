@@ -45,20 +45,20 @@ def make_call(
 
 
 def test_counts_usage_by_role() -> None:
-    counted = make_purse(Budget())
-    make_call(counted, Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=Decimal("0.5")))
-    make_call(counted, Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal("0.25")), role="reviewer")
-    assert counted.spent == Spent(
+    purse = make_purse(Budget())
+    make_call(purse, Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=Decimal("0.5")))
+    make_call(purse, Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal("0.25")), role="reviewer")
+    assert purse.spent == Spent(
         requests=2, input_tokens=11, cached_tokens=4, output_tokens=3, cost_usd=Decimal("0.75")
     )
-    assert {role: spent.requests for role, spent in counted.roles.items()} == {"executor": 1, "reviewer": 1}
+    assert {role: spent.requests for role, spent in purse.roles.items()} == {"executor": 1, "reviewer": 1}
 
 
 def test_an_unknown_price_stays_unknown() -> None:
-    counted = make_purse(Budget())
-    make_call(counted, Usage(cost_usd=None))
-    make_call(counted, Usage(cost_usd=Decimal(1)))
-    assert counted.spent.cost_usd is None
+    purse = make_purse(Budget())
+    make_call(purse, Usage(cost_usd=None))
+    make_call(purse, Usage(cost_usd=Decimal(1)))
+    assert purse.spent.cost_usd is None
 
 
 def test_refuses_request_that_could_exceed_token_limit() -> None:
@@ -93,54 +93,54 @@ def test_refuses_after_deadline() -> None:
 
 
 def test_refuses_request_over_request_limit() -> None:
-    counted = make_purse(Budget(requests=1))
-    make_call(counted)
+    purse = make_purse(Budget(requests=1))
+    make_call(purse)
     with pytest.raises(LimitReached, match="1 requests"):
-        make_call(counted)
+        make_call(purse)
 
 
 def test_share_is_part_of_remaining_budget() -> None:
-    counted = make_purse(Budget(tokens=60_000))
-    make_call(counted.share(2), Usage(output_tokens=20_000))
-    assert counted.spent.output_tokens == 20_000
-    assert make_call(counted.share(4)).max_output_tokens < 10_000
+    purse = make_purse(Budget(tokens=60_000))
+    make_call(purse.share(2), Usage(output_tokens=20_000))
+    assert purse.spent.output_tokens == 20_000
+    assert make_call(purse.share(4)).max_output_tokens < 10_000
 
 
 def test_unsettled_call_stays_reserved() -> None:
-    counted = make_purse(Budget(requests=1))
+    purse = make_purse(Budget(requests=1))
 
-    async def cancelled() -> None:
-        async with counted.reserved(REQUEST, price=free_price, role="executor"):
+    async def run_cancelled() -> None:
+        async with purse.reserved(REQUEST, price=free_price, role="executor"):
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(cancelled())
+        asyncio.run(run_cancelled())
     with pytest.raises(LimitReached):
-        make_call(counted)
+        make_call(purse)
 
 
 def test_accepts_higher_token_count_of_model() -> None:
-    counted = make_purse(Budget())
-    before = counted.estimate(REQUEST)
-    make_call(counted, Usage(input_tokens=before * 2))
-    assert counted.estimate(REQUEST) >= before * 2 - 1
+    purse = make_purse(Budget())
+    before = purse.estimate(REQUEST)
+    make_call(purse, Usage(input_tokens=before * 2))
+    assert purse.estimate(REQUEST) >= before * 2 - 1
 
 
 def test_call_that_does_not_fit_waits_for_others() -> None:
-    counted = make_purse(Budget(tokens=20_000))
+    purse = make_purse(Budget(tokens=20_000))
     order: list[str] = []
 
     async def call(name: str, output: int) -> None:
-        async with counted.reserved(REQUEST, price=free_price, role=name) as reserved:
+        async with purse.reserved(REQUEST, price=free_price, role=name) as reserved:
             order.append(f"{name} begins")
             await asyncio.sleep(0)
             order.append(f"{name} ends")
             reserved.settle(Usage(output_tokens=output))
 
-    async def both() -> None:
+    async def run_both() -> None:
         await asyncio.gather(call("a", 10), call("b", 10))
 
-    asyncio.run(both())
+    asyncio.run(run_both())
     assert order == ["a begins", "a ends", "b begins", "b ends"]
 
 

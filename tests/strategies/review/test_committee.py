@@ -52,14 +52,14 @@ def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy,
     def mend(_wanted: tuple[Findings, ...], _patch: Patch) -> Strategy:
         return mending
 
-    async def walk() -> bool:
+    async def run_strategy() -> bool:
         candidate = context.repository.candidate("c1")
         await reviewed(edit_strategy(2), mend, readers=lambda _patch: ("tests",), rounds=2)(
             context, candidate
         )
         return await stands(context, candidate)
 
-    assert asyncio.run(walk())
+    assert asyncio.run(run_strategy())
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
     assert verdicts(context.log.records, "c1")[-1].kind is PROVEN.kind
     warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]

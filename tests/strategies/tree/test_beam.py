@@ -137,7 +137,10 @@ def test_branches_use_assigned_models(tmp_path: Path) -> None:
         return await branches(context, trunk, 3)
 
     kits = asyncio.run(scenario())
-    assert {branch.id: (own.speakers[0].name, own.temperature) for branch, own in kits.items()} == {
+    assert {
+        branch.id: (branch_kit.speakers[0].name, branch_kit.temperature)
+        for branch, branch_kit in kits.items()
+    } == {
         "c1": (context.model.name, None),
         "c2": ("other:model", SEEDS[0].temperature),
         "c3": (context.model.name, SEEDS[1].temperature),

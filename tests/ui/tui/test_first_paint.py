@@ -45,8 +45,8 @@ HEAVY = {
 
 
 def test_prompt_accepts_input_before_heavy_imports() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    loaded = set(done.stdout.split())
+    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    loaded = set(result.stdout.split())
     assert "textual" in loaded
     assert loaded & HEAVY == set()

@@ -13,88 +13,88 @@ from tests.ui.tui.fakes import Stage, stage
 LIGHT, DARK, ANSI = "textual-light", "textual-dark", "ansi-dark"
 
 
-async def start_session(stage: Stage) -> None:
+async def start(stage: Stage) -> None:
     await stage.settle()
 
 
-async def type_issue(stage: Stage) -> None:
+async def typed(stage: Stage) -> None:
     await stage.type("It wraps:")
     await stage.pilot.press("ctrl+j")
     await stage.type("49 h is 48:00")
 
 
-async def stream_reply(stage: Stage) -> None:
+async def streaming(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, *story.SPEAKING, issue=story.ISSUE)
 
 
-async def expand_call(stage: Stage) -> None:
+async def unfolded(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, *story.SPEAKING, *story.PATCHED, issue=story.ISSUE)
     await stage.pilot.press("shift+tab", "enter")
 
 
-async def show_verdict(stage: Stage) -> None:
+async def verified(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, *story.PATCHED, *story.REPAIRED, issue=story.ISSUE)
 
 
-async def show_question(stage: Stage) -> None:
+async def question(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.QUESTION, issue=story.ISSUE)
     await stage.wait_for_question()
 
 
-async def show_review(stage: Stage) -> None:
+async def review(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.REVIEW, issue=story.ISSUE)
     await stage.wait_for_question()
     await stage.pilot.press("y", "n")
 
 
-async def show_plan(stage: Stage) -> None:
+async def plan(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.PLANNED, issue=story.ISSUE)
     await stage.wait_for_question()
     await stage.pilot.press(*["down"] * 12, "end", "enter")
     await stage.type("and more")
 
 
-async def finish_session(stage: Stage) -> None:
-    await show_verdict(stage)
+async def finished(stage: Stage) -> None:
+    await verified(stage)
     stage.session.end(story.FINISHED)
 
 
-async def deliver_fix(stage: Stage) -> None:
-    await finish_session(stage)
+async def delivered(stage: Stage) -> None:
+    await finished(stage)
     await stage.settle()
     await stage.pilot.press("shift+tab", "enter")
 
 
-async def give_up(stage: Stage) -> None:
+async def gave_up(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, issue=story.ISSUE)
     stage.session.end(story.GAVE_UP)
 
 
-async def stop_session(stage: Stage) -> None:
+async def stopping(stage: Stage) -> None:
     stage.session.obedient = False
-    await stream_reply(stage)
+    await streaming(stage)
     await stage.pilot.press("escape")
 
 
 @pytest.mark.parametrize(
     ("scene", "theme", "size"),
     [
-        (start_session, DARK, (80, 24)),
-        (type_issue, LIGHT, (60, 16)),
-        (stream_reply, DARK, (80, 24)),
-        (stream_reply, LIGHT, (60, 16)),
-        (expand_call, DARK, (80, 24)),
-        (show_verdict, DARK, (80, 24)),
-        (show_question, LIGHT, (80, 24)),
-        (show_review, DARK, (80, 24)),
-        (show_review, LIGHT, (80, 24)),
-        (show_review, ANSI, (60, 16)),
-        (show_plan, DARK, (80, 24)),
-        (show_plan, LIGHT, (60, 16)),
-        (finish_session, DARK, (100, 30)),
-        (deliver_fix, DARK, (80, 24)),
-        (give_up, LIGHT, (80, 24)),
-        (stop_session, DARK, (80, 24)),
+        (start, DARK, (80, 24)),
+        (typed, LIGHT, (60, 16)),
+        (streaming, DARK, (80, 24)),
+        (streaming, LIGHT, (60, 16)),
+        (unfolded, DARK, (80, 24)),
+        (verified, DARK, (80, 24)),
+        (question, LIGHT, (80, 24)),
+        (review, DARK, (80, 24)),
+        (review, LIGHT, (80, 24)),
+        (review, ANSI, (60, 16)),
+        (plan, DARK, (80, 24)),
+        (plan, LIGHT, (60, 16)),
+        (finished, DARK, (100, 30)),
+        (delivered, DARK, (80, 24)),
+        (gave_up, LIGHT, (80, 24)),
+        (stopping, DARK, (80, 24)),
     ],
 )
 def test_matches_snapshot(
@@ -128,7 +128,7 @@ def test_everything_is_readable_without_colour(tmp_path: Path, monkeypatch: pyte
     async def scenario() -> None:
         monkeypatch.setenv("NO_COLOR", "1")
         async with stage() as terminal:
-            await show_review(terminal)
+            await review(terminal)
             await terminal.settle()
             pictures.check_picture(terminal, "review-grey-80x24", tmp_path)
 

@@ -156,13 +156,13 @@ def edited_texts(path: str, old: str, new: str) -> Mapping[str, str]:
 def test_edit_reaches_callers_readers_and_importers(
     traced_tree: tuple[Path, Reached], edits: Mapping[str, str | None], expected: Reach
 ) -> None:
-    reached = TracedImpact(*traced_tree).reach(edits)
+    reach = TracedImpact(*traced_tree).reach(edits)
     in_order = sorted(
         expected.tests,
         key=lambda test: traced_tree[1].tests.index(test) if test in traced_tree[1].tests else 99,
     )
-    assert reached == expected.model_copy(update={"tests": tuple(in_order), "soonest": reached.soonest})
-    assert sorted(reached.soonest) == sorted(reached.tests)
+    assert reach == expected.model_copy(update={"tests": tuple(in_order), "soonest": reach.soonest})
+    assert sorted(reach.soonest) == sorted(reach.tests)
 
 
 def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
@@ -179,15 +179,15 @@ def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
     impact = TracedImpact(
         tmp_path, Reached(tests=tuple(seconds), entries=entries, entry_of=entry_of, seconds=seconds)
     )
-    reached = impact.reach({"a.py": "def one():\n    return 2\n"})
-    assert reached.tests == tuple(seconds)
-    assert reached.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
+    reach = impact.reach({"a.py": "def one():\n    return 2\n"})
+    assert reach.tests == tuple(seconds)
+    assert reach.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
 
 
 def test_unknown_test_is_always_reached(traced_tree: tuple[Path, Reached]) -> None:
     tree, reach_map = traced_tree
-    less = {test: number for test, number in reach_map.entry_of.items() if test != ALONE}
-    impact = TracedImpact(tree, reach_map.model_copy(update={"entry_of": less}))
+    remaining = {test: number for test, number in reach_map.entry_of.items() if test != ALONE}
+    impact = TracedImpact(tree, reach_map.model_copy(update={"entry_of": remaining}))
     assert ALONE in impact.reach(edited_texts("shop.py", "number * RATE", "number * 3")).tests
 
 

@@ -61,7 +61,7 @@ def brief(results: tuple[TestResult, ...]) -> list[tuple[str, str, str, str]]:
 def test_reads_real_unittest_output(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(SUITE)
     (tmp_path / "test_none.py").write_text("import nothing_of_this_name\n")
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "unittest", "-v"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
@@ -69,7 +69,7 @@ def test_reads_real_unittest_output(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    results = unittest(done.stdout)
+    results = unittest(result.stdout)
     loading = [result.id for result in results if result.when == "collect"]
     assert sorted(result for result in brief(results) if result[2] != "collect") == [
         ("test_it.Broken.setUpClass", "error", "setup", "ValueError: no"),

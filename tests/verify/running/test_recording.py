@@ -11,11 +11,11 @@ def record_line(**fields: object) -> bytes:
 
 
 def phase_line(test: str, when: str, outcome: str, *, failure: str = "", xfail: bool = False) -> bytes:
-    described = (
+    failure_fields = (
         {"type": failure, "message": "", "frames": [["a.py", 1, "f"]], "text": ""} if failure else None
     )
     return record_line(
-        kind="phase", id=test, when=when, outcome=outcome, seconds=0.5, xfail=xfail, failure=described
+        kind="phase", id=test, when=when, outcome=outcome, seconds=0.5, xfail=xfail, failure=failure_fields
     )
 
 

@@ -81,7 +81,9 @@ def test_judges_added_tests_by_mutants_they_detect(look: Examine) -> None:
 
 def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
     script_result = Shown(fixed=("add(1, 2)",), failing=("add(2, 2)",))
-    verdict = look({"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE}, PASSING, shown=script_result)
+    verdict = look(
+        {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE}, PASSING, script_result=script_result
+    )
     assert verdict.kind is VerdictKind.PASSING
     assert verdict.notes == (
         "the issue's own code failed before and works now: `add(1, 2)`",
@@ -91,7 +93,10 @@ def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
 
 def test_module_no_longer_importable_is_broken(look: Examine) -> None:
     verdict = look(
-        {"calc.py": SOURCE}, {"calc.py": f"import nowhere\n{SOURCE}"}, PASSING, shown=Shown(lost=("calc",))
+        {"calc.py": SOURCE},
+        {"calc.py": f"import nowhere\n{SOURCE}"},
+        PASSING,
+        script_result=Shown(lost=("calc",)),
     )
     assert (verdict.kind, verdict.reason) == (VerdictKind.BROKEN, "The change breaks the import of calc.")
 

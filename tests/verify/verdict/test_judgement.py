@@ -94,10 +94,10 @@ def test_change_without_red_test_is_only_passing(tmp_path: Path) -> None:
 
 
 def test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
-    def cannot_fail(files: Files) -> list[TestResult]:
+    def passing_suite(files: Files) -> list[TestResult]:
         return [passed_result(OLD), *([passed_result(ADDED)] if "new" in files[TEST] else [])]
 
-    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named_tests=[ADDED], ending=cannot_fail)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, named_tests=[ADDED], ending=passing_suite)
     assert verdict.kind == VerdictKind.PASSING
     assert f"{ADDED}: passes already on the base" in verdict.notes
 
@@ -144,7 +144,7 @@ def test_collectable_file_that_stays_red_is_not_fixed(tmp_path: Path) -> None:
 
 
 def test_reports_test_failing_differently(tmp_path: Path) -> None:
-    def further(files: Files) -> list[TestResult]:
+    def differing_suite(files: Files) -> list[TestResult]:
         stuck = (
             failed_result(OTHER, "ImportError", "no name 'y'")
             if files["calc.py"] == "fixed"
@@ -152,7 +152,7 @@ def test_reports_test_failing_differently(tmp_path: Path) -> None:
         )
         return [stuck, *suite(files)[:-1]]
 
-    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=further)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=differing_suite)
     assert verdict.kind == VerdictKind.PROVEN
     assert f"{OTHER} fails otherwise than before: ImportError: no name 'y'" in verdict.notes
     same = judge(
@@ -199,14 +199,14 @@ def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("outcome", ["skipped", "xfailed"])
 def test_newly_skipped_or_xfailed_test_is_broken(tmp_path: Path, outcome: str) -> None:
-    def weakened(files: Files) -> list[TestResult]:
+    def weakened_suite(files: Files) -> list[TestResult]:
         return [
             passed_result(OTHER, "skipped" if outcome == "skipped" else "xfailed")
             if files["calc.py"] == "fixed"
             else passed_result(OTHER)
         ]
 
-    verdict = judge(tmp_path, FIX, ending=weakened)
+    verdict = judge(tmp_path, FIX, ending=weakened_suite)
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
@@ -264,11 +264,11 @@ def test_does_not_blame_flaky_test(tmp_path: Path) -> None:
 def test_does_not_blame_test_failing_alone_on_base(tmp_path: Path) -> None:
     runs: list[str] = []
 
-    def dependent(files: Files) -> list[TestResult]:
+    def dependent_suite(files: Files) -> list[TestResult]:
         runs.append(files["calc.py"])
         return [passed_result(OTHER) if runs == ["bug"] else failed_result(OTHER)]
 
-    verdict = judge(tmp_path, FIX, ending=dependent)
+    verdict = judge(tmp_path, FIX, ending=dependent_suite)
     assert (verdict.kind, verdict.broken, runs) == (
         VerdictKind.PASSING,
         (),
@@ -297,14 +297,14 @@ def test_flaky_target_proves_nothing(tmp_path: Path) -> None:
 def test_target_failing_in_whole_suite_is_not_proven(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
 
-    def dependent(files: Files) -> list[TestResult]:
+    def dependent_suite(files: Files) -> list[TestResult]:
         whole = not runner.asked[-1] or OTHER in runner.asked[-1]
         return [
             passed_result(OTHER),
             *([failed_result(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else []),
         ]
 
-    runner = FakeRunner(dependent)
+    runner = FakeRunner(dependent_suite)
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.still_red) == (
         VerdictKind.PASSING,
@@ -515,7 +515,7 @@ def test_ids_with_timestamps_are_not_broken(tmp_path: Path) -> None:
 
 
 def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
-    def weakened(files: Files) -> list[TestResult]:
+    def weakened_suite(files: Files) -> list[TestResult]:
         strict = files["tests/test_other.py"] != "weak"
         others = [failed_result(OTHER) if "breaks" in files["calc.py"] and strict else passed_result(OTHER)]
         return [
@@ -525,7 +525,7 @@ def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
         ] + others
 
     change = {"calc.py": "fixed breaks", **NEW_TEST, "tests/test_other.py": "weak"}
-    verdict = judge(tmp_path, change, ending=weakened)
+    verdict = judge(tmp_path, change, ending=weakened_suite)
     assert verdict.kind is VerdictKind.PASSING
     assert (
         f"1 test that passed before fail where the change's own tests are left out: {OTHER}" in verdict.reason

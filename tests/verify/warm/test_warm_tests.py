@@ -400,9 +400,9 @@ class TestUnit(unittest.TestCase):
 )
 def test_outcomes_match_separate_process(open_project: Open, hook: str) -> None:
     files = {"tests/test_shop.py": MANY, "pytest.ini": "[pytest]\n", "tests/conftest.py": hook}
-    here = open_project({"shop.py": "def one():\n    return 1\n", **files})
-    here.run({})
-    ran = here.run_edited("return 1", "return 2")
+    runner = open_project({"shop.py": "def one():\n    return 1\n", **files})
+    runner.run({})
+    ran = runner.run_edited("return 1", "return 2")
     assert ran.how == "swapped"
     if not hook:
         red = ran.report.of("tests/test_shop.py::test_red")
@@ -410,7 +410,7 @@ def test_outcomes_match_separate_process(open_project: Open, hook: str) -> None:
         assert red.failure is not None
         assert "somebody reads this test_red0" in red.failure.text
         assert "nobody" not in red.failure.text
-        assert here.run_edited("return 1", "return 1\n\n\nTWO = 2").how == "imported"
+        assert runner.run_edited("return 1", "return 1\n\n\nTWO = 2").how == "imported"
 
 
 @pytest.mark.parametrize(
@@ -444,10 +444,10 @@ def test_first_red_test_is_reported_and_can_stop_run(
 def test_fork_respects_configuration(open_project: Open) -> None:
     code = "import warnings\n\ndef old():\n    return 1\n"
     tests = "import shop\n\ndef test_old():\n    assert shop.old() == 1\n"
-    here = open_project(
+    runner = open_project(
         {"shop.py": code, "test_shop.py": tests, "pytest.ini": "[pytest]\nfilterwarnings = error\n"}
     )
-    ran = here.run_edited("return 1", "warnings.warn('old')\n    return 1")
+    ran = runner.run_edited("return 1", "warnings.warn('old')\n    return 1")
     assert (ran.how, red_test_names(ran.report)) == ("swapped", ["test_old"])
 
 
@@ -463,10 +463,10 @@ def test_runs_unforkable_tests_in_separate_process(shop: ComparedRunner, edits: 
 
 
 def test_project_plugins_run_in_separate_process(open_project: Open) -> None:
-    here = open_project({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
+    runner = open_project({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
     reason = "shop.py is used before any test is collected, by a plugin of pytest or as its configuration"
-    assert here.warm.run({"shop.py": CODE.replace("RATE = 2", "RATE = 3")}) == Cold(reason=reason)
-    assert here.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == Cold(reason=reason)
+    assert runner.warm.run({"shop.py": CODE.replace("RATE = 2", "RATE = 3")}) == Cold(reason=reason)
+    assert runner.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == Cold(reason=reason)
 
 
 def test_xdist_runs_in_separate_process(open_project: Open) -> None:
@@ -480,22 +480,22 @@ def test_import_time_thread_or_connection_prevents_swapping(open_project: Open) 
         "import threading\nSTOP = threading.Event()\n"
         "threading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
     )
-    here = open_project(
+    runner = open_project(
         {
             "shop.py": code + "\ndef one():\n    return 1\n",
             "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n",
         }
     )
-    ran = here.run_edited("return 1", "return 2")
+    ran = runner.run_edited("return 1", "return 2")
     assert (ran.how, ran.why) == ("imported", "a thread runs since the tests were collected (busy)")
 
 
 def test_does_not_swap_source_read_as_text(open_project: Open) -> None:
     code = "import inspect\n\ndef one():\n    return 1\n\nLENGTH = len(inspect.getsource(one))\n"
-    here = open_project(
+    runner = open_project(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.LENGTH == 26\n"}
     )
-    ran = here.run_edited("return 1", "return 22")
+    ran = runner.run_edited("return 1", "return 22")
     assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
 
 
@@ -517,10 +517,10 @@ def test_swaps_source_read_for_constants(open_project: Open, options: str, mode:
 
 def test_swaps_source_opened_for_warning(open_project: Open) -> None:
     code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
-    here = open_project(
+    runner = open_project(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}
     )
-    ran = here.run_edited("return 1", "return 2")
+    ran = runner.run_edited("return 1", "return 2")
     assert (ran.how, red_test_names(ran.report)) == ("swapped", ["test_one"])
 
 
@@ -536,11 +536,11 @@ def test_swaps_source_unless_its_doctests_change(
     open_project: Open, old: str, new: str, mode: str, reds: int
 ) -> None:
     code = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
-    here = open_project(
+    runner = open_project(
         {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"},
         "pytest --doctest-modules",
     )
-    ran = here.run_edited(old, new)
+    ran = runner.run_edited(old, new)
     assert (ran.how, len(ran.report.reds)) == (mode, reds)
     assert "shop.py::shop.one" in [result.id for result in ran.report.results]
 
@@ -555,12 +555,12 @@ def test_run_leaves_tree_unchanged(open_project: Open, tmp_path: Path) -> None:
             Path("out/a").write_text("a")
         """
     code = textwrap.dedent(code)
-    here = open_project({**PROJECT, "tests/test_writes.py": code})
+    runner = open_project({**PROJECT, "tests/test_writes.py": code})
     for _ in range(3):
-        assert here.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would fail here
+        assert runner.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would fail here
     spoils = code.replace('Path("out").mkdir()', "Path('pytest.ini').write_text('[pytest]  ')")
-    here.warm.run({"tests/test_writes.py": spoils})
-    assert here.warm.run({}) == Cold(
+    runner.warm.run({"tests/test_writes.py": spoils})
+    assert runner.warm.run({}) == Cold(
         reason="pytest.ini in the tree is not what it was: the tests have changed it"
     )
 
@@ -573,18 +573,18 @@ def test_run_leaves_nothing_behind(open_project: Open, sandbox: ProcessSandbox) 
             tempfile.mkdtemp()
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(77.5)"], start_new_session=True)
         """
-    here = open_project({"test_leaves.py": textwrap.dedent(code)})
-    here.warm.run({})
-    here.warm.run({"conftest.py": ""})
-    here.warm.wait()
+    runner = open_project({"test_leaves.py": textwrap.dedent(code)})
+    runner.warm.run({})
+    runner.warm.run({"conftest.py": ""})
+    runner.warm.wait()
     files = sorted(path.relative_to(sandbox.scratch) for path in sandbox.scratch.rglob("*"))
     for _ in range(3):
-        here.warm.run({})
-        here.warm.run({"conftest.py": ""})
-        here.warm.wait()
+        runner.warm.run({})
+        runner.warm.run({"conftest.py": ""})
+        runner.warm.wait()
     assert sorted(path.relative_to(sandbox.scratch) for path in sandbox.scratch.rglob("*")) == files
     assert "sleep(77.5)" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-    here.warm.close()
+    runner.warm.close()
     assert [*sandbox.scratch.iterdir()] == []
 
 
@@ -607,11 +607,11 @@ def test_other_command_has_no_warm_process(open_project: Open) -> None:
 
 
 def test_reports_stopped_process(open_project: Open, sandbox: ProcessSandbox) -> None:
-    here = open_project({"test_one.py": "def test_one(): pass\n"})
-    here.run({})
+    runner = open_project({"test_one.py": "def test_one(): pass\n"})
+    runner.run({})
     sandbox.stop()
     # The process needs a moment to end.
-    ended = next(ran for _ in range(1000) if isinstance(ran := here.warm.run({}), Cold))
+    ended = next(ran for _ in range(1000) if isinstance(ran := runner.warm.run({}), Cold))
     assert ended == Cold(reason="the test process has ended")
 
 
