@@ -125,8 +125,8 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
         model=model, strategy=offered("linear", width=1, rounds=1, review_rounds=1), reason=""
     )
     task = Task(issue=issue, directory=root, trusted=True)
-    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as opened:
-        session_end: SessionFinished = asyncio.run(opened.session.run())
+    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as open_session:
+        session_end: SessionFinished = asyncio.run(open_session.session.run())
     assert session_end.kind is VerdictKind.PROVEN, session_end.summary
     assert session_end.delivery and FIX in git(root, "show", f"{session_end.delivery.branch}:shop.py")
     assert 'db_password = "hunter2-otter"' in git(root, "show", f"{session_end.delivery.branch}:shop.py")

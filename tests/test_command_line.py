@@ -318,11 +318,11 @@ def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: FakeS
         time.sleep(moments.uniform(0.5, 6.0))
         running.kill()
         running.communicate()
-        left = place.user_state()
-        left["branches"] = "\n".join(
-            line for line in left["branches"].splitlines() if "refs/heads/coder/" not in line
+        state = place.user_state()
+        state["branches"] = "\n".join(
+            line for line in state["branches"].splitlines() if "refs/heads/coder/" not in line
         )
-        assert left == before
+        assert state == before
     server.turns[:] = [PATCH]
     assert place.fix(server, "--dry-run").returncode == 0
     assert place.traces() == ("", "")
@@ -405,11 +405,11 @@ def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServe
 
 def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
-    proven = place.coder(
+    proof = place.coder(
         "verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(tmp_path / "evidence.json")
     )
-    assert proven.returncode == 0, proven.stdout + proven.stderr
-    assert "PROVEN  1 test went from red to green" in proven.stdout
+    assert proof.returncode == 0, proof.stdout + proof.stderr
+    assert "PROVEN  1 test went from red to green" in proof.stdout
     assert git(place.repository, "status", "--porcelain") == "?? fix.diff"
     elsewhere = place.coder(
         "verify", "fix.diff", "--trust", "--against", "HEAD", "--issue", "The colours of the page are wrong."
@@ -417,11 +417,11 @@ def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> No
     assert (elsewhere.returncode, "nothing ties" in elsewhere.stdout) == (3, True)
     (place.repository / "clock.py").write_text(FILES["clock.py"].replace("-", "*"))
     git(place.repository, "commit", "--quiet", "--all", "--message", "clock: minutes are multiplied")
-    unproven = place.coder("verify", "HEAD", "--trust")
-    assert unproven.returncode == 3
-    assert "no test went from red to green" in unproven.stdout
-    again = place.coder("verify", "--check", "--evidence", str(tmp_path / "evidence.json"), "--trust")
-    assert (again.returncode, again.stderr) == (0, "The evidence still holds: PROVEN.\n")
+    head_result = place.coder("verify", "HEAD", "--trust")
+    assert head_result.returncode == 3
+    assert "no test went from red to green" in head_result.stdout
+    second = place.coder("verify", "--check", "--evidence", str(tmp_path / "evidence.json"), "--trust")
+    assert (second.returncode, second.stderr) == (0, "The evidence still holds: PROVEN.\n")
     assert "test_clock.py::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
 
 

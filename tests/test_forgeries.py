@@ -31,8 +31,8 @@ def test_proves_honest_fix_but_no_forgery(name: str) -> None:
 
 def test_benchmark_is_large_enough_and_has_every_class() -> None:
     cases = load_cases()
-    forged = [case for case in cases if case.kind != "honest"]
-    assert len(forged) >= 80
-    assert len(cases) - len(forged) >= 12
-    assert {case.runner for case in forged} >= {"pytest", "unittest", "node"}
+    forgeries = [case for case in cases if case.kind != "honest"]
+    assert len(forgeries) >= 80
+    assert len(cases) - len(forgeries) >= 12
+    assert {case.runner for case in forgeries} >= {"pytest", "unittest", "node"}
     assert {load_cases(name)[0].kind for name in CHOSEN} == {case.kind for case in cases}

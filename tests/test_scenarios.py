@@ -111,9 +111,9 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
     if seconds := flags.get("search_seconds"):
         strategy = offline_first(strategy, seconds=seconds)
     approach = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=strategy, reason="")
-    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as opened:
-        session_end = asyncio.run(opened.session.run())
-    return session_end, opened.log.records
+    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as open_session:
+        session_end = asyncio.run(open_session.session.run())
+    return session_end, open_session.log.records
 
 
 @pytest.fixture

@@ -40,12 +40,14 @@ def run_session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
     model = Scripted([GIVE_UP])
     approach = Approach(model=model, strategy=follow(DIRECT), reason="")
     task = Task(issue="VALUE is wrong.", directory=root, trusted=trusted)
-    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as opened:
-        asyncio.run(opened.session.run())
+    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as open_session:
+        asyncio.run(open_session.session.run())
     text = "\n".join(
         message.text for message in model.requests[0].messages if isinstance(message, UserMessage)
     )
-    return text, [record.event.text for record in opened.log.records if isinstance(record.event, Warned)]
+    return text, [
+        record.event.text for record in open_session.log.records if isinstance(record.event, Warned)
+    ]
 
 
 def test_ignores_instructions_of_untrusted_repository(root: Path) -> None:

@@ -163,14 +163,14 @@ def report(name: str, outcomes: Sequence[Outcome]) -> None:
 
 def report_seconds(outcomes: Sequence[Outcome]) -> None:
     for least, most in SIZES:
-        sized = [outcome for outcome in outcomes if least <= outcome.indexed < most]
-        if sized:
+        of_size = [outcome for outcome in outcomes if least <= outcome.indexed < most]
+        if of_size:
             seconds = [
-                f"{kind} {_spread([getattr(item, kind) for item in sized])}" for kind in ("cold", "warm")
+                f"{kind} {_spread([getattr(item, kind) for item in of_size])}" for kind in ("cold", "warm")
             ]
-            files = statistics.median(outcome.indexed for outcome in sized)
+            files = statistics.median(outcome.indexed for outcome in of_size)
             print(
-                f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: "
+                f"{len(of_size):4} trees of {least} files and more, half of them over {files:.0f}: "
                 f"{'; '.join(seconds)}"
             )
 

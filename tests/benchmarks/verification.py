@@ -203,7 +203,7 @@ def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path |
     impact = TracedImpact(subject.warm, reach_map)
     loaded = [path for path in subjects_of(subject, whole)[0] if path in reach_map.executed]
     files = sorted({test.partition("::")[0] for test in reach_map.tests})
-    timed: list[Timed] = []
+    measurements: list[Timed] = []
     moments: list[float] = []
 
     def on_red(_test: str) -> None:
@@ -240,11 +240,11 @@ def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path |
                 with written(subject.cold, edits):
                     process = plain_pytest(subject, reach.tests)
                     stopping = plain_pytest(subject, reach.tests, "-x") if moments else process
-                    timed.append(
+                    measurements.append(
                         Timed(ran.how == "swapped", len(reach.tests), first, duration, stopping, process)
                     )
                     print(
-                        f"  {mutation.kind} of {mutation.path}, {ran.why or ran.how}: {timed[-1]}",
+                        f"  {mutation.kind} of {mutation.path}, {ran.why or ran.how}: {measurements[-1]}",
                         file=sys.stderr,
                         flush=True,
                     )
@@ -255,24 +255,24 @@ def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path |
                         missed += not reds <= set(reach.tests)
             if sum(hows.values()) == count:
                 break
-    if not timed:
+    if not measurements:
         return f"{subject.name:<22} {len(reach_map.tests):>6} no edit was run warm: {dict(hows)}"
     first, usual = (
-        statistics.median(run.first for run in timed),
-        statistics.median(run.warm for run in timed),
+        statistics.median(run.first for run in measurements),
+        statistics.median(run.warm for run in measurements),
     )
-    swapped = [run for run in timed if run.swapped]
+    swapped = [run for run in measurements if run.swapped]
     ratios = [
-        [run.first_ratio for run in timed],
+        [run.first_ratio for run in measurements],
         [run.first_ratio for run in swapped],
-        [run.ratio for run in timed],
+        [run.ratio for run in measurements],
     ]
     ratio_text = " ".join(f"{statistics.median(values or [0.0]):>6.0f}x" for values in ratios)
     return (
         f"{subject.name:<22} {len(reach_map.tests):>6} {map_seconds:>6.1f} "
-        f"{statistics.median(item.tests for item in timed):>8.0f} "
+        f"{statistics.median(item.tests for item in measurements):>8.0f} "
         f"{1000 * first:>8.1f} {1000 * usual:>8.1f} "
-        f"{1000 * statistics.median(item.process for item in timed):>7.0f} {ratio_text} "
+        f"{1000 * statistics.median(item.process for item in measurements):>7.0f} {ratio_text} "
         f"{whole.seconds:>8.1f} {plain:>8.1f} {plain / first:>7.0f}x {plain / usual:>7.0f}x  {dict(hows)}"
         + (f", MISSED {missed}" if misses else "")
     )

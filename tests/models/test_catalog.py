@@ -46,14 +46,14 @@ def test_flag_overrides_variable_and_configuration() -> None:
 
 
 def test_first_available_key_decides_without_name() -> None:
-    left = dict(KEYS)
+    remaining = dict(KEYS)
     order = []
-    while left:
-        choice = choose_model(left, running=True)
+    while remaining:
+        choice = choose_model(remaining, running=True)
         assert choice and "is set and no model was named" in choice.reason
         variable = choice.reason.split()[0]
         order.append((variable, choice.name))
-        del left[variable]
+        del remaining[variable]
     assert order == [
         ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-5-5"),
         ("OPENAI_API_KEY", "openai:gpt-6.1-sol"),

@@ -92,14 +92,14 @@ def test_every_selection_of_hunks_applies_at_its_lines(staged_repository: Path) 
         assert "offset" not in git_apply(staged_repository, rebuilt(diff, chosen))
 
 
-@pytest.mark.parametrize("accepted", [(0, 4, 7), (1, 2, 5, 8), (3, 6)])
-def test_selection_is_whole_minus_rest(staged_repository: Path, accepted: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("hunk_numbers", [(0, 4, 7), (1, 2, 5, 8), (3, 6)])
+def test_selection_is_whole_minus_rest(staged_repository: Path, hunk_numbers: tuple[int, ...]) -> None:
     diff = diff_of(staged_repository)
-    rest = rebuilt(diff, {*range(len(hunks(diff)))} - {*accepted})
+    rest = rebuilt(diff, {*range(len(hunks(diff)))} - {*hunk_numbers})
     git_apply(staged_repository, rest, "--reverse")
     less = git(staged_repository, "write-tree")
     git(staged_repository, "reset", "--quiet", "--hard")
-    git_apply(staged_repository, rebuilt(diff, accepted))
+    git_apply(staged_repository, rebuilt(diff, hunk_numbers))
     assert git(staged_repository, "write-tree") == less
 
 

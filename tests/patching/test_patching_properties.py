@@ -133,11 +133,11 @@ def damage_case(case: Case, random: Random) -> bool:
 
 
 @SAME_EACH_TIME
-@given(edited=edits(), context=st.integers(1, 5), seed=st.integers(0, 2**32))
+@given(edit=edits(), context=st.integers(1, 5), seed=st.integers(0, 2**32))
 def test_damaged_but_certain_diff_gives_intended_file(
-    edited: tuple[list[str], list[str]], context: int, seed: int
+    edit: tuple[list[str], list[str]], context: int, seed: int
 ) -> None:
-    before, after = edited
+    before, after = edit
     for draw in range(20):
         texts = [{PATH: Text(lines=list(lines)), "other.txt": Text(lines=["x"])} for lines in (before, after)]
         case = Case(before=texts[0], after=texts[1], parts=parts_of(diff_of(before, after, context=context)))
@@ -153,9 +153,9 @@ def test_damaged_but_certain_diff_gives_intended_file(
 
 
 @SAME_EACH_TIME
-@given(edited=edits(), context=st.integers(1, 5))
-def test_applied_diff_can_be_undone(edited: tuple[list[str], list[str]], context: int) -> None:
-    before, after = edited
+@given(edit=edits(), context=st.integers(1, 5))
+def test_applied_diff_can_be_undone(edit: tuple[list[str], list[str]], context: int) -> None:
+    before, after = edit
     with TemporaryDirectory() as place:
         write_files(Path(place), {PATH: Text(lines=before)})
         start = files(Path(place))
@@ -186,18 +186,18 @@ def test_refused_text_changes_nothing(text: str, start: str) -> None:
 
 @SAME_EACH_TIME
 @given(
-    edited=edits(),
+    edit=edits(),
     cuts=st.lists(
         st.tuples(st.integers(0, 2_000), st.integers(0, 5), st.text("+- @\n\r\t\\ax", max_size=3)), max_size=4
     ),
 )
 def test_refused_corrupted_diff_changes_nothing(
-    edited: tuple[list[str], list[str]], cuts: list[tuple[int, int, str]]
+    edit: tuple[list[str], list[str]], cuts: list[tuple[int, int, str]]
 ) -> None:
-    text = diff_of(*edited)
+    text = diff_of(*edit)
     for at, length, put_in in cuts:
         text = text[: at % (len(text) + 1)] + put_in + text[at % (len(text) + 1) + length :]
-    is_unharmed_if_refused(text, {PATH: Text(lines=edited[0])})
+    is_unharmed_if_refused(text, {PATH: Text(lines=edit[0])})
 
 
 def is_unharmed_if_refused(text: str, more: dict[str, Text] | None = None) -> None:

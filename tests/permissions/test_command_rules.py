@@ -29,11 +29,11 @@ def test_denies_commands_that_publish_or_destroy(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrapped",
+    "command",
     ["env A=1 git push", "timeout 5 git push", "sh -c 'git push'", "xargs -n 1 git push", "nohup git push &"],
 )
-def test_sees_through_wrapper_commands(wrapped: str) -> None:
-    assert rule_verdicts(wrapped)[-1] == "deny"
+def test_sees_through_wrapper_commands(command: str) -> None:
+    assert rule_verdicts(command)[-1] == "deny"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def strip_digests(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "masked"),
+    ("text", "expected"),
     [
         ("id AKIA" + "IOSFODNN7QWERTYU", "id [masked: AWS access key]"),
         ("ghp_" + "aB3d" * 9, "[masked: GitHub token]"),
@@ -53,8 +53,8 @@ def strip_digests(text: str) -> str:
         ("drawn: q8Zt1LmW4nRx7Yp0KdV2sHb6", "drawn: [masked: a random value]"),
     ],
 )
-def test_masks_secret_and_keeps_surrounding_text(text: str, masked: str) -> None:
-    assert strip_digests(SECRETS.masked(text)) == masked
+def test_masks_secret_and_keeps_surrounding_text(text: str, expected: str) -> None:
+    assert strip_digests(SECRETS.masked(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -223,13 +223,13 @@ CODE = (
 
 @pytest.mark.parametrize("line", LITERALS)
 def test_masks_literal_value_and_restores_it_in_its_file(line: str) -> None:
-    masked = SECRETS.masked(line)
-    assert masked != line
-    assert SECRETS.masked(masked) == masked
-    assert SECRETS.restore_placeholders(masked, line) == line
-    assert Secrets(key=b"of another").masked(line) != masked
+    masked_line = SECRETS.masked(line)
+    assert masked_line != line
+    assert SECRETS.masked(masked_line) == masked_line
+    assert SECRETS.restore_placeholders(masked_line, line) == line
+    assert Secrets(key=b"of another").masked(line) != masked_line
     with pytest.raises(LookupError):
-        SECRETS.restore_placeholders(masked, "password = 'another'")
+        SECRETS.restore_placeholders(masked_line, "password = 'another'")
 
 
 @pytest.mark.parametrize("line", CODE)

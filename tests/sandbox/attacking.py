@@ -87,9 +87,9 @@ def describe_escape(attack: Attack, stage: Stage, walls: Walls | None) -> str:
     (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
     (stage.worktree / "attack.py").write_text(attack.text)
     telling: list[str] = []
-    with _write_during(attack, stage, walled=walls is not None):
+    with _write_during(attack, stage, is_isolated=walls is not None):
         output = _run_inside(attack, stage, walls, telling) if walls else _run_outside(attack, stage)
-    output += _run_user_side(attack, stage, telling, walled=walls is not None)
+    output += _run_user_side(attack, stage, telling, is_isolated=walls is not None)
     signs = ["it says so"] if "ESCAPED" in output.splitlines() else []
     signs += ["nobody cut its output"] if len(output) > UNCUT else []
     signs += ["the secret came out"] if stage.secret in output else []
@@ -97,11 +97,11 @@ def describe_escape(attack: Attack, stage: Stage, walls: Walls | None) -> str:
     return "; ".join([*signs, *stage.damage()])
 
 
-def _run_inside(attack: Attack, stage: Stage, walls: Walls, telling: list[str]) -> str:
+def _run_inside(attack: Attack, stage: Stage, walls: Walls, named_files: list[str]) -> str:
     if attack.labelled_text("Ends") == "killed":
         return _run_and_kill(stage, walls)
     with ProcessSandbox(stage.environment, walls=walls) as sandbox:
-        looked_after = Surveyed(sandbox, stage.worktree, telling.append)
+        looked_after = Surveyed(sandbox, stage.worktree, named_files.append)
         return looked_after.run(
             command(), cwd=stage.worktree, limits=LIMITS, environment={MARK: stage.mark}
         ).output
@@ -167,17 +167,17 @@ ProcessSandbox(os.environ, walls={backend}).run(\
     return ""
 
 
-def _run_user_side(attack: Attack, stage: Stage, telling: list[str], *, walled: bool) -> str:
+def _run_user_side(attack: Attack, stage: Stage, named_files: list[str], *, is_isolated: bool) -> str:
     """Do what follows on the user's side: with coder's precautions, or without any."""
     match attack.labelled_text("Then").split(maxsplit=1):
         case ["git"]:
-            (_run_guarded_git if walled else _run_plain_git)(stage)
+            (_run_guarded_git if is_isolated else _run_plain_git)(stage)
         case ["read", name]:
-            return _read_guarded(stage, name) if walled else (stage.worktree / name).read_text()
+            return _read_guarded(stage, name) if is_isolated else (stage.worktree / name).read_text()
         case ["write", name]:
-            _write(stage, name, walled=walled)
-        case ["run", shell] if not walled or not any(
-            name in " ".join(telling) for name in _named_files(shell)
+            _write(stage, name, is_isolated=is_isolated)
+        case ["run", shell] if not is_isolated or not any(
+            name in " ".join(named_files) for name in _named_files(shell)
         ):
             subprocess.run(
                 ["sh", "-c", shell],
@@ -227,9 +227,9 @@ def _read_guarded(stage: Stage, name: str) -> str:
     return content[0].decode() if content else ""
 
 
-def _write(stage: Stage, name: str, *, walled: bool) -> None:
+def _write(stage: Stage, name: str, *, is_isolated: bool) -> None:
     try:
-        if walled:
+        if is_isolated:
             Tree(stage.worktree).write(name, b"PWNED", 0o644)
         else:
             (stage.worktree / name).write_bytes(b"PWNED")
@@ -238,13 +238,13 @@ def _write(stage: Stage, name: str, *, walled: bool) -> None:
 
 
 @contextmanager
-def _write_during(attack: Attack, stage: Stage, *, walled: bool) -> Iterator[None]:
+def _write_during(attack: Attack, stage: Stage, *, is_isolated: bool) -> Iterator[None]:
     name = attack.labelled_text("During").removeprefix("write ")
     is_over = threading.Event()
 
     def write_repeatedly() -> None:
         while not is_over.is_set():
-            _write(stage, name, walled=walled)
+            _write(stage, name, is_isolated=is_isolated)
 
     thread = threading.Thread(target=write_repeatedly)
     if name:

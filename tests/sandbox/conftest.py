@@ -43,7 +43,7 @@ def walls(request: pytest.FixtureRequest) -> Walls:
 
 
 @pytest.fixture
-def walled(walls: Walls) -> Iterator[ProcessSandbox]:
+def isolated_sandbox(walls: Walls) -> Iterator[ProcessSandbox]:
     """Yield a sandbox with isolation."""
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         yield sandbox

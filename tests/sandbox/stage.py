@@ -192,13 +192,13 @@ class Stage:
     @property
     def environment(self) -> Mapping[str, str]:
         """Return the variables that the user's shell exports."""
-        exported = {
+        variables = {
             **os.environ,
             "HOME": str(self.home),
             "ANTHROPIC_API_KEY": self.secret,
             "GIT_CONFIG_GLOBAL": os.devnull,
         }
-        return {name: value for name, value in exported.items() if name != "VIRTUAL_ENV"}
+        return {name: value for name, value in variables.items() if name != "VIRTUAL_ENV"}
 
     def state(self) -> dict[str, str]:
         """Return all that must stay unchanged, by path."""
@@ -254,13 +254,13 @@ def describe_path(path: Path) -> str:
     Git changes the times of its directory, so these are left out.
     """
     status = path.lstat()
-    owned = f"{status.st_mode:o} {status.st_uid}:{status.st_gid} {list_attributes(path)}"
+    ownership = f"{status.st_mode:o} {status.st_uid}:{status.st_gid} {list_attributes(path)}"
     if path.is_symlink():
-        return f"link to {path.readlink()} {owned} {status.st_mtime_ns}"
+        return f"link to {path.readlink()} {ownership} {status.st_mtime_ns}"
     return (
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()} {owned} {status.st_mtime_ns}"
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()} {ownership} {status.st_mtime_ns}"
         if path.is_file()
-        else owned
+        else ownership
     )
 
 

@@ -63,7 +63,7 @@ class FakeRepository:
     head: str = "head"
     base: str = "base"
     dirty: bool = False
-    delivered: list[str] = field(default_factory=list)
+    deliveries: list[str] = field(default_factory=list)
     closed: bool = False
     fits_on_head: bool = True
     _trees: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class FakeRepository:
     def deliver(
         self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
     ) -> Delivery:
-        self.delivered.append(message)
+        self.deliveries.append(message)
         return Delivery(diff=patch.diff, branch=f"coder/{slug}-1", commit="c0ffee")
 
     def merge(self, delivery: Delivery) -> str:
@@ -142,20 +142,20 @@ class FakeVerifier:
     reproduced: list[Reproduced] = field(default_factory=lambda: [Reproduced(tests=(RED.id,))])
     report: TestReport = BASELINE
     tied: dict[str, Tie] = field(default_factory=dict)
-    asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
     def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
         return self.report
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
-        self.asked.append(("reproduces", tuple(named)))
+        self.calls.append(("reproduces", tuple(named)))
         return self.reproduced.pop(0) if len(self.reproduced) > 1 else self.reproduced[0]
 
     def ties(self) -> Mapping[str, Tie]:
         return self.tied
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
-        self.asked.append(("verify", tuple(named)))
+        self.calls.append(("verify", tuple(named)))
         return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
 
     def explain(self, verdict: Verdict) -> str:

@@ -36,7 +36,7 @@ def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)], repository=repository)
     session_end = run_session(context)
     assert (session_end.kind, session_end.exit_code, session_end.spent.requests) == (VerdictKind.PROVEN, 0, 1)
-    assert repository.delivered == [
+    assert repository.deliveries == [
         "VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"
     ]
     assert session_end.delivery is not None
@@ -73,7 +73,7 @@ def test_spent_attempts_end_with_report_without_delivery(tmp_path: Path) -> None
     )
     session_end = run_session(context)
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.GAVE_UP, 4)
-    assert repository.delivered == []
+    assert repository.deliveries == []
     assert "1. A guess. (a.py): The target is still red." in session_end.report
     assert "- a.py:1" in session_end.report
     assert session_end.summary == "It is deeper."
@@ -98,7 +98,7 @@ def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
     repository = FakeRepository(root=tmp_path)
     session_end = run_session(kit(tmp_path, [patch(FIX)], repository=repository, dry_run=True))
     assert session_end.delivery is not None
-    assert (session_end.delivery.branch, "VALUE = 2" in session_end.delivery.diff, repository.delivered) == (
+    assert (session_end.delivery.branch, "VALUE = 2" in session_end.delivery.diff, repository.deliveries) == (
         "",
         True,
         [],

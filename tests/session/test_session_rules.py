@@ -93,7 +93,7 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
     assert len(spent) <= attempts
     gave_up = [event for event in events if isinstance(event, NoteMade) and isinstance(event.note, GiveUp)]
     if session_end.kind in (VerdictKind.GAVE_UP, VerdictKind.LIMIT, VerdictKind.INCONCLUSIVE, None):
-        assert (session_end.delivery, repository.delivered) == (None, [])
+        assert (session_end.delivery, repository.deliveries) == (None, [])
     if session_end.delivery is not None:
         assert session_end.kind in (VerdictKind.PROVEN, VerdictKind.PASSING)
         assert (

@@ -32,7 +32,7 @@ def test_ends_with_verdict_and_delivers_nothing(tmp_path: Path) -> None:
     assert (session_end.kind, session_end.exit_code, session_end.delivery) == (VerdictKind.PROVEN, 0, None)
     assert session_end.report == "# Evidence"
     assert event_types == ["files_changed", "phase_entered", "verified"]
-    assert (repository.delivered, repository.closed) == ([], True)
+    assert (repository.deliveries, repository.closed) == ([], True)
 
 
 def test_unfitting_diff_is_usage_error(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_states_instruction_once(tmp_path: Path) -> None:
 def test_fix_of_existing_red_test_needs_no_new_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(report=RED_BASE, verdicts=[PROVEN])
     context = run_route(tmp_path, [patch(FIX)], verifier)
-    assert [name for name, _ in verifier.asked] == ["verify"]
+    assert [name for name, _ in verifier.calls] == ["verify"]
     notes = [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
     assert Reproduction(summary="These failed before the change and pass with it.", tests=(RED.id,)) in notes
 

@@ -34,7 +34,7 @@ class ScriptedProposer:
     """Proposer that gives each answer in turn, and the last one repeatedly."""
 
     answers: list[Proposals]
-    asked: list[tuple[str, ...]] = field(default_factory=list)
+    calls: list[tuple[str, ...]] = field(default_factory=list)
     guards: list[tuple[str, ...]] = field(default_factory=list)
     seconds: float = 0.0
     may_write: Callable[[str], bool] | None = None
@@ -50,7 +50,7 @@ class ScriptedProposer:
         may_write: Callable[[str], bool] | None = None,
         guards: Sequence[str] = (),
     ) -> Proposals:
-        self.asked.append(tuple(tests))
+        self.calls.append(tuple(tests))
         self.guards.append(tuple(guards))
         self.seconds, self.may_write = seconds, may_write
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -120,7 +120,7 @@ def test_keeps_first_proven_proposal(tmp_path: Path) -> None:
         VerdictKind.PROVEN,
     ]
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
-    assert verifier.asked == [
+    assert verifier.calls == [
         ("reproduces", (RED.id, "tests/test_a.py::test_other")),
         ("verify", (RED.id,)),
         ("verify", (RED.id,)),
@@ -128,12 +128,12 @@ def test_keeps_first_proven_proposal(tmp_path: Path) -> None:
 
 
 def test_keeps_proposal_lacking_only_issue_tie(tmp_path: Path) -> None:
-    untied = Verdict(
+    verdict = Verdict(
         kind=VerdictKind.PASSING, reason="Nothing ties it to this issue.", targets=(RED.id,), untied=(RED.id,)
     )
     entries = run_offline(
         offline_context(
-            tmp_path, ScriptedProposer([proposals(2, 3)]), FakeVerifier(verdicts=[untied], report=REDS)
+            tmp_path, ScriptedProposer([proposals(2, 3)]), FakeVerifier(verdicts=[verdict], report=REDS)
         )
     )
     assert (entries[-1], entries.count("verify")) == (VerdictKind.PASSING, 1)
@@ -187,7 +187,7 @@ def test_without_failing_test_names_suspect_places(tmp_path: Path) -> None:
     proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
     entries = run_offline(offline_context(tmp_path, proposer, FakeVerifier()))
     assert entries == ["locate", GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))]
-    assert proposer.asked == [()]
+    assert proposer.calls == [()]
 
 
 def test_ignores_tests_failing_for_other_reason(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_uses_test_named_in_issue(tmp_path: Path) -> None:
             tmp_path, ScriptedProposer([proposals(2)]), verifier, issue="tests/test_a.py::test_a fails"
         )
     )
-    assert verifier.asked[0] == ("reproduces", (RED.id,))
+    assert verifier.calls[0] == ("reproduces", (RED.id,))
 
 
 def test_falls_back_to_tests_named_in_issue(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_falls_back_to_tests_named_in_issue(tmp_path: Path) -> None:
     verifier = FakeVerifier(reproduced=[Reproduced(tests=both)], report=REDS)
     proposer = ScriptedProposer([proposals(), proposals(2)])
     entries = run_offline(offline_context(tmp_path, proposer, verifier, issue="Colours look odd"))
-    assert proposer.asked == [both, both[1:]]
+    assert proposer.calls == [both, both[1:]]
     assert entries[-1] == VerdictKind.PROVEN
 
 
@@ -234,12 +234,12 @@ def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
 
 
 def test_shows_ambiguous_edits_with_differing_inputs(tmp_path: Path) -> None:
-    undecided = Proposals(
+    ambiguous = Proposals(
         alternatives=(proposal(2).model_copy(update={"apart": "f(5) gives 2, elsewhere 3"}), proposal(3)),
         suspects=SUSPECTS,
         note="tried 40 candidates; they disagree",
     )
-    entries = run_offline(offline_context(tmp_path, ScriptedProposer([undecided]), FakeVerifier(report=REDS)))
+    entries = run_offline(offline_context(tmp_path, ScriptedProposer([ambiguous]), FakeVerifier(report=REDS)))
     (gave_up,) = [note for note in entries if isinstance(note, GiveUp)]
     assert (
         "none can be told to be right (tried 40 candidates; they disagree). The fault is most "
@@ -251,15 +251,15 @@ def test_shows_ambiguous_edits_with_differing_inputs(tmp_path: Path) -> None:
 
 
 def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
-    searched = threading.Event()
+    has_searched = threading.Event()
 
     class Slow(FakeVerifier):
         def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
-            assert searched.wait(10)
+            assert has_searched.wait(10)
             return REDS
 
         def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
-            searched.set()
+            has_searched.set()
             return super().verify(patch, named, progress)
 
     context = offline_context(tmp_path, ScriptedProposer([proposals(2)]), Slow(), issue=f"{RED.id} fails")
@@ -268,4 +268,4 @@ def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
         return await search_repair()(context, context.repository.candidate("c1"))
 
     asyncio.run(run_strategy())
-    assert searched.is_set()
+    assert has_searched.is_set()

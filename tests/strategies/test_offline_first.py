@@ -65,7 +65,7 @@ class DowngradingVerifier(FakeVerifier):
     """Verifier that examines a passing change again and lowers its verdict."""
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        self.asked.append(("guard", ()))
+        self.calls.append(("guard", ()))
         return verdict.model_copy(update={"kind": self.verdicts[-1].kind, "guarded": Guarded(tried=4)})
 
 
@@ -89,7 +89,7 @@ def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
         )
         == 1
     )
-    assert [question for question, _ in doubting.asked] == ["reproduces", "verify", "guard"]
+    assert [question for question, _ in doubting.calls] == ["reproduces", "verify", "guard"]
 
 
 def test_ambiguous_edit_is_only_hint(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_ambiguous_edit_is_only_hint(tmp_path: Path) -> None:
     verifier = FakeVerifier(report=REDS)
     (kit,) = fallback_calls(offline_context(tmp_path, ScriptedProposer([rivals]), verifier, issue=ISSUE))
     assert kit.hints == rivals
-    assert [question for question, _ in verifier.asked] == ["reproduces"]
+    assert [question for question, _ in verifier.calls] == ["reproduces"]
 
 
 def test_searches_nothing_without_failing_test(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_searches_nothing_without_failing_test(tmp_path: Path) -> None:
         )
         == 1
     )
-    assert proposer.asked == []
+    assert proposer.calls == []
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ class FakeSandbox:
     """Sandbox that answers every command with the same end and records its calls."""
 
     end: Execution
-    asked: list[tuple[tuple[str, ...], Path, float]] = field(default_factory=list)
+    calls: list[tuple[tuple[str, ...], Path, float]] = field(default_factory=list)
 
     def run(
         self,
@@ -36,7 +36,7 @@ class FakeSandbox:
         on_line: Progress | None = None,
         private: Path | None = None,
     ) -> Execution:
-        self.asked.append((tuple(argv), cwd, (limits or Limits()).wall_seconds))
+        self.calls.append((tuple(argv), cwd, (limits or Limits()).wall_seconds))
         return self.end
 
     def stop(self) -> None:
@@ -87,10 +87,10 @@ class FakeTests:
 
     report: TestReport
     before: TestReport
-    asked: list[tuple[str, ...]] = field(default_factory=list)
+    calls: list[tuple[str, ...]] = field(default_factory=list)
 
     def run(self, tests: tuple[str, ...], progress: Progress) -> TestReport:
-        self.asked.append(tests)
+        self.calls.append(tests)
         return self.report
 
     def baseline(self) -> TestReport:

@@ -11,7 +11,7 @@ def test_runs_shell_in_root_and_returns_output(tmp_path: Path) -> None:
     sandbox = FakeSandbox(end=Execution(exit_code=3, output="src/box.py:7: oops\n", seconds=0.25))
     space = workspace(tmp_path, {"src/box.py": ""}, sandbox=sandbox)
     assert call_tool(run_command, space, command="make 'x y'") == "src/box.py:7: oops\n[exit code 3, 0.2 s]"
-    assert sandbox.asked == [(("sh", "-c", "make 'x y'"), tmp_path, 60.0)]
+    assert sandbox.calls == [(("sh", "-c", "make 'x y'"), tmp_path, 60.0)]
     assert space.named == {"src/box.py": {7}}
 
 
@@ -21,7 +21,7 @@ def test_timeout_returns_partial_output(tmp_path: Path) -> None:
         run_command, workspace(tmp_path, sandbox=sandbox), command="sleep 9999", timeout_seconds=9999
     )
     assert answer == "half\n[stopped at its time limit of 600 s; this is what it had printed, 600.0 s]"
-    assert sandbox.asked[0][2] == 600.0
+    assert sandbox.calls[0][2] == 600.0
 
 
 def test_long_output_keeps_head_and_tail(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
         "- t.py::old\n"
         "[pytest]"
     )
-    assert tests.asked == [("tests/test_box.py",)]
+    assert tests.calls == [("tests/test_box.py",)]
     assert space.named == {"tests/test_box.py": {4}}
 
 
@@ -112,4 +112,4 @@ def test_refuses_invalid_test_id(tmp_path: Path) -> None:
         call_refused_tool(run_tests, space, tests=["test_box.py::test_a"])
         == "test_box.py does not exist. Did you mean tests/test_box.py?"
     )
-    assert tests.asked == []
+    assert tests.calls == []

@@ -70,7 +70,7 @@ class FakeRunner:
         self._suite = suite
         self._problem = problem
         self._by_exit_code = by_exit_code
-        self.asked: list[tuple[str, ...]] = []
+        self.calls: list[tuple[str, ...]] = []
         self.limits: list[float | None] = []
 
     @property
@@ -86,7 +86,7 @@ class FakeRunner:
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> TestReport:
-        self.asked.append(tuple(tests))
+        self.calls.append(tuple(tests))
         self.limits.append(timeout_seconds)
         files = {
             path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ class RecordingTrials:
     """Trials that try every edit and record when they are closed."""
 
     def __init__(self) -> None:
-        self.tried: list[str] = []
+        self.edits_tried: list[str] = []
         self.closed = 0
 
     def try_out(
@@ -25,7 +25,7 @@ class RecordingTrials:
     ) -> Generator[Tried]:
         try:
             for edit in edits:
-                self.tried.append(edit.summary)
+                self.edits_tried.append(edit.summary)
                 yield Tried(edit=edit, outcome="failed")
         finally:
             self.closed += 1
@@ -53,7 +53,7 @@ def test_searches_share_one_trial_limit() -> None:
         ["c"],
         [],
     ]
-    assert tireless.tried == ["a", "b", "c"]
+    assert tireless.edits_tried == ["a", "b", "c"]
 
 
 def test_tries_everything_without_limit() -> None:

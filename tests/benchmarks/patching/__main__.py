@@ -33,12 +33,12 @@ def plan(count: int, seed: int) -> list[CaseSpec]:
     """
     damages, negatives, safe = kinds()
     random = Random(seed)
-    planned = []
+    specs = []
     for number in range(count):
         turn, name = number // 4, f"{seed}/{number}"
         if number % 4 == 3:
             extra = random.choice(safe)
-            planned.append(
+            specs.append(
                 CaseSpec(
                     seed=name,
                     damages=(extra,) if extra != "undamaged" else (),
@@ -46,10 +46,10 @@ def plan(count: int, seed: int) -> list[CaseSpec]:
                 )
             )
         elif number % 4 == 2:
-            planned.append(CaseSpec(seed=name, damages=_pair(damages, random)))
+            specs.append(CaseSpec(seed=name, damages=_pair(damages, random)))
         else:
-            planned.append(CaseSpec(seed=name, damages=(damages[(2 * turn + number % 4) % len(damages)],)))
-    return planned
+            specs.append(CaseSpec(seed=name, damages=(damages[(2 * turn + number % 4) % len(damages)],)))
+    return specs
 
 
 def _pair(damages: list[str], random: Random) -> tuple[str, ...]:
@@ -59,8 +59,8 @@ def _pair(damages: list[str], random: Random) -> tuple[str, ...]:
             return pair
 
 
-def run_planned(planned: Sequence[CaseSpec], commits_known: list[list[Commit]]) -> list[Result | None]:
-    return [try_case(spec, commits_known) for spec in planned]
+def run_planned(specs: Sequence[CaseSpec], commits_known: list[list[Commit]]) -> list[Result | None]:
+    return [try_case(spec, commits_known) for spec in specs]
 
 
 def main() -> None:
@@ -83,8 +83,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only cases with this in their names")
     options = parser.parse_args()
     commits_known = [commits(repository, Random(options.seed)) for repository in options.repository]
-    planned = [spec for spec in plan(options.count, options.seed) if options.only in spec.name]
-    shares = [planned[start :: options.jobs] for start in range(options.jobs)]
+    specs = [spec for spec in plan(options.count, options.seed) if options.only in spec.name]
+    shares = [specs[start :: options.jobs] for start in range(options.jobs)]
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
         completed = [
             result
@@ -92,7 +92,7 @@ def main() -> None:
             for result in share
             if result
         ]
-    print(format_table(completed, without=len(planned) - len(completed)))
+    print(format_table(completed, without=len(specs) - len(completed)))
     if options.failures:
         save_failures(completed, options.failures)
 

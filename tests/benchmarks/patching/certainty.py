@@ -54,24 +54,26 @@ def _is_certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
     if hunk.applied:
         old, new = ([row.text for row in rows] for rows in (hunk.old, hunk.new))
         return sum(map(_has_content, new)) > 1 and len(starts(new, lines)) == 1 and not starts(old, lines)
-    left = [row for row in hunk.old if row.at >= 0 and fold(row.text) == fold(lines[row.at])]
-    telling = [row for row in left if _has_content(row.text)]
+    known_rows = [row for row in hunk.old if row.at >= 0 and fold(row.text) == fold(lines[row.at])]
+    telling = [row for row in known_rows if _has_content(row.text)]
     made_up = [
         row
         for row in hunk.old
-        if (_is_evidence(row) and row not in left) or (row.at < 0 and not _is_evidence(row))
+        if (_is_evidence(row) and row not in known_rows) or (row.at < 0 and not _is_evidence(row))
     ]
     if len(telling) <= len(made_up) or not _is_anchored(hunk):
         return False
     whole = [row.at for row in hunk.old] == list(range(hunk.old[0].at, hunk.old[0].at + len(hunk.old)))
-    exact = all(row.text == lines[row.at] and row.marked for row in left) and len(left) == len(hunk.old)
+    exact = all(row.text == lines[row.at] and row.marked for row in known_rows) and len(known_rows) == len(
+        hunk.old
+    )
     if whole and exact and (numbered or (hunk.pinned and hunk.header is not None)):
         return True
     if starts([row.text for row in hunk.new], lines):
         return False  # the line may be present already
     if whole and exact:
-        return len(starts([row.text for row in left], lines, exact=True)) == 1
-    return _segments_are_unique(hunk, lines) or _has_one_match(left, lines)
+        return len(starts([row.text for row in known_rows], lines, exact=True)) == 1
+    return _segments_are_unique(hunk, lines) or _has_one_match(known_rows, lines)
 
 
 def _has_content(text: str) -> bool:
@@ -128,10 +130,10 @@ def _segments_are_unique(hunk: Hunk, lines: list[str]) -> bool:
     )
 
 
-def _has_one_match(left: list[Row], lines: list[str]) -> bool:
+def _has_one_match(rows: list[Row], lines: list[str]) -> bool:
     """Return whether these lines can be found in this order, as close together, in one way only."""
-    texts, folded_lines = [fold(row.text) for row in left], [fold(line) for line in lines]
-    span = left[-1].at - left[0].at + 3
+    texts, folded_lines = [fold(row.text) for row in rows], [fold(line) for line in lines]
+    span = rows[-1].at - rows[0].at + 3
     matches = []
     for at in (at for at, line in enumerate(folded_lines) if line == texts[0]):
         places = [at]
@@ -150,4 +152,4 @@ def _has_one_match(left: list[Row], lines: list[str]) -> bool:
             places.append(place)
         if len(places) == len(texts):
             matches.append(places)
-    return matches == [[row.at for row in left]]
+    return matches == [[row.at for row in rows]]

@@ -187,7 +187,7 @@ def test_marks_stable_prefix_where_required(wire: str) -> None:
         bench.ask()
         assert bench.fake
         (body,) = bench.fake.requests
-    marked = {
+    marked_parts = {
         "anthropic": ("system", "tools"),
         "responses": ("input",),
         "chat": (),
@@ -201,7 +201,7 @@ def test_marks_stable_prefix_where_required(wire: str) -> None:
                 if isinstance(body[key], list) and strip_cache_marks(body[key]) != body[key]
             )
         )
-        == marked[wire]
+        == marked_parts[wire]
     )
 
 

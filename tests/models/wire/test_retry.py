@@ -12,13 +12,13 @@ REPLY = Reply(message=AssistantMessage(text="Yes."))
 
 def retry_until_reply(*failures: ModelError, tries: int = 5) -> tuple[list[float], list[str]]:
     """Return the pauses and the notices until there was a reply."""
-    left = list(failures)
+    remaining = list(failures)
     pauses: list[float] = []
     notices: list[str] = []
 
     async def ask() -> Reply:
-        if left:
-            raise left.pop(0)
+        if remaining:
+            raise remaining.pop(0)
         return REPLY
 
     assert asyncio.run(persist(ask, patience=record_pauses(pauses, tries), notice=notices.append)) == REPLY

@@ -79,10 +79,10 @@ def test_lists_changes_and_authors_of_remaining_lines(history: GitHistory) -> No
 
 
 def test_time_limit_returns_partial_results(history: GitHistory) -> None:
-    hurried = replace(history, seconds=0.0)
-    assert hurried.log() == "[stopped after 0 s; older commits were not looked at]"
+    limited_history = replace(history, seconds=0.0)
+    assert limited_history.log() == "[stopped after 0 s; older commits were not looked at]"
     with pytest.raises(GitError, match="did not end within 0 seconds"):
-        hurried.blame("a.py", 1, 1)
+        limited_history.blame("a.py", 1, 1)
 
 
 def test_huge_commit_lists_files_without_lines(history: GitHistory) -> None:

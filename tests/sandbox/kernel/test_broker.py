@@ -69,8 +69,8 @@ def test_flood_of_calls_does_not_outlive_time_limit(landlock: Walls, tree: Path)
 def test_without_broker_notice_names_the_limit(landlock: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "modes" not in landlock.reduced
     monkeypatch.setattr("coder.sandbox.backends.landlock.can_broker", lambda: False)
-    unbrokered = type(landlock)()
-    assert "can change modes, owners, times and attributes" in unbrokered.reduced
+    without_broker = type(landlock)()
+    assert "can change modes, owners, times and attributes" in without_broker.reduced
 
 
 def test_probe_leaves_no_filter_behind() -> None:

@@ -75,14 +75,16 @@ def test_without_pid_namespace_allows_only_own_limits() -> None:
 @pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
 def test_metadata_calls_go_to_listener(machine: Machine) -> None:
     numbers = tuple(machine.metadata.values())
-    brokered = program(families=(), sees_others=True, brokered=numbers, machine=machine)
-    unbrokered = program(families=(), sees_others=True, machine=machine)
-    assert {filter_result(brokered, audit=machine.audit, number=number) for number in numbers} == {NOTIFY}
-    assert {filter_result(unbrokered, audit=machine.audit, number=number) for number in numbers} == {ALLOW}
-    assert {filter_result(unbrokered, audit=machine.audit, number=number) for number in (463, 466, 469)} == {
-        ENOSYS
+    with_broker = program(families=(), sees_others=True, brokered=numbers, machine=machine)
+    without_broker = program(families=(), sees_others=True, machine=machine)
+    assert {filter_result(with_broker, audit=machine.audit, number=number) for number in numbers} == {NOTIFY}
+    assert {filter_result(without_broker, audit=machine.audit, number=number) for number in numbers} == {
+        ALLOW
     }
+    assert {
+        filter_result(without_broker, audit=machine.audit, number=number) for number in (463, 466, 469)
+    } == {ENOSYS}
     assert (
-        filter_result(unbrokered, audit=machine.audit, number=machine.ioctl, arguments=(0, 0x40086602))
+        filter_result(without_broker, audit=machine.audit, number=machine.ioctl, arguments=(0, 0x40086602))
         == EPERM
     )

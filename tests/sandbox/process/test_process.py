@@ -109,8 +109,8 @@ def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Pa
 @linux_only
 def test_caller_limits_replace_default_limits(tree: Path) -> None:
     code = "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)"
-    with ProcessSandbox(os.environ, caps={"processes": 10}) as capped:
-        result = capped.run(
+    with ProcessSandbox(os.environ, caps={"processes": 10}) as limited_sandbox:
+        result = limited_sandbox.run(
             python(code), cwd=tree, limits=Limits(wall_seconds=50), environment={MARK: str(tree)}
         )
     assert (result.exit_code, result.exceeded.split()[-1]) == (None, "processes")
@@ -156,7 +156,7 @@ def test_kernel_enforces_per_process_limits(
 
 @linux_only
 @pytest.mark.parametrize(
-    ("limits", "code", "exceeded"),
+    ("limits", "code", "limit_name"),
     [
         (
             Limits(resident_bytes=64 << 20),
@@ -182,10 +182,10 @@ def test_kernel_enforces_per_process_limits(
     ids=["memory", "memfd", "processes", "disk"],
 )
 def test_kills_process_tree_over_limit(
-    sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, exceeded: str
+    sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, limit_name: str
 ) -> None:
     result = sandbox.run(python(code), cwd=tree, limits=limits, environment={MARK: str(tree)})
-    assert (result.exit_code, result.exceeded.split()[-1]) == (None, exceeded)
+    assert (result.exit_code, result.exceeded.split()[-1]) == (None, limit_name)
     assert marked_processes(str(tree)) == []
 
 
@@ -219,10 +219,10 @@ def test_explains_command_that_cannot_start(sandbox: ProcessSandbox, tree: Path)
 
 
 def test_stop_ends_running_commands_and_refuses_later_ones(sandbox: ProcessSandbox, tree: Path) -> None:
-    returned: list[int | None] = []
+    exit_codes: list[int | None] = []
 
     def sleep() -> None:
-        returned.append(sandbox.run(["sh", "-c", "sleep 60 & sleep 60"], cwd=tree).exit_code)
+        exit_codes.append(sandbox.run(["sh", "-c", "sleep 60 & sleep 60"], cwd=tree).exit_code)
 
     threads = [threading.Thread(target=sleep) for _ in range(3)]
     for thread in threads:
@@ -231,7 +231,7 @@ def test_stop_ends_running_commands_and_refuses_later_ones(sandbox: ProcessSandb
     sandbox.stop()
     for thread in threads:
         thread.join(timeout=20)
-    assert returned == [None, None, None]
+    assert exit_codes == [None, None, None]
     with pytest.raises(SandboxError, match="stopped"):
         sandbox.run(["true"], cwd=tree)
 

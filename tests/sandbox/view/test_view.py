@@ -32,19 +32,19 @@ def worktree(tmp_path: Path) -> Path:
     return (tmp_path / "worktree").resolve()
 
 
-def test_writes_only_to_worktree_and_scratch(walled: ProcessSandbox, tree: Path) -> None:
+def test_writes_only_to_worktree_and_scratch(isolated_sandbox: ProcessSandbox, tree: Path) -> None:
     output = shell(
-        walled, tree, f"echo 1 > a; echo 1 > $TMPDIR/b; echo 1 > ../c; echo 1 > {sys.prefix}/d; ls"
+        isolated_sandbox, tree, f"echo 1 > a; echo 1 > $TMPDIR/b; echo 1 > ../c; echo 1 > {sys.prefix}/d; ls"
     )
     assert output.splitlines()[-1] == "a"
-    assert (walled.scratch / "b").exists()
+    assert (isolated_sandbox.scratch / "b").exists()
     assert not (tree.parent / "c").exists()
     assert not Path(sys.prefix, "d").exists()
 
 
-def test_read_only_covers_working_directory(walled: ProcessSandbox, tree: Path) -> None:
+def test_read_only_covers_working_directory(isolated_sandbox: ProcessSandbox, tree: Path) -> None:
     (tree / "kept").write_text("1")
-    assert shell(walled, tree, "cat kept; echo 2 > kept", READ_ONLY).startswith("1")
+    assert shell(isolated_sandbox, tree, "cat kept; echo 2 > kept", READ_ONLY).startswith("1")
     assert (tree / "kept").read_text() == "1"
 
 
@@ -60,17 +60,17 @@ def test_hides_home_except_tools(tmp_path: Path, walls: Walls, monkeypatch: pyte
     assert "secret" not in output
 
 
-def test_git_is_read_only_and_hides_remote_urls(walled: ProcessSandbox, worktree: Path) -> None:
+def test_git_is_read_only_and_hides_remote_urls(isolated_sandbox: ProcessSandbox, worktree: Path) -> None:
     (worktree / "x.py").write_text("2\n")
     output = shell(
-        walled,
+        isolated_sandbox,
         worktree,
         "git status --short; git log --format=%s; git remote -v; git commit -qam x; echo $?; cat .git",
     )
     assert "hunter2" not in output
     assert git(worktree, "log", "--format=%s") == "start"
     # Landlock cannot show a repository that has keys in its configuration.
-    if walled.walls is not None and walled.walls.name != "Landlock":
+    if isolated_sandbox.walls is not None and isolated_sandbox.walls.name != "Landlock":
         assert output.startswith(" M x.py\nstart\n")
         assert "Read-only file system" in output
 
@@ -93,10 +93,12 @@ def test_private_file_cannot_be_read_from_repository(walls: Walls, tmp_path: Pat
             assert output.endswith("1\n")
 
 
-def test_private_file_beside_repository_hides_nothing(walled: ProcessSandbox, tmp_path: Path) -> None:
+def test_private_file_beside_repository_hides_nothing(
+    isolated_sandbox: ProcessSandbox, tmp_path: Path
+) -> None:
     root = repo(tmp_path / "project", {"x.py": "1\n", ".gitignore": ".env\n"})
     (root / ".env").write_text("sesame\n")
-    assert shell(walled, root, "git log --format=%s") == "start\n"
+    assert shell(isolated_sandbox, root, "git log --format=%s") == "start\n"
     assert (holds(root, [root / "x.py"]), holds(root, [root / ".env"]), holds(root, [])) == (
         True,
         False,
@@ -116,10 +118,10 @@ def test_skips_inaccessible_path(walls: Walls, tree: Path, tmp_path: Path) -> No
         closed.chmod(0o700)
 
 
-def test_refuses_directory_larger_than_project(walled: ProcessSandbox) -> None:
+def test_refuses_directory_larger_than_project(isolated_sandbox: ProcessSandbox) -> None:
     for place in (Path("/"), Path("/tmp"), Path.home(), Path("/usr/..")):
         with pytest.raises(SandboxError, match="more than a project"):
-            walled.run(["true"], cwd=place)
+            isolated_sandbox.run(["true"], cwd=place)
 
 
 def test_environment_exposes_interpreter_and_linked_projects(tmp_path: Path) -> None:
@@ -165,7 +167,7 @@ def test_hides_urls_in_git_configuration(worktree: Path) -> None:
 
 
 @pytest.mark.loopback
-def test_network_reaches_host_but_not_abstract_sockets(walled: ProcessSandbox, tree: Path) -> None:
+def test_network_reaches_host_but_not_abstract_sockets(isolated_sandbox: ProcessSandbox, tree: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
         abstract.bind(f"\0coder-test-{os.getpid()}")
         abstract.listen()
@@ -180,7 +182,7 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]}
         print("not reached")
 """
         outputs = [
-            walled.run(
+            isolated_sandbox.run(
                 [sys.executable, "-S", "-c", code], cwd=tree, policy=Policy(network=network)
             ).output.split("\n")[:2]
             for network in (False, True)
@@ -188,16 +190,16 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]}
     assert outputs[0] == ["not reached", "not reached"]
     assert outputs[1] == [
         "reached",
-        "not reached" if abi() >= SCOPED_ABI or "Landlock" in str(walled.walls) else "reached",
+        "not reached" if abi() >= SCOPED_ABI or "Landlock" in str(isolated_sandbox.walls) else "reached",
     ]
 
 
 @pytest.mark.loopback
-def test_loopback_works_in_full_sandbox(walled: ProcessSandbox, tree: Path) -> None:
-    if walled.notice:
+def test_loopback_works_in_full_sandbox(isolated_sandbox: ProcessSandbox, tree: Path) -> None:
+    if isolated_sandbox.notice:
         pytest.skip("reduced walls have no network of their own")
     code = (
         "import socket; s = socket.create_server(('127.0.0.1', 0)); "
         "socket.create_connection(s.getsockname()); print('met')"
     )
-    assert walled.run([sys.executable, "-S", "-c", code], cwd=tree).output == "met\n"
+    assert isolated_sandbox.run([sys.executable, "-S", "-c", code], cwd=tree).output == "met\n"

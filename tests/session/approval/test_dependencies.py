@@ -32,7 +32,7 @@ class FakeEquipment:
 
 
 @pytest.mark.parametrize(
-    ("attended", "option", "problem", "installed", "report"),
+    ("attended", "option", "problem", "installed_packages", "report"),
     [
         (True, "install", "", ["answers"], WHOLE),
         (True, "go on without", "", [], LACKING),
@@ -41,7 +41,12 @@ class FakeEquipment:
     ],
 )
 def test_installs_nothing_without_approval(
-    tmp_path: Path, attended: bool, option: str, problem: str, installed: list[str], report: TestReport
+    tmp_path: Path,
+    attended: bool,
+    option: str,
+    problem: str,
+    installed_packages: list[str],
+    report: TestReport,
 ) -> None:
     verifier = FakeVerifier(report=LACKING)
     equipment = FakeEquipment(verifier, problem)
@@ -59,6 +64,6 @@ def test_installs_nothing_without_approval(
         return await asking
 
     assert asyncio.run(scenario()) == report
-    assert equipment.installed == installed
-    warned = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert warned == (["answers could not be installed: no such package"] if problem else [])
+    assert equipment.installed == installed_packages
+    warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    assert warning_texts == (["answers could not be installed: no such package"] if problem else [])

@@ -63,8 +63,8 @@ def test_a_review_waits_for_the_decision() -> None:
         approval.answer(Decide(question="q1", accepted=(1,)))
         return await reviewing, log
 
-    accepted, log = asyncio.run(scenario())
-    assert accepted == (1,)
+    hunk_numbers, log = asyncio.run(scenario())
+    assert hunk_numbers == (1,)
     assert [record.event for record in log.records] == [
         ReviewAsked(question="q1", diff=DIFF),
         ReviewAnswered(question="q1", accepted=(1,), by="person"),

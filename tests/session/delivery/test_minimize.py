@@ -37,7 +37,7 @@ def test_removes_untested_hunks_and_proves_rest(tmp_path: Path) -> None:
     assert "VALUE = 2" in session_end.delivery.diff
     assert "OTHER" not in session_end.delivery.diff
     assert session_end.verdict.notes[-1] == "left out, for it changes no verdict: b.py:1"
-    assert [name for name, _ in verifier.asked].count("verify") == 2
+    assert [name for name, _ in verifier.calls].count("verify") == 2
     verdicts = [record.event.verdict for record in context.log.records if isinstance(record.event, Verified)]
     assert verdicts[-1].tree == session_end.verdict.tree != verdicts[0].tree
 

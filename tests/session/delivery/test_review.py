@@ -29,7 +29,7 @@ class GitLikeRepository(FakeRepository):
         return plain.model_copy(update={"diff": "".join(parts[path] for path in plain.paths)})
 
 
-def run_with_hunks(context: Kit, accepted: tuple[int, ...]) -> SessionFinished:
+def run_with_hunks(context: Kit, hunk_numbers: tuple[int, ...]) -> SessionFinished:
     """Return the session's end for the hunks that the user accepts."""
 
     async def scenario() -> SessionFinished:
@@ -37,7 +37,7 @@ def run_with_hunks(context: Kit, accepted: tuple[int, ...]) -> SessionFinished:
         running = asyncio.ensure_future(session.run())
         async for record in context.log.follow():
             if isinstance(record.event, ReviewAsked):
-                session.send(Decide(question=record.event.question, accepted=accepted))
+                session.send(Decide(question=record.event.question, accepted=hunk_numbers))
         return await running
 
     return asyncio.run(scenario())
@@ -57,13 +57,13 @@ def review_context(root: Path, verifier: FakeVerifier) -> Kit:
 def test_delivers_whole_change_as_verified(tmp_path: Path) -> None:
     verifier = FakeVerifier()
     session_end = run_with_hunks(review_context(tmp_path, verifier), (0, 1))
-    assert (session_end.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 1)
+    assert (session_end.kind, [name for name, _ in verifier.calls].count("verify")) == (VerdictKind.PROVEN, 1)
 
 
 def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
     verifier = FakeVerifier()
     session_end = run_with_hunks(review_context(tmp_path, verifier), (0,))
-    assert (session_end.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 2)
+    assert (session_end.kind, [name for name, _ in verifier.calls].count("verify")) == (VerdictKind.PROVEN, 2)
     assert session_end.delivery is not None
     assert "b.py" not in session_end.delivery.diff
     assert not (tmp_path / "b.py").exists()

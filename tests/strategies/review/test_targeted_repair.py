@@ -60,7 +60,7 @@ class RepairModel:
     diffs: Mapping[str, str | Exception]
     together: int
     """Number of requests that must have arrived before the first is answered."""
-    asked: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     gathered: asyncio.Event = field(default_factory=asyncio.Event)
     name: str = "fake:mender"
 
@@ -70,8 +70,8 @@ class RepairModel:
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         text = request.messages[-1].text
         place = next(place for place in self.diffs if f"{place}:" in text)
-        self.asked.append(place)
-        if len(self.asked) >= self.together:
+        self.calls.append(place)
+        if len(self.calls) >= self.together:
             self.gathered.set()
         await self.gathered.wait()
         diff = self.diffs[place]
@@ -144,7 +144,7 @@ def test_repairs_separate_places_concurrently(tmp_path: Path) -> None:
     context = run_repairs(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == PLAIN.replace("1", "0").replace("2", "3")
     assert (tmp_path / "c1" / "b.py").read_text() == PLAIN.replace("1", "0")
-    assert (len(mender.asked), verifications(context), drop_reasons(context)) == (3, ["c1"], {})
+    assert (len(mender.calls), verifications(context), drop_reasons(context)) == (3, ["c1"], {})
 
 
 def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
     mender = RepairModel(diffs, together=2)
     context = run_repairs(tmp_path, mender, "a.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == f"import re\n{PLAIN}"
-    assert (sorted(mender.asked[:2]), mender.asked[2:], verifications(context)) == (
+    assert (sorted(mender.calls[:2]), mender.calls[2:], verifications(context)) == (
         ["a.py:2", "a.py:6"],
         ["a.py:2"],
         ["c1"],
@@ -196,7 +196,7 @@ def test_repairs_adjacent_definitions_together(tmp_path: Path) -> None:
     )
     mender = RepairModel({"a.py:2": both}, together=1)
     context = run_repairs(tmp_path, mender, "a.py:2", "a.py:1")
-    assert (mender.asked, verifications(context)) == (["a.py:2"], ["c1"])
+    assert (mender.calls, verifications(context)) == (["a.py:2"], ["c1"])
     assert not [
         record
         for record in context.log.records

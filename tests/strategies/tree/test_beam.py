@@ -145,10 +145,10 @@ def test_branches_use_assigned_models(tmp_path: Path) -> None:
         "c2": ("other:model", SEEDS[0].temperature),
         "c3": (context.model.name, SEEDS[1].temperature),
     }
-    forked = [
+    approaches = [
         record.event.approach for record in context.log.records if isinstance(record.event, CandidateForked)
     ]
-    assert forked == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
+    assert approaches == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
 
 
 def test_reports_error_when_all_branches_fail(tmp_path: Path) -> None:

@@ -21,14 +21,14 @@ from tests.ui.tui.story import INTERRUPTED
 @dataclass
 class FakeSession:
     log: EventLog = field(default_factory=lambda: EventLog(clock=ticking_clock()))
-    words: list[Word] = field(default_factory=list)
+    commands: list[Word] = field(default_factory=list)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     obedient: bool = True
     """Whether it ends when it is told to stop."""
 
-    def send(self, word: Word) -> None:
-        self.words.append(word)
-        if isinstance(word, Stop) and self.obedient:
+    def send(self, command: Word) -> None:
+        self.commands.append(command)
+        if isinstance(command, Stop) and self.obedient:
             self.end(INTERRUPTED)
 
     async def run(self) -> None:

@@ -61,7 +61,7 @@ def test_input_during_session_goes_to_session() -> None:
         await terminal.fix(*story.LOCATED)
         await terminal.say("keep the signature")
 
-    assert play(scene).session.words == [Say(text="keep the signature")]
+    assert play(scene).session.commands == [Say(text="keep the signature")]
 
 
 def test_typing_goes_to_prompt_from_any_focus() -> None:
@@ -78,14 +78,14 @@ def test_escape_stops_immediately_and_once() -> None:
         terminal.session.obedient = False
         await terminal.fix(*story.LOCATED, *story.SPEAKING)
         await terminal.pilot.press("escape")
-        assert terminal.session.words == [Stop()]
+        assert terminal.session.commands == [Stop()]
         assert "stopping" in terminal.text
         await terminal.pilot.press("escape")
         terminal.session.tell(*story.PATCHED)
         await terminal.settle()
         assert "stopping" in terminal.text
 
-    assert play(scene).session.words == [Stop()]
+    assert play(scene).session.commands == [Stop()]
 
 
 def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
@@ -113,10 +113,10 @@ def test_failed_start_is_explained_and_restores_input() -> None:
 
 
 def test_stop_during_start_reaches_session_when_ready() -> None:
-    session, opened = FakeSession(), asyncio.Event()
+    session, is_open = FakeSession(), asyncio.Event()
 
     async def start(issue: str) -> FakeSession:
-        await opened.wait()
+        await is_open.wait()
         return session
 
     async def scene(terminal: Stage) -> None:
@@ -125,12 +125,12 @@ def test_stop_during_start_reaches_session_when_ready() -> None:
         assert prompt_text(terminal) == "a remark that nobody can hear yet"
         await terminal.pilot.press("escape")
         assert "stopping" in terminal.text
-        opened.set()
+        is_open.set()
         await terminal.settle()
         assert "Interrupted" in terminal.text
 
     play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
-    assert session.words == [Stop()]
+    assert session.commands == [Stop()]
 
 
 def test_quits_immediately_when_idle() -> None:
@@ -147,7 +147,7 @@ def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
         terminal.session.obedient = False
         await terminal.fix(*story.LOCATED)
         await terminal.pilot.press("ctrl+q")
-        assert terminal.session.words == [Stop()]
+        assert terminal.session.commands == [Stop()]
         assert not terminal.is_closing
         terminal.session.end(story.INTERRUPTED)
         await terminal.settle()
@@ -224,7 +224,7 @@ def test_without_model_explains_and_defers_remarks() -> None:
         assert prompt_text(terminal) == "look at add"
 
     play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("", NO_MODEL)))
-    assert session.words == []
+    assert session.commands == []
 
 
 def test_recorded_session_is_read_only() -> None:
@@ -257,5 +257,5 @@ def test_starts_with_given_session() -> None:
         await terminal.pilot.press("escape")
 
     play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large"), first=session))
-    words: list[Word] = [Say(text="a remark"), Stop()]
-    assert session.words == words
+    commands: list[Word] = [Say(text="a remark"), Stop()]
+    assert session.commands == commands

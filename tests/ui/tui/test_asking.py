@@ -19,7 +19,7 @@ def received_commands(scene: Callable[[Stage], Awaitable[None]]) -> list[Word]:
             await terminal.fix(*story.LOCATED)
             await scene(terminal)
             await terminal.settle()
-            return terminal.session.words
+            return terminal.session.commands
 
     return asyncio.run(scenario())
 
@@ -40,7 +40,7 @@ def test_answers_question_with_chosen_option(keys: list[str], option: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("keys", "accepted"),
+    ("keys", "hunk_numbers"),
     [
         (["enter"], (0, 1, 2)),
         (["n", "enter"], (1, 2)),
@@ -50,13 +50,13 @@ def test_answers_question_with_chosen_option(keys: list[str], option: str) -> No
         (["r", "space", "a", "space", "enter"], (1, 2)),
     ],
 )
-def test_answers_review_with_accepted_hunks(keys: list[str], accepted: tuple[int, ...]) -> None:
+def test_answers_review_with_accepted_hunks(keys: list[str], hunk_numbers: tuple[int, ...]) -> None:
     async def scene(terminal: Stage) -> None:
         terminal.session.tell(story.REVIEW)
         await terminal.wait_for_question()
         await terminal.pilot.press(*keys)
 
-    assert received_commands(scene) == [Decide(question="q1", accepted=accepted)]
+    assert received_commands(scene) == [Decide(question="q1", accepted=hunk_numbers)]
 
 
 def test_review_describes_delivery() -> None:
@@ -125,8 +125,8 @@ def test_runs_plan_as_edited() -> None:
         await terminal.wait_for_question("Plan: ctrl+s runs what you changed, 3 steps")
         await terminal.pilot.press("ctrl+s")
 
-    edited = story.PLAN.model_copy(update={"steps": (*story.PLAN.steps, Step(intent="and more"))})
-    assert received_commands(scene) == [Amend(question="q1", plan=edited)]
+    new_plan = story.PLAN.model_copy(update={"steps": (*story.PLAN.steps, Step(intent="and more"))})
+    assert received_commands(scene) == [Amend(question="q1", plan=new_plan)]
 
 
 def test_accepts_plan_with_pending_input() -> None:
@@ -135,10 +135,10 @@ def test_accepts_plan_with_pending_input() -> None:
         await terminal.wait_for_question()
         terminal.press_at_once("w", "a", "i", "t", "ctrl+s")
 
-    (word,) = received_commands(scene)
-    assert isinstance(word, Amend)
-    assert word.plan is not None
-    assert word.plan.summary == f"wait## The plan {story.PLAN.summary}"
+    (command,) = received_commands(scene)
+    assert isinstance(command, Amend)
+    assert command.plan is not None
+    assert command.plan.summary == f"wait## The plan {story.PLAN.summary}"
 
 
 def test_asks_questions_in_sequence() -> None:

@@ -4,7 +4,7 @@ from coder.ui.tui.prose import prose
 
 
 @pytest.mark.parametrize(
-    ("text", "marked"),
+    ("text", "styled_texts"),
     [
         ("plain * text_with_marks", set()),
         ("# A heading\nand text", {"# A heading"}),
@@ -15,7 +15,7 @@ from coder.ui.tui.prose import prose
         ("say\n```py\nstill being writ", {"```py\nstill being writ"}),
     ],
 )
-def test_markup_is_coloured_and_kept(text: str, marked: set[str]) -> None:
+def test_markup_is_coloured_and_kept(text: str, styled_texts: set[str]) -> None:
     content = prose(text)
     assert content.plain == text
-    assert {text[span.start : span.end] for span in content.spans} == marked
+    assert {text[span.start : span.end] for span in content.spans} == styled_texts

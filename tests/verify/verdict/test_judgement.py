@@ -280,7 +280,7 @@ def test_flaky_target_proves_nothing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
 
     def flaky(files: Files) -> list[TestResult]:
-        whole = not runner.asked[-1]
+        whole = not runner.calls[-1]
         return [
             passed_result(OTHER),
             *([failed_result(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else []),
@@ -298,7 +298,7 @@ def test_target_failing_in_whole_suite_is_not_proven(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
 
     def dependent_suite(files: Files) -> list[TestResult]:
-        whole = not runner.asked[-1] or OTHER in runner.asked[-1]
+        whole = not runner.calls[-1] or OTHER in runner.calls[-1]
         return [
             passed_result(OTHER),
             *([failed_result(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else []),
@@ -365,7 +365,7 @@ def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
         "No new failures in 2 impacted tests (1 of 2 test files), but the whole suite takes longer "
         "than its limit."
     )
-    assert (verdict.scope, runner.asked.count(())) == ("impacted", 1)
+    assert (verdict.scope, runner.calls.count(())) == ("impacted", 1)
 
 
 def test_impacted_tests_prove_fix_without_whole_suite(tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_impacted_tests_prove_fix_without_whole_suite(tmp_path: Path) -> None:
         verdict.reason
         == "1 test went from red to green; no new failures in 2 impacted tests (1 of 2 test files)."
     )
-    assert () not in runner.asked
+    assert () not in runner.calls
 
 
 def test_failing_impacted_tests_break_change(tmp_path: Path) -> None:
@@ -595,7 +595,7 @@ def test_large_suite_is_not_tried_within_short_limit(tmp_path: Path) -> None:
     verdict = WorktreeVerifier(
         trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2)
     ).verify(trees.patch, ())
-    assert (verdict.kind, verdict.scope, () in runner.asked) == (VerdictKind.PROVEN, "impacted", False)
+    assert (verdict.kind, verdict.scope, () in runner.calls) == (VerdictKind.PROVEN, "impacted", False)
 
 
 def test_change_reaching_any_test_runs_whole_suite(tmp_path: Path) -> None:
@@ -608,7 +608,7 @@ def test_change_reaching_any_test_runs_whole_suite(tmp_path: Path) -> None:
     verdict = WorktreeVerifier(
         trees=trees, runner=runner, issue="", suite=SuiteLimits(only_impacted=True, whole_seconds=2)
     ).verify(trees.patch, ())
-    assert (verdict.scope, runner.asked.count(())) == ("whole", 2)
+    assert (verdict.scope, runner.calls.count(())) == ("whole", 2)
 
 
 def test_untried_suite_is_measured_when_needed(tmp_path: Path) -> None:
@@ -620,7 +620,7 @@ def test_untried_suite_is_measured_when_needed(tmp_path: Path) -> None:
     assert verifier.baseline().problem is not None
     assert verifier.baseline(whole=True).problem is None
     assert verifier.baseline() is verifier.baseline(whole=True)
-    assert runner.asked == [()]
+    assert runner.calls == [()]
 
 
 def test_deleted_test_is_detected_among_impacted_tests(tmp_path: Path) -> None:

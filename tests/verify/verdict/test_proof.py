@@ -25,7 +25,7 @@ def test_measures_baseline_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert verifier.baseline().results == (passed_result("a"),)
-    assert runner.asked == [()]
+    assert runner.calls == [()]
 
 
 def reproduce(tmp_path: Path, runner: FakeRunner, change: Files, *tests: str, issue: str = "") -> Reproduced:
