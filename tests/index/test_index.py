@@ -181,7 +181,7 @@ def test_repairs_page_corrupted_while_open(tmp_path: Path) -> None:
     assert [place.path for place in index.current().defined("name_1")][:1] == ["m1.py"]
 
 
-def test_changed_code_uses_new_database(tmp_path: Path) -> None:
+def test_older_format_uses_new_database(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     database = tmp_path / "index.sqlite"
     first = SymbolIndex(tmp_path / "tree", database).current()

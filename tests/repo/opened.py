@@ -12,7 +12,9 @@ from tests.builders import git
 def open_session_repository(
     root: Path, base: str | None = None, *, session: str = "20260101-abc123", within: str = "."
 ) -> Iterator[SessionRepository]:
-    """Open it from a directory `within`, with its state beside the repository, and close it."""
+    """Open a session's repository from a directory `within`, with its state beside the repository, and
+    close it.
+    """
     repository = open_repository(
         root / within, session=session, state=root.parent / "sessions" / session, base=base
     )

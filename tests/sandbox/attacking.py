@@ -190,7 +190,7 @@ def _run_user_side(attack: Attack, stage: Stage, named_files: list[str], *, is_i
 
 
 def _named_files(shell: str) -> list[str]:
-    """Return the files that a command names; the user has been told of them before."""
+    """Return the files that a command names; the user has been warned about them before."""
     return [word.removeprefix("./") for word in shell.split() if "." in word]
 
 

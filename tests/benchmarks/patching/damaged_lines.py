@@ -60,8 +60,8 @@ def strip_trailing_space(case: Case, random: Random) -> bool:
 
 @LINES.add("trailing white space added", stage=1, group="trailing")
 def add_trailing_space(case: Case, random: Random) -> bool:
-    """Add trailing white space, only if no added line ends in white space: it could not be told from the
-    damage.
+    """Add trailing white space, only if no added line ends in white space, which would be
+    indistinguishable.
     """
     if any(row.mark == "+" and row.text[-1:].isspace() for hunk in case.hunks for row in hunk.rows):
         return False

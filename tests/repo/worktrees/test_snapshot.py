@@ -72,7 +72,7 @@ def test_snapshot_commit_needs_no_identity(tmp_path: Path) -> None:
     assert git(root, "log", "-1", "--format=%an %cn %P", commit) == f"coder coder {place.head}"
 
 
-def test_handles_file_replacing_skip_worktree_files(tmp_path: Path) -> None:
+def test_takes_file_replacing_assume_unchanged_directory(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(root, "update-index", "--assume-unchanged", "d/c.py")
     (root / "d" / "c.py").unlink()

@@ -133,7 +133,7 @@ def test_rejects_engine_that_cannot_run_containers(tmp_path: Path) -> None:
     assert "without a word" in probe(engine(tmp_path, DEAF))
 
 
-def test_client_input_is_open_and_empty(tmp_path: Path, tree: Path) -> None:
+def test_client_input_is_open_but_silent(tmp_path: Path, tree: Path) -> None:
     with ProcessSandbox({}, walls=engine(tmp_path, "#!/bin/sh\ntimeout 0.3 cat; echo $?\n")) as sandbox:
         assert sandbox.run(["true"], cwd=tree).output == "124\n"
 

@@ -142,7 +142,7 @@ def test_environment_exposes_interpreter_and_linked_projects(tmp_path: Path) -> 
     assert secrets not in paths
 
 
-def test_environment_pointing_to_secrets_exposes_none(tmp_path: Path) -> None:
+def test_environment_pointing_to_secrets_exposes_only_itself(tmp_path: Path) -> None:
     venv, keys = tmp_path / "venv", tmp_path / "keys"
     write(venv, {"pyvenv.cfg": f"home = {keys}/bin\n", "bin/activate": ""})
     write(keys, {"bin/id_rsa": "secret"})

@@ -34,7 +34,7 @@ def make_call(
     role: str = "executor",
     request: Request = REQUEST,
 ) -> Request:
-    """One call; the request as it was admitted."""
+    """Make one call and return the request as it was admitted."""
 
     async def call() -> Request:
         async with purse.reserved(request, price=price, role=role) as reserved:

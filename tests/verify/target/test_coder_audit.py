@@ -26,7 +26,7 @@ def test_naming_or_reading_code_objects_is_harmless(
 
 
 class Marks:
-    """An object like pytest.mark, which refuses names that nobody registered."""
+    """An object like pytest.mark, which rejects unregistered names."""
 
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError(name)

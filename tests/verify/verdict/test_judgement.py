@@ -570,7 +570,7 @@ def test_unrunnable_suite_is_inconclusive_unless_change_repairs_it(
     assert judge(tmp_path / "b", {"texts.py": "hello"}, ending=lacking).kind is VerdictKind.PASSING
 
 
-def test_process_ended_by_changed_code_prevents_proof(tmp_path: Path) -> None:
+def test_red_test_now_ended_by_changed_code_prevents_proof(tmp_path: Path) -> None:
     def ending(files: Files) -> list[TestResult]:
         if files["calc.py"] == "fixed":
             return [
