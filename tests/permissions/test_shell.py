@@ -8,7 +8,7 @@ def programs(command: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("command", "matches"),
+    ("command", "expected"),
     [
         ("git push", [("git", "push")]),
         ("'g''it' \"pu\"sh", [("git", "push")]),
@@ -25,8 +25,8 @@ def programs(command: str) -> list[tuple[str, ...]]:
         ("f() { git push; }; f", [("f",), ("git", "push"), ("f",)]),
     ],
 )
-def test_splits_command_as_shell_does(command: str, matches: list[tuple[str, ...]]) -> None:
-    assert programs(command) == matches
+def test_splits_command_as_shell_does(command: str, expected: list[tuple[str, ...]]) -> None:
+    assert programs(command) == expected
     assert parse(command).unsure == ""
 
 
