@@ -61,9 +61,7 @@ def fix(
     ] = False,
     attempts: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"
-        ),
+        typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
     ] = None,
     test: Annotated[
         str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")

@@ -176,7 +176,10 @@ def _describe_proposals(proposals: Proposals) -> str:
     if not proposals.proposals or not proposals.alternatives:
         return proposals.note
     return "\n".join(
-        [f"{proposals.note}. Other candidates that pass, and where they differ:", *map(_format_proposal, proposals.alternatives)]
+        [
+            f"{proposals.note}. Other candidates that pass, and where they differ:",
+            *map(_format_proposal, proposals.alternatives),
+        ]
     )
 
 

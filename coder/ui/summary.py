@@ -147,9 +147,7 @@ def _next_step(delivery: Delivery, session: str) -> str:
     if delivery.merged:
         return f"it is on your branch; undo: coder undo {session}"
     if delivery.branch:
-        return (
-            f"on branch {delivery.branch}; apply: coder apply {session}; undo: coder undo {session}"
-        )
+        return f"on branch {delivery.branch}; apply: coder apply {session}; undo: coder undo {session}"
     return f"nothing was written to the repository; apply: coder apply {session}"
 
 

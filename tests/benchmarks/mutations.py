@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from coder.python.positions import Positions
 from coder.verify.warm.hot_swap import Module
 
 
@@ -34,8 +35,7 @@ class Text:
         self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        at = self.module._offset
-        return at(node.lineno, node.col_offset), at(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        return Positions(self.text).span(node)
 
     def segment(self, node: ast.AST) -> str:
         start, end = self.span(node)

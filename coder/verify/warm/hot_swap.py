@@ -160,7 +160,13 @@ class Module:
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 body_start = self._positions.offset(node.body[0].lineno, node.body[0].col_offset)
                 end = self._positions.offset(node.end_lineno or 0, node.end_col_offset or 0)
-                yield Outer(node=node, around=around, start=self._positions.line_starts[first - 1], body=body_start, end=end)
+                yield Outer(
+                    node=node,
+                    around=around,
+                    start=self._positions.line_starts[first - 1],
+                    body=body_start,
+                    end=end,
+                )
             else:
                 blocks = (getattr(node, name, []) for name in ("body", "orelse", "handlers", "finalbody"))
                 inner = [statement for block in blocks for statement in block]

@@ -22,7 +22,7 @@ def report_text(*events: Event) -> str:
         Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
         for number, event in enumerate(events, 1)
     ]
-    return explanation(records, lambda text: "5ha")
+    return explanation(records)
 
 
 def test_reports_attempts_suspects_and_last_message() -> None:
@@ -62,7 +62,7 @@ def test_reports_attempts_suspects_and_last_message() -> None:
 
 def test_says_when_nothing_was_verified() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="It is no bug."))
-    assert report_text(gave_up) == "## What was tried\nNo change came as far as a verification."
+    assert report_text(gave_up) == "## What was tried\nNothing was verified."
 
 
 def test_reports_nothing_when_nothing_was_done() -> None:
@@ -77,7 +77,7 @@ def test_keeps_and_shows_closest_patch() -> None:
         FilesChanged(candidate="c2", paths=("a.py",), diff="+nearer\n"),
         Verified(candidate="c2", attempt=1, verdict=NOT_FIXED),
     )
-    assert "kept as blobs/5ha.\n```diff\n+nearer\n```" in text
+    assert "Not applied. Saved: coder log diff last\n```diff\n+nearer\n```" in text
     assert "+worse" not in text
 
 

@@ -122,7 +122,7 @@ def test_shows_remarks_as_sent_to_model() -> None:
     screen = render_events(
         MessageFinished(candidate="c1", message=UserMessage(text="The person adds: smaller"))
     )
-    assert "▸ told the model  The person adds: smaller" in screen
+    assert "▸ sent to the model  The person adds: smaller" in screen
 
 
 def test_follows_newest_until_user_scrolls_up() -> None:

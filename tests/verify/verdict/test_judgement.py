@@ -527,9 +527,8 @@ def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
     change = {"calc.py": "fixed breaks", **NEW_TEST, "tests/test_other.py": "weak"}
     verdict = judge(tmp_path, change, ending=weakened_suite)
     assert verdict.kind is VerdictKind.PASSING
-    assert (
-        f"1 test that passed before fail where the change's own tests are left out: {OTHER}" in verdict.reason
-    )
+    contradicted = "1 existing test contradicts the change, and the change edited it: review these edits"
+    assert f"{contradicted} ({OTHER})" in verdict.reason
 
 
 def test_intermittently_red_test_proves_nothing(tmp_path: Path) -> None:

@@ -631,7 +631,7 @@ def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
     """Annotations are never evaluated there; a type that a module gives a name to is, and Python 3.8
     cannot subscript most.
     """
-    for file in TARGET.glob("*.py"):
+    for file in TARGET.rglob("*.py"):
         body = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8)).body
         values = [node.value for node in body if isinstance(node, ast.Assign)]
         assert not [
