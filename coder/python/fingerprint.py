@@ -1,4 +1,4 @@
-"""Changes compared by what they mean to the parser: layout and comments make no difference."""
+"""Fingerprints of changed files that ignore layout and, in Python, comments."""
 
 import ast
 import hashlib
@@ -9,16 +9,20 @@ from coder.python.parsing import parsed
 
 
 def fingerprint(files: Mapping[str, str | None]) -> str:
-    """Of the changed files' contents by path, None for one that is gone; empty where nothing changed."""
+    """Return 16 hexadecimal digits that identify the contents of changed files by path, None for a deleted
+    one; empty if there are none.
+
+    Two versions of a Python file with the same syntax tree have the same fingerprint.
+    """
     if not files:
         return ""
-    told = "\0".join(
-        f"{path}\0{'' if text is None else _meaning(path, text)}" for path, text in sorted(files.items())
+    content = "\0".join(
+        f"{path}\0{'' if text is None else _normalize(path, text)}" for path, text in sorted(files.items())
     )
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _meaning(path: str, text: str) -> str:
+def _normalize(path: str, text: str) -> str:
     if path.endswith((".py", ".pyi")):
         try:
             with warnings.catch_warnings():

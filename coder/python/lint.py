@@ -1,4 +1,4 @@
-"""What can be said about changed Python without running it: does it parse, and which names does nothing define?"""
+"""Static checks of changed Python files: syntax errors and undefined names."""
 
 import ast
 import warnings
@@ -8,11 +8,11 @@ from coder.python.parsing import one_at_a_time, parsed
 
 
 def syntax_error(text: str, path: str) -> str:
-    """`path:line: what is wrong` and the line, or an empty string where the text parses or is no Python."""
+    """Return `path:line: message` and the line of a syntax error; empty if the text parses or is not Python."""
     if not path.endswith((".py", ".pyi")):
         return ""
     try:
-        _compiled(text, path)
+        _parse_and_compile(text, path)
     except SyntaxError as error:
         line = (error.text or "").rstrip("\n")
         return f"{path}:{error.lineno or 1}: {error.msg}" + (
@@ -24,36 +24,40 @@ def syntax_error(text: str, path: str) -> str:
 
 
 def undefined_names(before: str, after: str, path: str) -> list[str]:
-    """`path:line: undefined name 'x'` for each name that is undefined after the change and was not before."""
+    """Return `path:line: undefined name 'x'` for each name that is undefined after the change and was not
+    before.
+    """
     if not path.endswith(".py"):
         return []
-    known = Counter(text for _, text in _undefined(before, path))
-    found = []
-    for line, text in _undefined(after, path):
-        if known[text] > 0:
-            known[text] -= 1
+    known_counts = Counter(text for _, text in _undefined_names_in(before, path))
+    findings = []
+    for line, text in _undefined_names_in(after, path):
+        if known_counts[text] > 0:
+            known_counts[text] -= 1
         else:
-            found.append(f"{path}:{line}: {text}")
-    return found
+            findings.append(f"{path}:{line}: {text}")
+    return findings
 
 
-def _undefined(text: str, path: str) -> list[tuple[int, str]]:
-    from pyflakes import messages  # type: ignore[import-untyped]  # it has no types
-    from pyflakes.checker import Checker  # type: ignore[import-untyped]  # the same
+def _undefined_names_in(text: str, path: str) -> list[tuple[int, str]]:
+    from pyflakes import messages  # type: ignore[import-untyped]  # pyflakes ships no types
+    from pyflakes.checker import Checker  # type: ignore[import-untyped]  # as above
 
     try:
-        tree = _compiled(text, path)
+        tree = _parse_and_compile(text, path)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    wanted = (messages.UndefinedName, messages.UndefinedLocal, messages.UndefinedExport)
-    with one_at_a_time:  # it parses annotations that are written as strings
-        messages_of_all = Checker(tree, filename=path).messages
-    found = [message for message in messages_of_all if isinstance(message, wanted)]
-    return sorted((message.lineno, message.message % message.message_args) for message in found)
+    message_types = (messages.UndefinedName, messages.UndefinedLocal, messages.UndefinedExport)
+    with one_at_a_time:  # pyflakes parses string annotations itself
+        all_messages = Checker(tree, filename=path).messages
+    undefined = [message for message in all_messages if isinstance(message, message_types)]
+    return sorted((message.lineno, message.message % message.message_args) for message in undefined)
 
 
-def _compiled(text: str, path: str) -> ast.Module:
-    """The tree, after the compiler has seen it too: it alone finds a `return` outside of a function."""
+def _parse_and_compile(text: str, path: str) -> ast.Module:
+    """Return the syntax tree, after the compiler has checked it: it alone finds a `return` outside of a
+    function.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = parsed(text, path)

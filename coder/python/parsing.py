@@ -1,14 +1,17 @@
-"""Python's parser for several threads: CPython 3.11 counts the depth of all trees in one place, so two built at once may fail."""
+"""Thread-safe access to Python's parser.
+
+CPython 3.11 counts the depth of all trees in one place, so two trees built at the same time may fail.
+"""
 
 import ast
 import threading
 
 one_at_a_time = threading.Lock()
-"""To be held by whoever has a library parse."""
+"""Hold this lock while a library parses."""
 
 
 def parsed(text: str, filename: str = "<unknown>") -> ast.Module:
-    """The tree of a module.
+    """Parse a module.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
@@ -18,7 +21,7 @@ def parsed(text: str, filename: str = "<unknown>") -> ast.Module:
 
 
 def expression(text: str) -> ast.expr:
-    """The tree of an expression.
+    """Parse an expression.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.

@@ -1,4 +1,4 @@
-"""A source file as the templates see it: its text, its syntax tree, and where in the text each node stands."""
+"""A source file with its syntax tree and the text span of each node."""
 
 import ast
 import re
@@ -13,13 +13,13 @@ BLOCKS = ("body", "orelse", "finalbody")
 
 
 class Source:
-    """One file; positions are characters of its text."""
+    """One source file; positions are character offsets into its text."""
 
     def __init__(self, path: str, text: str, tree: ast.Module | None = None) -> None:
-        """`path` is relative to the tree; without a syntax tree the text is parsed.
+        """Parse the text unless a syntax tree is given; `path` is relative to the tree of files.
 
         Raises:
-            SyntaxError: it is no Python of this interpreter's version.
+            SyntaxError: the text is not Python of this interpreter's version.
         """
         self.path = path
         self.text = text
@@ -32,13 +32,13 @@ class Source:
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
-        """All of them, from top to bottom."""
-        found = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
-        return tuple(sorted(found, key=lambda node: (node.lineno, node.col_offset)))
+        """All functions, from top to bottom."""
+        functions = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
+        return tuple(sorted(functions, key=lambda node: (node.lineno, node.col_offset)))
 
     @cached_property
     def top_level(self) -> tuple[ast.stmt, ...]:
-        """The statements of the module and of its classes, those of functions left out."""
+        """The statements of the module and of its classes, without those inside functions."""
         bodies = [
             self.tree.body,
             *(node.body for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)),
@@ -46,51 +46,62 @@ class Source:
         return tuple(node for body in bodies for node in body if self.function(self.parents[node]) is None)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Where an expression, statement, keyword or argument begins and ends."""
+        """Return the start and end offset of an expression, statement, keyword or argument."""
         line, column, end_line, end_column = (
             getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")
         )
         return self._offset(line, column), self._offset(end_line, end_column)
 
     def code(self, node: ast.AST) -> str:
-        """A node's own text."""
+        """Return the text of a node."""
         start, end = self.span(node)
         return self.text[start:end]
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A node's ancestors, innermost first."""
+        """Yield the ancestors of a node, innermost first."""
         while (parent := self.parents.get(node)) is not None:
             yield parent
             node = parent
 
     def function(self, node: ast.AST) -> Function | None:
-        """The innermost function that a node lies in; a function lies in itself."""
-        return next((item for item in (node, *self.around(node)) if isinstance(item, Function)), None)
+        """Return the innermost function that contains a node; a function contains itself."""
+        return next(
+            (ancestor for ancestor in (node, *self.around(node)) if isinstance(ancestor, Function)), None
+        )
 
     def class_of(self, function: Function | None) -> ast.ClassDef | None:
-        """The class whose method this is."""
+        """Return the class of which a function is a method."""
         parent = self.parents.get(function) if function else None
         return parent if isinstance(parent, ast.ClassDef) else None
 
     def place(self, node: ast.AST) -> str:
-        """`path::Qualified.name` of the innermost function or class around a node, `path:line` outside of any."""
-        named = [item for item in (node, *self.around(node)) if isinstance(item, ast.ClassDef | Function)]
-        if named:
-            return f"{self.path}::{'.'.join(item.name for item in reversed(named))}"
+        """Return `path::Qualified.name` of the innermost function or class around a node, `path:line` outside
+        of any.
+        """
+        definitions = [
+            definition
+            for definition in (node, *self.around(node))
+            if isinstance(definition, ast.ClassDef | Function)
+        ]
+        if definitions:
+            return f"{self.path}::{'.'.join(definition.name for definition in reversed(definitions))}"
         return f"{self.path}:{getattr(node, 'lineno', 1)}"
 
     def function_at(self, line: int) -> Function | None:
-        """The innermost function that holds a line, decorators left out."""
-        holding = [node for node in self.functions if node.lineno <= line <= (node.end_lineno or 0)]
-        return holding[-1] if holding else None
+        """Return the innermost function that contains a line; decorators do not count."""
+        enclosing = [node for node in self.functions if node.lineno <= line <= (node.end_lineno or 0)]
+        return enclosing[-1] if enclosing else None
 
     def indent(self, statement: ast.stmt) -> str:
-        """The white space before a statement; something else stands there where it is not the first on its line."""
+        """Return the text between the start of the line and a statement.
+
+        It is white space only if the statement is the first on its line.
+        """
         start = self._starts[statement.lineno - 1]
         return self.text[start : self._offset(statement.lineno, statement.col_offset)]
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
-        """The statements among which this one stands, itself included."""
+        """Return the block of statements that contains a statement."""
         parent = self.parents.get(statement)
         for name in BLOCKS:
             block = getattr(parent, name, None)
@@ -104,14 +115,16 @@ class Source:
         return match[0] if match else "\n"
 
     def lines_of(self, statement: ast.stmt) -> tuple[int, int]:
-        """The whole lines of a statement, from the start of its first to the start of the next line."""
+        """Return the span of a statement's whole lines, from the start of its first to the start of the next
+        line.
+        """
         end = statement.end_lineno or statement.lineno
         return self._starts[statement.lineno - 1], self._starts[end] if end < len(self._starts) else len(
             self.text
         )
 
     def _offset(self, line: int, column: int) -> int:
-        """ast counts columns in bytes of UTF-8."""
+        """Convert a position of `ast`, whose columns count bytes of UTF-8, to a character offset."""
         start = self._starts[line - 1]
         end = self._starts[line] if line < len(self._starts) else len(self.text)
         text = self.text[start:end]
@@ -127,28 +140,35 @@ def is_docstring(statement: ast.stmt) -> bool:
 
 
 def header(statement: ast.stmt) -> range:
-    """The lines of a statement, with its decorators, that are not those of statements inside of it."""
+    """Return the lines of a statement and its decorators, without the lines of statements nested in it."""
     inner = [
         block[0].lineno
         for name in (*BLOCKS, "handlers", "cases")
         if (block := getattr(statement, name, None)) and hasattr(block[0], "lineno")
     ]
     last = min(inner) - 1 if inner else statement.end_lineno or statement.lineno
-    first = min((item.lineno for item in getattr(statement, "decorator_list", ())), default=statement.lineno)
+    first = min(
+        (decorator.lineno for decorator in getattr(statement, "decorator_list", ())), default=statement.lineno
+    )
     return range(first, max(last, statement.lineno) + 1)
 
 
 def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
-    """A statement and its expressions, without the statements inside of it; of a function only its parameters' defaults."""
+    """Yield a statement and its expressions, without nested statements; for a function only the defaults of
+    its parameters.
+    """
     yield statement
     if isinstance(statement, Function):
-        given = statement.args
-        todo: list[ast.AST] = [*given.defaults, *(default for default in given.kw_defaults if default)]
+        parameters = statement.args
+        pending: list[ast.AST] = [
+            *parameters.defaults,
+            *(default for default in parameters.kw_defaults if default),
+        ]
     else:
-        todo = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
-    while todo:
-        node = todo.pop()
+        pending = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.expr):
             yield node
         if not isinstance(node, ast.JoinedStr):
-            todo += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+            pending += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]

@@ -1,4 +1,4 @@
-"""Finds tests that a change has cut in two: a new test was put into the middle of one and took its end away."""
+"""Detection of tests that a change has cut in two by inserting a new test in the middle."""
 
 import ast
 import warnings
@@ -8,25 +8,34 @@ from coder.python.parsing import parsed
 
 
 def tests_cut(before: str, after: str, path: str) -> list[str]:
-    """`path:line: what happened` for each test of a Python file that lost its last statements to a new test."""
+    """Return `path:line: what happened` for each test whose last statements a newly added test took over."""
     if not path.endswith(".py"):
         return []
-    was, now = dict(_tests(before)), dict(_tests(after))
-    new = {name: body for name, body in now.items() if name not in was}
-    found = []
-    for name, body in was.items():
-        kept = now.get(name, body)
-        lost = _dumps(body)[len(kept) :]
-        if lost and _dumps(body)[: len(kept)] == _dumps(kept):
-            taker = next((other for other, taken in new.items() if _dumps(taken)[-len(lost) :] == lost), "")
-            found += (
-                [f"{path}:{new[taker][0].lineno - 1}: {taker} takes away the end of {name}"] if taker else []
+    old_tests, new_tests = dict(_tests(before)), dict(_tests(after))
+    added = {name: body for name, body in new_tests.items() if name not in old_tests}
+    findings = []
+    for name, body in old_tests.items():
+        remaining = new_tests.get(name, body)
+        lost = _dump_statements(body)[len(remaining) :]
+        if lost and _dump_statements(body)[: len(remaining)] == _dump_statements(remaining):
+            taker = next(
+                (
+                    other
+                    for other, other_body in added.items()
+                    if _dump_statements(other_body)[-len(lost) :] == lost
+                ),
+                "",
             )
-    return found
+            findings += (
+                [f"{path}:{added[taker][0].lineno - 1}: {taker} takes away the end of {name}"]
+                if taker
+                else []
+            )
+    return findings
 
 
 def _tests(text: str) -> Iterator[tuple[str, list[ast.stmt]]]:
-    """(qualified name, body) of each test function; nothing where the text does not parse."""
+    """Yield (qualified name, body) of each test function; nothing if the text does not parse."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -36,12 +45,12 @@ def _tests(text: str) -> Iterator[tuple[str, list[ast.stmt]]]:
 
 
 def _tests_in(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, list[ast.stmt]]]:
-    for item in body:
-        if isinstance(item, ast.ClassDef):
-            yield from _tests_in(item.body, f"{prefix}{item.name}.")
-        elif isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name.startswith("test"):
-            yield f"{prefix}{item.name}", item.body
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _tests_in(node.body, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            yield f"{prefix}{node.name}", node.body
 
 
-def _dumps(body: list[ast.stmt]) -> list[str]:
+def _dump_statements(body: list[ast.stmt]) -> list[str]:
     return [ast.dump(statement) for statement in body]

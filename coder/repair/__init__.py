@@ -1,1 +1,1 @@
-"""The engine that repairs simple bugs with no model: where the fault may lie, what may mend it, and which of that to believe."""
+"""Template-based program repair without a model: fault localization, candidate edits, search and ranking."""

@@ -1,4 +1,4 @@
-"""Makes candidate edits of the suspicious places, the likeliest first."""
+"""Candidate edits of suspicious places, ordered by score."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,47 +12,55 @@ from coder.repair.context.site import Rewrite, Site
 from coder.repair.generators import TEMPLATES
 
 LEAST, LAST = 0.2, 0.05
-"""Lines less suspicious than this part of the most suspicious one are left alone, and less than this where there is little else to try."""
+"""Lines below this part of the highest suspicion are skipped; below the second, even if there is little else
+to try."""
 LET_THROUGH = 0.5
-"""Of the suspicion of what stands under a condition falls on the condition, however often it lets nothing wrong through."""
+"""The share of the suspicion inside an `if` that falls on its condition: the condition may let too much
+through."""
 MOST = 8_000
-"""Candidates are counted, so that the same are tried on a slow machine; time is no more than a safeguard."""
+"""Number of candidates to keep. A count, not a time limit, so that a slow machine tries the same candidates.
+"""
 MOST_MADE = 5 * MOST
-"""So many are made, of the most suspicious statements first, before they are ranked: a file of tables has no end of places."""
+"""Number of candidates to generate before ranking, most suspicious statements first: a file of tables has no
+end of places."""
 ENDS = 2.5
-"""What an edit that may let a loop come to its end is worth against others, where a test did not end."""
+"""Score factor of an edit that may let an endless loop terminate, if a test timed out."""
 LARGE = 200
 """Characters of change that halve a candidate's score."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An edit with what speaks for it before it is tried."""
+    """An edit with its score before it is tried."""
 
     edit: Edit
     score: float
     place: str
-    """`path::Qualified.name` of the function that it changes."""
+    """`path::Qualified.name` of the function that the edit changes."""
 
 
 def candidates(
     sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, float]], failures: Sequence[Failure]
 ) -> list[Candidate]:
-    """Candidates by descending score, which is suspicion x weight of the template x smallness; each text once."""
+    """Generate candidates by descending score: suspicion x template weight x smallness; each change once."""
     highest = max((score for lines in scores.values() for score in lines.values()), default=0.0)
     places: list[tuple[float, Source, ast.stmt]] = []
     for path, lines in scores.items():
-        likely = {line: score / highest for line, score in lines.items() if score >= LAST * highest}
-        places += _of_file(sources[path], likely) if likely and path in sources else ()
+        suspicious_lines = {line: score / highest for line, score in lines.items() if score >= LAST * highest}
+        places += (
+            _suspicious_statements(sources[path], suspicious_lines)
+            if suspicious_lines and path in sources
+            else ()
+        )
     best: dict[tuple[object, ...], Candidate] = {}
     for suspicion, source, statement in sorted(
         places, key=lambda place: (-place[0], place[1].path, place[2].lineno)
     ):
-        most = MOST_MADE if suspicion >= LEAST else MOST
+        limit = MOST_MADE if suspicion >= LEAST else MOST
         for candidate in (
-            _of_statement(source, statement, suspicion, tuple(failures)) if len(best) < most else ()
+            _candidates_at(source, statement, suspicion, tuple(failures)) if len(best) < limit else ()
         ):
-            if len(best) >= MOST_MADE:  # one statement may be a table of thousands of lines
+            if len(best) >= MOST_MADE:  # a single statement may be a table of thousands of lines
                 break
             identity = (
                 source.path,
@@ -64,17 +72,26 @@ def candidates(
 
 
 def ranked(made: Iterable[Candidate]) -> list[Candidate]:
-    """The most promising of them, in an order that is always the same."""
-    return sorted(made, key=_order)[:MOST]
+    """Return the `MOST` best candidates in a deterministic order."""
+    return sorted(made, key=_sort_key)[:MOST]
 
 
-def _order(one: Candidate) -> tuple[float, str, int, int, int, str]:
-    first = one.edit.changes[0]
-    return -one.score, one.edit.path, one.edit.line, first.start, len(one.edit.changes), first.text
+def _sort_key(candidate: Candidate) -> tuple[float, str, int, int, int, str]:
+    first = candidate.edit.changes[0]
+    return (
+        -candidate.score,
+        candidate.edit.path,
+        candidate.edit.line,
+        first.start,
+        len(candidate.edit.changes),
+        first.text,
+    )
 
 
-def _of_file(source: Source, lines: Mapping[int, float]) -> Iterator[tuple[float, Source, ast.stmt]]:
-    """The suspicious statements of a file."""
+def _suspicious_statements(
+    source: Source, lines: Mapping[int, float]
+) -> Iterator[tuple[float, Source, ast.stmt]]:
+    """Yield the suspicious statements of a file with their suspicion."""
     for statement in ast.walk(source.tree):
         if not isinstance(statement, ast.stmt):
             continue
@@ -86,19 +103,21 @@ def _of_file(source: Source, lines: Mapping[int, float]) -> Iterator[tuple[float
             yield suspicion, source, statement
 
 
-def _of_statement(
+def _candidates_at(
     source: Source, statement: ast.stmt, suspicion: float, failures: tuple[Failure, ...]
 ) -> Iterator[Candidate]:
-    endless = never_ended(failures)
+    timed_out = never_ended(failures)
     for node in own_nodes(statement):
         site = Site(source, node, failures)
         for family, template in TEMPLATES.items():
             for rewrite in template(site):
-                worth = suspicion * ENDS if endless and may_end(source, node, rewrite.changes) else suspicion
-                yield _candidate(source, node, rewrite, family=family, suspicion=worth)
+                score = (
+                    suspicion * ENDS if timed_out and may_end(source, node, rewrite.changes) else suspicion
+                )
+                yield _build_candidate(source, node, rewrite, family=family, suspicion=score)
 
 
-def _candidate(
+def _build_candidate(
     source: Source, node: ast.AST, rewrite: Rewrite, *, family: str, suspicion: float
 ) -> Candidate:
     place = source.place(node)

@@ -1,4 +1,4 @@
-"""Conditions that can be asked at a place, made of the names and the constants that stand around it."""
+"""Conditions that could be tested at a place, built from names and constants nearby."""
 
 import ast
 from collections.abc import Iterator
@@ -11,31 +11,35 @@ from coder.repair.context.scope import arguments_of, local_names, unread
 MOST_NAMES, MOST_CONSTANTS, MOST_ASKED = 6, 4, 24
 MOST_LONG, LONGEST = 4, 40
 FADING = 0.93
-"""Each further name weighs so much less."""
+"""Weight factor for each further name."""
 
 
 def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
-    """Conditions with their weights, 0 to 1, the likeliest first: what the file asks for elsewhere, then plain ones of each name."""
+    """Return conditions with weights from 0 to 1, best first: those used elsewhere in the file, then simple
+    ones for each name.
+    """
     function = source.function(node)
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for text, weight in (
-        *_elsewhere(source, function),
-        *_plain(source, node),
-        *_used(source, node),
-        *_turned_round(source, node),
-        *_put_in(source, node),
-        *_kept(source, function),
-        *_idle(source, node),
-        *_held(source, node),
+        *_conditions_elsewhere(source, function),
+        *_simple_conditions(source, node),
+        *_attribute_tests(source, node),
+        *_sign_tests(source, node),
+        *_membership_tests(source, node),
+        *_unread_attribute_tests(source, function),
+        *_unread_name_tests(source, node),
+        *_comparisons_with_attributes(source, node),
     ):
-        found[text] = max(found.get(text, 0.0), weight)
-    return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+        weights[text] = max(weights.get(text, 0.0), weight)
+    return tuple(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _elsewhere(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:
-    """What the file asks for where the same names can be read: the nearer the likelier."""
-    here, owner = visible(source, function), source.class_of(function)
-    pieces = [piece for piece in conditions(source) if piece.names <= here and "\n" not in piece.text]
+def _conditions_elsewhere(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:
+    """Yield conditions used elsewhere in the file whose names are visible here; the nearer, the heavier."""
+    visible_names, owner = visible(source, function), source.class_of(function)
+    pieces = [
+        piece for piece in conditions(source) if piece.names <= visible_names and "\n" not in piece.text
+    ]
     pieces.sort(key=lambda piece: -nearness(piece, function, owner))
     for piece in pieces[:MOST_ASKED]:
         near = nearness(piece, function, owner)
@@ -49,27 +53,27 @@ def _elsewhere(source: Source, function: Function | None) -> Iterator[tuple[str,
             )
 
 
-def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+def _simple_conditions(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     function = source.function(node)
     parameters = set(arguments_of(function)) if function else set()
-    names = _names(source, node)[:MOST_NAMES]
-    numbers = _constants(function)[:MOST_CONSTANTS] if function else []
+    names = _names_by_use(source, node)[:MOST_NAMES]
+    numbers = _compared_constants(function)[:MOST_CONSTANTS] if function else []
     loops = [
-        item
-        for place in _under(source, node)[0]
-        for item in ast.walk(place)
-        if isinstance(item, ast.For | ast.comprehension)
+        descendant
+        for statement in _branches_of(source, node)[0]
+        for descendant in ast.walk(statement)
+        if isinstance(descendant, ast.For | ast.comprehension)
     ]
-    gone_through = {loop.iter.id for loop in loops if isinstance(loop.iter, ast.Name)}
+    iterated = {loop.iter.id for loop in loops if isinstance(loop.iter, ast.Name)}
     for rank, name in enumerate(names):
         fading = FADING**rank * (1.0 if name in parameters else 0.95)
         yield name, 0.6 * fading
         yield f"not {name}", 0.6 * fading
         yield f"{name} is None", 0.5 * fading
         yield f"{name} is not None", 0.5 * fading
-        for kind in _kinds(source):
+        for kind in _isinstance_types(source):
             yield f"isinstance({name}, {kind})", 0.4 * fading
-        for kind in ("list", "(list, tuple)") if name in gone_through else ():
+        for kind in ("list", "(list, tuple)") if name in iterated else ():
             yield f"isinstance({name}, {kind})", 0.5
         for number in numbers:
             for operator in ("==", "!=", "<", ">", ">="):
@@ -79,61 +83,69 @@ def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
                 yield f"{name} {operator} {other}", 0.3 * fading
 
 
-def _names(source: Source, node: ast.AST) -> list[str]:
-    """The variables of a function, first those that are read in the branches between which a condition decides."""
-    branches = _under(source, node)
+def _names_by_use(source: Source, node: ast.AST) -> list[str]:
+    """Return the variables of the function, those read in the branches of the condition first."""
+    branches = _branches_of(source, node)
     read = {
-        item.id
+        descendant.id
         for branch in branches
         for statement in branch
-        for item in ast.walk(statement)
-        if isinstance(item, ast.Name)
+        for descendant in ast.walk(statement)
+        if isinstance(descendant, ast.Name)
     }
     return sorted(local_names(source, node), key=lambda name: name not in read)
 
 
-def _under(source: Source, node: ast.AST) -> tuple[list[ast.stmt], list[ast.stmt]]:
-    """What is done where a condition holds, and where it does not."""
+def _branches_of(source: Source, node: ast.AST) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """Return the statements executed if a condition holds, and those executed if it does not."""
     parent = source.parents.get(node)
     return (parent.body, parent.orelse) if isinstance(parent, ast.If) else ([], [])
 
 
-def _put_in(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    """Is something in what it is put in otherwise?"""
-    for branch, asked_for in zip(_under(source, node), ("not in", "in"), strict=True):
-        for item in (item for statement in branch for item in ast.walk(statement)):
-            match item:
+def _membership_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Yield membership tests of a value in the collection that a branch adds it to."""
+    for branch, operator in zip(_branches_of(source, node), ("not in", "in"), strict=True):
+        for descendant in (descendant for statement in branch for descendant in ast.walk(statement)):
+            match descendant:
                 case ast.Call(
-                    func=ast.Attribute(value=held, attr="add" | "append"), args=[ast.Name(id=name)]
+                    func=ast.Attribute(value=container, attr="add" | "append"), args=[ast.Name(id=name)]
                 ):
-                    yield f"{name} {asked_for} {source.code(held)}", 0.8
-                case ast.Assign(targets=[ast.Subscript(value=held, slice=ast.Name(id=name))]):
-                    yield f"{name} {asked_for} {source.code(held)}", 0.7
+                    yield f"{name} {operator} {source.code(container)}", 0.8
+                case ast.Assign(targets=[ast.Subscript(value=container, slice=ast.Name(id=name))]):
+                    yield f"{name} {operator} {source.code(container)}", 0.7
                 case _:
                     pass
 
 
-def _used(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    """Attributes that the function reads of what it holds, those under the condition first: what is asked for is used then."""
+def _attribute_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Yield attributes that the function reads, those under the condition first: what is tested is likely
+    used there.
+    """
     function = source.function(node)
-    under = [statement for branch in _under(source, node) for statement in branch]
-    for weight, places in ((0.8, under), (0.35, [function] if function else [])):
-        read = [
-            item
-            for place in places
-            for item in ast.walk(place)
-            if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load)
+    branch_statements = [statement for branch in _branches_of(source, node) for statement in branch]
+    for weight, roots in ((0.8, branch_statements), (0.35, [function] if function else [])):
+        loads = [
+            descendant
+            for root in roots
+            for descendant in ast.walk(root)
+            if isinstance(descendant, ast.Attribute) and isinstance(descendant.ctx, ast.Load)
         ]
-        held = [item for item in read if isinstance(item.value, ast.Name) and not _is_called(source, item)]
-        for text in [*dict.fromkeys(source.code(item) for item in held)][:MOST_NAMES]:
+        attributes = [
+            descendant
+            for descendant in loads
+            if isinstance(descendant.value, ast.Name) and not _is_called(source, descendant)
+        ]
+        for text in [*dict.fromkeys(source.code(descendant) for descendant in attributes)][:MOST_NAMES]:
             yield text, weight
             yield f"not {text}", 0.35
 
 
-def _turned_round(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    """Is a number below zero whose sign is taken away under the condition?"""
-    for item in (item for statement in _under(source, node)[0] for item in ast.walk(statement)):
-        match item:
+def _sign_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Yield `x < 0` for a number whose sign is removed under the condition."""
+    for descendant in (
+        descendant for statement in _branches_of(source, node)[0] for descendant in ast.walk(statement)
+    ):
+        match descendant:
             case (
                 ast.UnaryOp(op=ast.USub(), operand=ast.Name(id=name))
                 | ast.Call(func=ast.Name(id="abs"), args=[ast.Name(id=name)])
@@ -143,32 +155,39 @@ def _turned_round(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
                 pass
 
 
-def _held(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    """Variables compared with what the object holds of itself, as far as the function reads it."""
+def _comparisons_with_attributes(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Yield comparisons of variables with the attributes of self that the function reads."""
     function = source.function(node)
-    read = (
-        item
-        for item in ast.walk(function or node)
-        if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load)
+    loads = (
+        descendant
+        for descendant in ast.walk(function or node)
+        if isinstance(descendant, ast.Attribute) and isinstance(descendant.ctx, ast.Load)
     )
-    own = (
-        item
-        for item in read
-        if isinstance(item.value, ast.Name) and item.value.id == "self" and not _is_called(source, item)
+    own_attributes = (
+        descendant
+        for descendant in loads
+        if isinstance(descendant.value, ast.Name)
+        and descendant.value.id == "self"
+        and not _is_called(source, descendant)
     )
-    for rank, text in enumerate([*dict.fromkeys(source.code(item) for item in own)][:MOST_NAMES]):
+    for rank, text in enumerate(
+        [*dict.fromkeys(source.code(descendant) for descendant in own_attributes)][:MOST_NAMES]
+    ):
         for name in local_names(source, node)[:MOST_NAMES]:
             for form in ("{} != {}", "{} == {}", "{} > {}", "{} < {}", "{} in {}", "not isinstance({}, {})"):
                 yield form.format(name, text), 0.3 * FADING**rank
 
 
 def lengths(source: Source, node: ast.If) -> Iterator[tuple[str, float]]:
-    """Is a variable just so long? The number may stand nowhere: of many, the tests let few through, and the lower come first."""
-    leaving = isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue | ast.Break)
+    """Yield tests of a variable's exact length.
+
+    The number may occur nowhere in the file. Few of the lengths pass the tests; lower ones come first.
+    """
+    exits = isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue | ast.Break)
     for rank, name in enumerate(local_names(source, node)[:MOST_LONG]):
         for number in range(1, LONGEST + 1):
             yield (
-                f"len({name}) {'!=' if leaving else '=='} {number}",
+                f"len({name}) {'!=' if exits else '=='} {number}",
                 0.25 * FADING**rank * FADING ** (number / 10),
             )
 
@@ -178,21 +197,23 @@ def _is_called(source: Source, node: ast.AST) -> bool:
     return isinstance(parent, ast.Call) and parent.func is node
 
 
-def _kept(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:
-    """What the object was given and nothing reads: it may be what is asked for."""
+def _unread_attribute_tests(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:
+    """Yield attributes that the class sets and the file never reads."""
     owner = source.class_of(function)
     for name in _unread_attributes(source, owner) if owner else ():
         yield f"self.{name}", 0.9
         yield f"not self.{name}", 0.7
 
 
-def _idle(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    """What nothing in the function reads, parameters first: by itself and beside each other variable."""
-    function, names = source.function(node), _names(source, node)
+def _unread_name_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Yield names that the function never reads, parameters first, alone and combined with each other
+    variable.
+    """
+    function, names = source.function(node), _names_by_use(source, node)
     for name in unread(function) if function else ():
         yield name, 0.8
         yield f"not {name}", 0.8
-        for other in [item for item in names if item != name][:MOST_NAMES]:
+        for other in [local for local in names if local != name][:MOST_NAMES]:
             for form in (
                 "{} and {}",
                 "not {} and {}",
@@ -207,30 +228,30 @@ def _idle(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
 
 @lru_cache(maxsize=256)
 def _unread_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
-    """Attributes that a class sets and the file does not read."""
+    """Return attributes that a class sets and the file does not read."""
     read = {
         node.attr
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
     }
-    set_ = (
+    stores = (
         node
         for node in ast.walk(owner)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     )
     return tuple(
         dict.fromkeys(
-            item.attr
-            for item in set_
-            if isinstance(item.value, ast.Name) and item.value.id == "self" and item.attr not in read
+            store.attr
+            for store in stores
+            if isinstance(store.value, ast.Name) and store.value.id == "self" and store.attr not in read
         )
     )
 
 
 @lru_cache(maxsize=1024)
-def _constants(function: Function) -> list[str]:
-    """What the function compares with, as it is written."""
-    compared = [
+def _compared_constants(function: Function) -> list[str]:
+    """Return the source text of the constants that the function compares with."""
+    operands = [
         comparator
         for node in ast.walk(function)
         if isinstance(node, ast.Compare)
@@ -238,19 +259,21 @@ def _constants(function: Function) -> list[str]:
     ]
     return list(
         dict.fromkeys(
-            repr(item.value) for item in compared if isinstance(item, ast.Constant) and item.value is not None
+            repr(operand.value)
+            for operand in operands
+            if isinstance(operand, ast.Constant) and operand.value is not None
         )
     )
 
 
 @lru_cache(maxsize=256)
-def _kinds(source: Source) -> tuple[str, ...]:
-    """The types that the file's isinstance calls name."""
-    found: dict[str, None] = {}
+def _isinstance_types(source: Source) -> tuple[str, ...]:
+    """Return at most four types named by the file's isinstance calls."""
+    names: dict[str, None] = {}
     for node in ast.walk(source.tree):
         match node:
             case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id=name)]):
-                found[name] = None
+                names[name] = None
             case _:
                 pass
-    return tuple(found)[:4]
+    return tuple(names)[:4]

@@ -1,4 +1,7 @@
-"""What a file holds already that can be put elsewhere in it: plastic surgery, after E. T. Barr et al. (FSE 2014)."""
+"""Donor code: fragments of a file that can be reused elsewhere in it.
+
+The plastic surgery hypothesis is from E. T. Barr et al. (FSE 2014).
+"""
 
 import ast
 import builtins
@@ -10,7 +13,7 @@ from coder.python.source import Function, Source, is_docstring
 from coder.repair.context.scope import arguments_of, module_names, stored
 
 LONGEST = 160
-"""Characters of a piece of code that may be copied."""
+"""Characters of a fragment that may be copied."""
 MOST_LINES = 3
 SAME_FUNCTION, SAME_CLASS, SAME_FILE = 1.0, 0.7, 0.5
 BUILTIN = frozenset(dir(builtins))
@@ -29,30 +32,30 @@ SIMPLE = (
 
 @dataclass(frozen=True)
 class Piece:
-    """A statement or an expression that stands somewhere in the file."""
+    """A statement or an expression of the file that may be copied."""
 
     node: ast.AST
     text: str
-    """With the indent of its first line taken away."""
+    """Dedented by the column of the node."""
     names: frozenset[str]
-    """What it reads of the names that its own function binds."""
+    """The names it reads that its own function binds."""
     function: Function | None
     owner: ast.ClassDef | None
 
 
 @lru_cache(maxsize=256)
 def statements(source: Source) -> tuple[Piece, ...]:
-    """Simple statements, and conditions with a single one of these below them, from top to bottom."""
-    found = []
+    """Return simple statements, and `if` statements around a single one, from top to bottom."""
+    pieces = []
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.stmt) and _may_be_copied(node) and (piece := _piece(source, node)):
-            found.append(piece)
-    return tuple(sorted(found, key=lambda piece: piece.node.lineno))  # type: ignore[attr-defined]  # statements have one
+        if isinstance(node, ast.stmt) and _is_copyable(node) and (piece := _build_piece(source, node)):
+            pieces.append(piece)
+    return tuple(sorted(pieces, key=lambda piece: piece.node.lineno))  # type: ignore[attr-defined]  # statements have a line number
 
 
 @lru_cache(maxsize=256)
 def conditions(source: Source) -> tuple[Piece, ...]:
-    """What is asked for by if, while, and comprehensions, and the parts that `and` and `or` combine."""
+    """Return the conditions of if, while and comprehensions, and the operands of `and` and `or`."""
     found: dict[ast.expr, None] = {}
     for node in ast.walk(source.tree):
         match node:
@@ -64,26 +67,26 @@ def conditions(source: Source) -> tuple[Piece, ...]:
                 found |= dict.fromkeys(values)
             case _:
                 pass
-    return tuple(piece for node in found if not _hands_over(node) and (piece := _piece(source, node)))
+    return tuple(piece for node in found if not _suspends(node) and (piece := _build_piece(source, node)))
 
 
-def _hands_over(node: ast.expr) -> bool:
-    """Is it a matter of its own function, which yields or awaits there?"""
-    return any(isinstance(item, ast.Yield | ast.YieldFrom | ast.Await) for item in ast.walk(node))
+def _suspends(node: ast.expr) -> bool:
+    """Tell whether an expression yields or awaits, so that it works only in its own function."""
+    return any(isinstance(descendant, ast.Yield | ast.YieldFrom | ast.Await) for descendant in ast.walk(node))
 
 
 @lru_cache(maxsize=256)
 def calls(source: Source) -> dict[str, tuple[ast.Call, ...]]:
-    """The file's calls by the bare name of what they call."""
-    found: dict[str, list[ast.Call]] = {}
+    """Return the file's calls by the unqualified name of the callee."""
+    calls_by_name: dict[str, list[ast.Call]] = {}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call) and (name := called(node)):
-            found.setdefault(name, []).append(node)
-    return {name: tuple(made) for name, made in found.items()}
+            calls_by_name.setdefault(name, []).append(node)
+    return {name: tuple(nodes) for name, nodes in calls_by_name.items()}
 
 
 def called(call: ast.Call) -> str:
-    """The bare name of what is called; empty where it has none."""
+    """Return the unqualified name of the callee; empty if it has none."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -93,32 +96,32 @@ def called(call: ast.Call) -> str:
 
 @lru_cache(maxsize=4096)
 def visible(source: Source, function: Function | None) -> frozenset[str]:
-    """Names that can be read in a function: its own, those around it, the module's and the built-in ones."""
+    """Return the names that can be read in a function: local, enclosing, module-level and built-in."""
     return bound(source, function) | frozenset(module_names(source)) | BUILTIN
 
 
 @lru_cache(maxsize=4096)
 def bound(source: Source, function: Function | None) -> frozenset[str]:
-    """Names that a function and those around it bind, their parameters included."""
+    """Return the names that a function and those around it bind, including parameters."""
     names: set[str] = set()
-    for item in (
-        (item for item in [function, *source.around(function)] if isinstance(item, Function))
+    for ancestor in (
+        (ancestor for ancestor in [function, *source.around(function)] if isinstance(ancestor, Function))
         if function
         else ()
     ):
-        names |= {*arguments_of(item), *(given.arg for given in item.args.args)}
-        names |= {*stored(item)}
+        names |= {*arguments_of(ancestor), *(argument.arg for argument in ancestor.args.args)}
+        names |= {*stored(ancestor)}
     return frozenset(names)
 
 
 def nearness(piece: Piece, function: Function | None, owner: ast.ClassDef | None) -> float:
-    """How near a piece stands to a function, 0 to 1."""
+    """Return the proximity of a fragment to a function, from 0 to 1."""
     if piece.function is function:
         return SAME_FUNCTION
     return SAME_CLASS if owner is not None and piece.owner is owner else SAME_FILE
 
 
-def _may_be_copied(node: ast.stmt) -> bool:
+def _is_copyable(node: ast.stmt) -> bool:
     match node:
         case ast.If(orelse=[], body=[inner]):
             return isinstance(inner, SIMPLE)
@@ -126,34 +129,36 @@ def _may_be_copied(node: ast.stmt) -> bool:
             return isinstance(node, SIMPLE) and not is_docstring(node)
 
 
-def _piece(source: Source, node: ast.AST) -> Piece | None:
+def _build_piece(source: Source, node: ast.AST) -> Piece | None:
     function = source.function(node)
     if function is None:
         return None
-    text = f"({_dedented(source, node)})" if isinstance(node, ast.NamedExpr) else _dedented(source, node)
+    text = f"({_dedent(source, node)})" if isinstance(node, ast.NamedExpr) else _dedent(source, node)
     if len(text) > LONGEST or text.count("\n") >= MOST_LINES or "#" in text:
         return None
     reads = frozenset(
-        item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+        descendant.id
+        for descendant in ast.walk(node)
+        if isinstance(descendant, ast.Name) and isinstance(descendant.ctx, ast.Load)
     )
-    local = (reads - _bound(node)) & bound(source, function)
+    local = (reads - _names_bound_within(node)) & bound(source, function)
     return Piece(node=node, text=text, names=local, function=function, owner=source.class_of(function))
 
 
-def _bound(node: ast.AST) -> frozenset[str]:
-    """Names of comprehensions and lambdas inside: they come along."""
-    inside = (item for item in ast.walk(node) if isinstance(item, ast.comprehension | ast.Lambda))
-    return frozenset(name for item in inside for name in _names(item))
+def _names_bound_within(node: ast.AST) -> frozenset[str]:
+    """Return the names bound by comprehensions and lambdas inside a node: they are copied with it."""
+    scopes = (scope for scope in ast.walk(node) if isinstance(scope, ast.comprehension | ast.Lambda))
+    return frozenset(name for scope in scopes for name in _target_names(scope))
 
 
-def _names(node: ast.comprehension | ast.Lambda) -> Iterator[str]:
+def _target_names(node: ast.comprehension | ast.Lambda) -> Iterator[str]:
     if isinstance(node, ast.Lambda):
         yield from (argument.arg for argument in node.args.args)
     else:
-        yield from (item.id for item in ast.walk(node.target) if isinstance(item, ast.Name))
+        yield from (descendant.id for descendant in ast.walk(node.target) if isinstance(descendant, ast.Name))
 
 
-def _dedented(source: Source, node: ast.AST) -> str:
+def _dedent(source: Source, node: ast.AST) -> str:
     text = source.code(node).replace(source.line_end, "\n")
     first, *rest = text.split("\n")
     column = getattr(node, "col_offset", 0)

@@ -1,4 +1,4 @@
-"""What may let a loop come to its end, where a test did not."""
+"""Edits that may let a loop terminate, for tests that timed out."""
 
 import ast
 import re
@@ -11,46 +11,53 @@ from coder.repair.context.scope import stored
 
 Loop = ast.While | ast.For
 ENDLESS = "TooLong"
-"""The type of a failure whose test was ended, because it did not end by itself."""
+"""The type of a failure whose test was stopped because it did not end by itself."""
 LEAVES = re.compile(r"\b(?:break|return|raise)\b")
 CHANGED = r"\b(?:{})\b(?:\s*(?:[-+*/%&|^]|//|<<|>>)?=(?!=)|\.\w+\()"
 
 
 def never_ended(failures: Sequence[Failure]) -> bool:
+    """Tell whether a failing test was stopped because it did not end."""
     return any(failure.type == ENDLESS for failure in failures)
 
 
 def may_end(source: Source, node: ast.AST, changes: Sequence[Change]) -> bool:
-    """Does an edit at a node change what a loop around it asks, what that is about, or whether it is left?"""
-    loops = list(_loops(source, node))
+    """Tell whether an edit changes the condition of a loop around a node, a variable of that condition, or an
+    exit.
+    """
+    loops = list(_enclosing_loops(source, node))
     if not loops:
         return False
-    inner = [node, *source.around(node)]
-    asking = any(item in inner for loop in loops for item in _asking(loop))
+    ancestors = [node, *source.around(node)]
+    changes_condition = any(
+        expression in ancestors for loop in loops for expression in _controlling_expressions(loop)
+    )
     names = {
         name.id
         for loop in loops
-        for item in _asking(loop)
-        for name in ast.walk(item)
+        for expression in _controlling_expressions(loop)
+        for name in ast.walk(expression)
         if isinstance(name, ast.Name)
     }
-    statement = next(item for item in inner if isinstance(item, ast.stmt))
-    given = {*stored(statement)} if isinstance(statement, ast.Assign | ast.AugAssign) else set()
+    statement = next(expression for expression in ancestors if isinstance(expression, ast.stmt))
+    assigned = {*stored(statement)} if isinstance(statement, ast.Assign | ast.AugAssign) else set()
     text = "\n".join(change.text for change in changes)
-    told = re.search(CHANGED.format("|".join(map(re.escape, sorted(names)))), text) if names else None
-    return asking or bool(names & given or told or LEAVES.search(text))
+    name_change = re.search(CHANGED.format("|".join(map(re.escape, sorted(names)))), text) if names else None
+    return changes_condition or bool(names & assigned or name_change or LEAVES.search(text))
 
 
-def _loops(source: Source, node: ast.AST) -> Iterator[Loop]:
-    for item in (node, *source.around(node)):
-        if isinstance(item, Function):
+def _enclosing_loops(source: Source, node: ast.AST) -> Iterator[Loop]:
+    for ancestor in (node, *source.around(node)):
+        if isinstance(ancestor, Function):
             return
-        if isinstance(item, Loop):
-            yield item
+        if isinstance(ancestor, Loop):
+            yield ancestor
 
 
-def _asking(loop: Loop) -> Iterator[ast.expr]:
-    """What decides whether a loop goes on: its condition, or what it goes through, and the conditions under which it is left."""
+def _controlling_expressions(loop: Loop) -> Iterator[ast.expr]:
+    """Yield the expressions that decide whether a loop goes on: its condition or iterable, and conditions of
+    its exits.
+    """
     yield loop.iter if isinstance(loop, ast.For) else loop.test
     for node in ast.walk(loop):
         if isinstance(node, ast.If) and any(

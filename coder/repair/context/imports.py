@@ -1,4 +1,4 @@
-"""Where the standard library has a name, and the change of a file that imports it."""
+"""Names of the standard library, and the edits that import them."""
 
 import ast
 import importlib
@@ -56,7 +56,8 @@ MODULES = (
     "warnings",
     "typing",
 )
-"""Those of which programs import single names; the last one's aliases of what others have are deprecated."""
+"""Modules from which programs import single names; `typing` is last because its aliases of other modules are
+deprecated."""
 SUCCESSORS = {
     ("base64", "decodestring"): "base64.decodebytes",
     ("base64", "encodestring"): "base64.encodebytes",
@@ -74,19 +75,21 @@ SUCCESSORS = {
     ("string", "uppercase"): "string.ascii_uppercase",
     ("time", "clock"): "time.perf_counter",
 }
-"""By module and name, what is used instead of what the standard library has no longer."""
+"""Replacements of removed standard-library names, by module and name."""
 
 
 @lru_cache(maxsize=1)
 def offered() -> dict[str, tuple[str, ...]]:
-    """By name, the modules of the standard library that offer it."""
-    found: dict[str, list[str]] = {}
+    """Return the standard-library modules that export a name, by name."""
+    modules_by_name: dict[str, list[str]] = {}
     for name in MODULES:
         module = importlib.import_module(name)
-        for var in getattr(module, "__all__", None) or (var for var in vars(module) if _is_own(module, var)):
-            if name != MODULES[-1] or var not in found:
-                found.setdefault(var, []).append(name)
-    return {name: tuple(modules) for name, modules in found.items()}
+        for attribute in getattr(module, "__all__", None) or (
+            attribute for attribute in vars(module) if _is_own(module, attribute)
+        ):
+            if name != MODULES[-1] or attribute not in modules_by_name:
+                modules_by_name.setdefault(attribute, []).append(name)
+    return {name: tuple(modules) for name, modules in modules_by_name.items()}
 
 
 def _is_own(module: ModuleType, name: str) -> bool:
@@ -98,7 +101,7 @@ def _is_own(module: ModuleType, name: str) -> bool:
 
 
 def imports(source: Source, name: str) -> Iterator[Change]:
-    """The ways to import what the standard library calls so: the module itself, or the name from each module that offers it."""
+    """Yield the ways to import a standard-library name: as a module, or from each module that exports it."""
     if name in sys.stdlib_module_names:
         yield inserted(source, f"import {name}")
     for module in offered().get(name, ()):
@@ -106,13 +109,13 @@ def imports(source: Source, name: str) -> Iterator[Change]:
 
 
 def import_of(source: Source, module: str, name: str) -> Change:
-    """One more name in the import from a module that the file has already, else an import at its top."""
-    there = (
-        item
-        for item in source.tree.body
-        if isinstance(item, ast.ImportFrom) and item.module == module and not item.level
+    """Return the change that adds a name to an existing import from the module, or inserts a new import."""
+    existing = (
+        statement
+        for statement in source.tree.body
+        if isinstance(statement, ast.ImportFrom) and statement.module == module and not statement.level
     )
-    last = next((item.names[-1] for item in there if item.names[-1].name != "*"), None)
+    last = next((statement.names[-1] for statement in existing if statement.names[-1].name != "*"), None)
     if last is None:
         return inserted(source, f"from {module} import {name}")
     _, end = source.span(last)
@@ -120,13 +123,13 @@ def import_of(source: Source, module: str, name: str) -> Change:
 
 
 def inserted(source: Source, line: str) -> Change:
-    """A line before the first statement that an import may stand before."""
+    """Return the change that inserts a line before the first statement that an import may precede."""
     start, _ = source.span(first_statement(source))
     return Change(start=start, end=start, text=f"{line}{source.line_end}")
 
 
 def first_statement(source: Source) -> ast.stmt:
-    """The module's first statement that an import may stand before."""
+    """Return the module's first statement that an import may precede."""
     for statement in source.tree.body:
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         if not is_docstring(statement) and not future:

@@ -1,4 +1,4 @@
-"""What a template is given, and what it gives back."""
+"""Input and output of repair templates."""
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +27,12 @@ ATOMS = (
 
 @dataclass(frozen=True)
 class Rewrite:
-    """One way to change a file."""
+    """A set of changes to a file."""
 
     changes: tuple[Change, ...]
     weight: float
-    """How often an edit like this is the right one where it can be made, against the others: 0 to 1, evidence from the failure above."""
+    """How often such an edit is right where it applies, relative to others: 0 to 1; above 1 with evidence
+    from the failure."""
     summary: str
     """Fit for a commit subject, without the place."""
 
@@ -43,7 +44,7 @@ class Site:
     source: Source
     node: ast.AST
     failures: tuple[Failure, ...] = ()
-    """Why the failing tests fail."""
+    """Failures of the failing tests."""
 
     @property
     def parent(self) -> ast.AST:
@@ -54,25 +55,29 @@ class Site:
         return self.source.function(self.node)
 
     def holds(self, frame: Frame) -> bool:
-        """Does a frame of a failure stand on the node's lines?"""
+        """Tell whether a frame of a failure is on the node's lines."""
         first, last = getattr(self.node, "lineno", 0), getattr(self.node, "end_lineno", 0)
         return frame.path == self.source.path and first <= frame.line <= last
 
     def replace(self, node: ast.AST, text: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
-        """Put an expression in the place of another, in parentheses where the place needs them; nothing where that is no change."""
+        """Replace one expression with another, in parentheses where needed; yield nothing if the text stays
+        the same.
+        """
         start, end = self.source.span(node)
         new = f"({text})" if needs_parentheses(text, node, self.source) else text
         if new != self.source.text[start:end]:
             yield Rewrite((Change(start=start, end=end, text=new),), weight, summary)
 
     def rename(self, node: ast.Attribute, name: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
-        """Another attribute of the same object; only the name changes, so that what is done to other objects reads the same."""
+        """Access another attribute of the same object; only the attribute name is replaced, so edits of
+        different objects compare equal.
+        """
         _, end = self.source.span(node)
         if name != node.attr:
             yield Rewrite((Change(start=end - len(node.attr), end=end, text=name),), weight, summary)
 
     def swap(self, first: ast.AST, second: ast.AST, *, weight: float, summary: str) -> Iterator[Rewrite]:
-        """Let two expressions change places, the first standing before the second."""
+        """Swap two expressions, the first standing before the second."""
         (start, end), (start_after, end_after) = self.source.span(first), self.source.span(second)
         old, new = self.source.text[start:end], self.source.text[start_after:end_after]
         if old != new:
@@ -109,7 +114,7 @@ Template = Callable[[Site], Iterator[Rewrite]]
 
 
 def needs_parentheses(text: str, node: ast.AST, source: Source) -> bool:
-    """Would an expression's text be read otherwise, or as more than one expression, in the place of `node`?"""
+    """Tell whether an expression's text would parse differently in the place of `node` without parentheses."""
     try:
         new = expression(text)
     except SyntaxError:
