@@ -1,4 +1,4 @@
-"""The fix templates, by the name of their family: pure functions from a place in a file to ways of changing it."""
+"""Repair templates by family name: pure functions from a node to ways of changing the file."""
 
 from coder.repair.context.site import Template
 from coder.repair.generators.calls.arguments import argument_missing, argument_order, clamped, neighbour

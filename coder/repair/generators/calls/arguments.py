@@ -1,4 +1,4 @@
-"""Wrong calls: the neighbour of the function that was meant, arguments in the wrong order, one too many or too few."""
+"""Wrong calls: a similar function, swapped arguments, one argument too many or too few."""
 
 import ast
 from collections.abc import Iterator
@@ -63,18 +63,20 @@ NEIGHBOURS = (
 
 
 REMOTE = (("sum", "len", "max", "min"), ("sorted", "list", "set"), ("append", "remove", "pop"))
-"""Functions that take the same and say something else: seldom what was meant."""
+"""Functions that take the same arguments and mean something else: seldom the right replacement."""
 REFUSED = 1.3
-"""What speaks for other arguments of a call that says these are of the wrong type."""
+"""Weight of swapping the arguments of a call that raised a TypeError."""
 
 
 def neighbour(site: Site) -> Iterator[Rewrite]:
-    """`max` for `min`, `extend` for `append`, a function of the module with a name alike."""
+    """Call a similar function: `max` for `min`, `extend` for `append`, or a similar name of the module."""
     node = site.node
     if not isinstance(node, ast.Call):
         return
-    for other in _taking_the_same(site, node):
-        yield from site.replace(node.func, other, weight=0.5, summary=f"call `{other}`, which takes the same")
+    for other in _functions_with_same_parameters(site, node):
+        yield from site.replace(
+            node.func, other, weight=0.5, summary=f"call `{other}`, which takes the same arguments"
+        )
     match node.func:
         case ast.Name(id=name):
             prefix = ""
@@ -82,7 +84,7 @@ def neighbour(site: Site) -> Iterator[Rewrite]:
             prefix = f"{site.source.code(value)}."
         case _:
             return
-    for other, weight in _others(name):
+    for other, weight in _similar_functions(name):
         yield from site.replace(
             node.func, prefix + other, weight=weight, summary=f"call `{other}` instead of `{name}`"
         )
@@ -93,15 +95,20 @@ def neighbour(site: Site) -> Iterator[Rewrite]:
             )
 
 
-def _taking_the_same(site: Site, call: ast.Call) -> Iterator[str]:
-    """Functions of the module that have parameters of the names of two arguments at their places."""
-    given = [argument.id if isinstance(argument, ast.Name) else "" for argument in call.args]
-    for function in site.source.functions if len(given) > 1 else ():
-        taken = arguments_of(function)
-        same = sum(one == other for one, other in zip(given, taken, strict=False))
+def _functions_with_same_parameters(site: Site, call: ast.Call) -> Iterator[str]:
+    """Yield functions of the module that have parameters named like at least two arguments, at their
+    positions.
+    """
+    argument_names = [argument.id if isinstance(argument, ast.Name) else "" for argument in call.args]
+    for function in site.source.functions if len(argument_names) > 1 else ():
+        parameters = arguments_of(function)
+        matches = sum(
+            argument_name == parameter
+            for argument_name, parameter in zip(argument_names, parameters, strict=False)
+        )
         if (
-            same > 1
-            and len(taken) >= len(given)
+            matches > 1
+            and len(parameters) >= len(argument_names)
             and site.source.parents[function] is site.source.tree
             and function is not site.function
         ):
@@ -109,93 +116,97 @@ def _taking_the_same(site: Site, call: ast.Call) -> Iterator[str]:
 
 
 def argument_order(site: Site) -> Iterator[Rewrite]:
-    """Two arguments change places; so do two elements of a pair."""
+    """Swap two arguments, or the two elements of a pair."""
     match site.node:
-        case ast.Call(args=given):
-            what, weight = "arguments", REFUSED if _is_refused(site) else 0.7
-        case ast.Tuple(elts=given) if len(given) == 2:
-            what, weight = "elements", 0.6
-        case ast.List(elts=given) if len(given) == 2:
-            what, weight = "elements", 0.4
+        case ast.Call(args=arguments):
+            operands, weight = "two arguments", REFUSED if _raises_type_error(site) else 0.7
+        case ast.Tuple(elts=arguments) if len(arguments) == 2:
+            operands, weight = "two elements", 0.6
+        case ast.List(elts=arguments) if len(arguments) == 2:
+            operands, weight = "two elements", 0.4
         case ast.DictComp(key=key, value=value):
-            given, what, weight = [key, value], "sides", 0.5
+            arguments, operands, weight = [key, value], "key and value", 0.5
         case _:
             return
-    plain = [item for item in given if not isinstance(item, ast.Starred)]
+    plain = [argument for argument in arguments if not isinstance(argument, ast.Starred)]
     for index, first in enumerate(plain):
         for distance, second in enumerate(plain[index + 1 :]):
-            yield from site.swap(first, second, weight=weight * 0.8**distance, summary=f"swap two {what}")
+            yield from site.swap(first, second, weight=weight * 0.8**distance, summary=f"swap {operands}")
 
 
 def clamped(site: Site) -> Iterator[Rewrite]:
-    """The bounds of `max(low, min(high, x))`, or its functions, change places."""
+    """Swap the bounds of `max(low, min(high, x))`, or its functions."""
     match site.node:
-        case ast.Call(func=ast.Name(id="min" | "max" as outer) as around, args=[_, _] as given):
+        case ast.Call(func=ast.Name(id="min" | "max" as outer) as around, args=[_, _] as arguments):
             pass
         case _:
             return
-    for inside in given:
-        match inside:
-            case ast.Call(func=ast.Name(id="min" | "max" as inner) as within, args=[_, _] as further) if (
-                inner != outer
-            ):
-                bound = next(item for item in given if item is not inside)
+    for nested in arguments:
+        match nested:
+            case ast.Call(
+                func=ast.Name(id="min" | "max" as inner) as within, args=[_, _] as inner_arguments
+            ) if inner != outer:
+                bound = next(argument for argument in arguments if argument is not nested)
                 yield from site.swap(around, within, weight=0.6, summary=f"swap `{outer}` and `{inner}`")
-                for other in further:
-                    first, second = sorted((bound, other), key=lambda item: site.source.span(item))
+                for other in inner_arguments:
+                    first, second = sorted((bound, other), key=lambda argument: site.source.span(argument))
                     yield from site.swap(first, second, weight=0.6, summary="swap the bounds")
             case _:
                 pass
 
 
-def _is_refused(site: Site) -> bool:
-    """Does a failure end where the call is, for what it was given is of the wrong type?"""
+def _raises_type_error(site: Site) -> bool:
+    """Tell whether a failure with a TypeError ends at the call."""
     ends = [failure.frames[-1] for failure in site.failures if failure.type == "TypeError" and failure.frames]
     return any(map(site.holds, ends))
 
 
 def argument_missing(site: Site) -> Iterator[Rewrite]:
-    """Hand on a parameter, or what the object itself keeps, that the callee takes by the same name; drop an argument that is too many."""
+    """Pass a parameter or an attribute of self that the callee takes under the same name, or drop a
+    superfluous argument.
+    """
     node = site.node
     if not isinstance(node, ast.Call):
         return
-    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+    arguments: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     close = site.source.span(node)[1] - 1
-    separator = ", " if given and not site.source.text[:close].rstrip().endswith(",") else ""
-    taken = {keyword.arg for keyword in node.keywords}
-    for name in [name for name in _parameters(site, node)[len(node.args) :] if name not in taken]:
+    separator = ", " if arguments and not site.source.text[:close].rstrip().endswith(",") else ""
+    taken_names = {keyword.arg for keyword in node.keywords}
+    for name in [name for name in _parameters(site, node)[len(node.args) :] if name not in taken_names]:
         for value, weight in _namesakes(site, name):
             change = Change(start=close, end=close, text=f"{separator}{name}={value}")
-            yield Rewrite((change,), weight, f"hand on `{value}` to `{site.source.code(node.func)}`")
+            yield Rewrite((change,), weight, f"pass `{value}` to `{site.source.code(node.func)}`")
     for name in idle(site.function):
         if name not in [
             *(keyword.arg for keyword in node.keywords),
-            *(item.id for item in node.args if isinstance(item, ast.Name)),
+            *(positional.id for positional in node.args if isinstance(positional, ast.Name)),
         ]:
             change = Change(start=close, end=close, text=f"{separator}{name}={name}")
-            yield Rewrite((change,), 0.45, f"hand on `{name}`, which is not used")
-    for index, argument in enumerate(given):
-        start, end = _with_separator(site, given, index)
-        if len(given) > 1:
-            what = site.source.code(argument)
-            yield Rewrite((Change(start=start, end=end, text=""),), 0.2, f"do not pass `{what[:40]}`")
+            yield Rewrite((change,), 0.45, f"pass the unused parameter `{name}`")
+    for index, argument in enumerate(arguments):
+        start, end = _with_separator(site, arguments, index)
+        if len(arguments) > 1:
+            code = site.source.code(argument)
+            yield Rewrite((Change(start=start, end=end, text=""),), 0.2, f"drop the argument `{code[:40]}`")
 
 
 def _namesakes(site: Site, name: str) -> Iterator[tuple[str, float]]:
-    """The variable of a name, and what the object itself keeps by it, with what they are worth."""
+    """Yield the variable and the attribute of self with a name, with their weights."""
     if name in local_names(site.source, site.node):
         yield name, 0.6
-    for kept in (
+    for attribute in (
         (name, f"_{name}")
         if site.function and [argument.arg for argument in site.function.args.args[:1]] == ["self"]
         else ()
     ):
-        if kept in own_attributes(site.source, site.node):
-            yield f"self.{kept}", 0.5
+        if attribute in own_attributes(site.source, site.node):
+            yield f"self.{attribute}", 0.5
 
 
 def _parameters(site: Site, call: ast.Call) -> tuple[str, ...]:
-    """What the callee takes, as far as the file says it: a function's parameters, a constructor's, the fields of a data class."""
+    """Return the parameters of the callee as far as the file shows: of a function, a constructor, or data
+    class fields.
+    """
     if (callee := callee_of(site, call)) is not None:
         return arguments_of(callee)
     match call.func:
@@ -213,32 +224,35 @@ def _parameters(site: Site, call: ast.Call) -> tuple[str, ...]:
         case _:
             owner = None
     body = owner.body if owner else []
-    made = next((item for item in body if isinstance(item, Function) and item.name == "__init__"), None)
+    constructor = next(
+        (statement for statement in body if isinstance(statement, Function) and statement.name == "__init__"),
+        None,
+    )
     return (
-        arguments_of(made)
-        if made
+        arguments_of(constructor)
+        if constructor
         else tuple(
-            item.target.id
-            for item in body
-            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+            statement.target.id
+            for statement in body
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
         )
     )
 
 
 def callee_of(site: Site, call: ast.Call) -> Function | None:
-    """What the file defines by the name that is called."""
+    """Return the function or constructor that the file defines under the name that is called."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            made = [
+            constructors = [
                 function
                 for function in site.source.functions
-                if function.name == "__init__" and _is_of(site.source.class_of(function), name)
+                if function.name == "__init__" and _is_named(site.source.class_of(function), name)
             ]
             return next(
                 (
                     function
-                    for function in (*made, *site.source.functions)
-                    if function in made or function.name == name
+                    for function in (*constructors, *site.source.functions)
+                    if function in constructors or function.name == name
                 ),
                 None,
             )
@@ -246,24 +260,24 @@ def callee_of(site: Site, call: ast.Call) -> Function | None:
             return None
 
 
-def _is_of(owner: ast.ClassDef | None, name: str) -> bool:
+def _is_named(owner: ast.ClassDef | None, name: str) -> bool:
     return owner is not None and owner.name == name
 
 
-def _with_separator(site: Site, given: list[ast.expr | ast.keyword], index: int) -> tuple[int, int]:
-    """An argument with the comma before it, or with the one after it where it is the first."""
+def _with_separator(site: Site, arguments: list[ast.expr | ast.keyword], index: int) -> tuple[int, int]:
+    """Return the span of an argument with the comma before it, or after it if it is the first."""
     if index:
-        return site.source.span(given[index - 1])[1], site.source.span(given[index])[1]
-    return site.source.span(given[0])[0], site.source.span(given[1])[0] if len(
-        given
-    ) > 1 else site.source.span(given[0])[1]
+        return site.source.span(arguments[index - 1])[1], site.source.span(arguments[index])[1]
+    return site.source.span(arguments[0])[0], site.source.span(arguments[1])[0] if len(
+        arguments
+    ) > 1 else site.source.span(arguments[0])[1]
 
 
-def _others(name: str) -> Iterator[tuple[str, float]]:
+def _similar_functions(name: str) -> Iterator[tuple[str, float]]:
     seen = {name}
     for group in NEIGHBOURS:
         if name in group:
-            for rank, other in enumerate(item for item in group if item not in seen):
+            for rank, other in enumerate(member for member in group if member not in seen):
                 seen.add(other)
                 yield other, 0.8 * 0.9**rank
     for group in REMOTE:

@@ -1,4 +1,4 @@
-"""A decorator that is missing, or one too many."""
+"""Missing and superfluous decorators."""
 
 import ast
 from collections import Counter
@@ -14,71 +14,78 @@ from coder.repair.context.site import Rewrite, Site
 
 MOST = 4
 SEEN = 1.5
-"""What speaks for the name of another function where failures have seen that of the one which stands in for it."""
+"""Weight of `wraps` if a failure message quotes the name of the wrapper."""
 OWN_MATTER = ("setter", "getter", "deleter", "overload", "register")
-"""What ends so says something about one function only."""
+"""Decorators with such a suffix concern a single function."""
 
 
 def decorated(site: Site) -> Iterator[Rewrite]:
-    """`@property` where others of the class have it, `@staticmethod` without self, `@wraps(f)` for what stands in for `f`."""
+    """Add a decorator: `@property` like other methods, `@staticmethod` without self, `@wraps(f)` on a wrapper
+    of `f`.
+    """
     node = site.node
     if not isinstance(node, Function):
         return
-    there = [site.source.code(item) for item in node.decorator_list]
-    seen = any(f"'{node.name}'" in failure.message for failure in site.failures)
-    for text, likely in _likely(site.source, node).items():
-        weight = SEEN if seen and "wraps(" in text else likely
-        if text not in there:
+    present = [site.source.code(decorator) for decorator in node.decorator_list]
+    is_quoted = any(f"'{node.name}'" in failure.message for failure in site.failures)
+    for text, base_weight in _decorator_weights(site.source, node).items():
+        weight = SEEN if is_quoted and "wraps(" in text else base_weight
+        if text not in present:
             for rewrite in site.before(
-                node, [f"@{text}"], weight=weight, summary=f"decorate it with `{text}`"
+                node, [f"@{text}"], weight=weight, summary=f"add the decorator `{text}`"
             ):
-                yield replace(rewrite, changes=(*_imported(site, text), *rewrite.changes))
+                yield replace(rewrite, changes=(*_missing_import(site, text), *rewrite.changes))
 
 
 def undecorated(site: Site) -> Iterator[Rewrite]:
-    """The function without one of its decorators."""
+    """Remove one of the function's decorators."""
     for decorator in site.node.decorator_list if isinstance(site.node, Function) else ():
         text = site.source.code(decorator)
         start, end = _line_of(decorator, site.source)
         if site.source.text[start:end].strip() == f"@{text}":
             yield Rewrite(
-                (Change(start=start, end=end, text=""),), 0.35, f"do not decorate it with `{text[:40]}`"
+                (Change(start=start, end=end, text=""),), 0.35, f"remove the decorator `{text[:40]}`"
             )
 
 
-def _likely(source: Source, function: Function) -> dict[str, float]:
-    owner, given = source.class_of(function), [*function.args.posonlyargs, *function.args.args]
-    found = {text: 0.4 * 0.9**rank for rank, text in enumerate(_usual(source, owner)[:MOST])}
+def _decorator_weights(source: Source, function: Function) -> dict[str, float]:
+    owner, parameters = source.class_of(function), [*function.args.posonlyargs, *function.args.args]
+    weights = {text: 0.4 * 0.9**rank for rank, text in enumerate(_common_decorators(source, owner)[:MOST])}
     if owner:
-        first = given[0].arg if given else ""
-        usual = {"self": ("property", 0.4) if len(given) == 1 else None, "cls": ("classmethod", 0.8)}.get(
-            first, ("staticmethod", 0.6)
+        first = parameters[0].arg if parameters else ""
+        by_first_parameter = {
+            "self": ("property", 0.4) if len(parameters) == 1 else None,
+            "cls": ("classmethod", 0.8),
+        }.get(first, ("staticmethod", 0.6))
+        weights |= (
+            {by_first_parameter[0]: max(by_first_parameter[1], weights.get(by_first_parameter[0], 0.0))}
+            if by_first_parameter
+            else {}
         )
-        found |= {usual[0]: max(usual[1], found.get(usual[0], 0.0))} if usual else {}
     outer = None if owner else source.function(source.parents[function])
     wraps = "wraps" if "wraps" in module_names(source) else "functools.wraps"
     if outer:
-        called = {
+        called_names = {
             node.func.id
             for node in ast.walk(function)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
         for name in arguments_of(outer):
-            if name in called:
-                found[f"{wraps}({name})"] = 0.7
-    return found
+            if name in called_names:
+                weights[f"{wraps}({name})"] = 0.7
+    return weights
 
 
-def _imported(site: Site, text: str) -> Iterator[Change]:
-    """Import what it needs of the standard library where the module does not."""
+def _missing_import(site: Site, text: str) -> Iterator[Change]:
+    """Yield the import of functools if the decorator needs it and the module lacks it."""
     if text.startswith("functools.") and "functools" not in module_names(site.source):
         start, _ = site.source.span(first_statement(site.source))
         yield Change(start=start, end=start, text=f"import functools{site.source.line_end}")
 
 
 @lru_cache(maxsize=256)
-def _usual(source: Source, owner: ast.ClassDef | None) -> tuple[str, ...]:
-    """What the class decorates its methods with, or the file its functions, the most frequent first."""
+def _common_decorators(source: Source, owner: ast.ClassDef | None) -> tuple[str, ...]:
+    """Return the decorators used in the class, or on the file's functions, most frequent first."""
     decorators = (
         item
         for function in source.functions
@@ -98,7 +105,7 @@ def _usual(source: Source, owner: ast.ClassDef | None) -> tuple[str, ...]:
 
 
 def _line_of(decorator: ast.expr, source: Source) -> tuple[int, int]:
-    """From the sign before it to the start of the next line."""
+    """Return the span from the start of a decorator's line to the start of the next line."""
     start, end = source.span(decorator)
     first = source.text.rfind("\n", 0, start) + 1
     following = source.text.find("\n", end)

@@ -1,4 +1,4 @@
-"""Methods that change what they are called on and give nothing back, where their answer is used; what is turned round and printed."""
+"""Uses of the None returned by in-place methods, and of the iterator returned by `reversed`."""
 
 import ast
 import re
@@ -16,38 +16,40 @@ ITERATOR = re.compile(r"(reversed object|list_reverseiterator)")
 
 
 def in_place(site: Site) -> Iterator[Rewrite]:
-    """`sorted(x)` for the value of `x.sort()`, `x.append(y)` for `x = x.append(y)`; `x[::-1]` for `reversed(x)`."""
+    """Use `sorted(x)` for the value of `x.sort()`, `x.append(y)` for `x = x.append(y)`, `x[::-1]` for
+    `reversed(x)`.
+    """
     code = site.source.code
     match site.node:
-        case ast.Call(func=ast.Attribute(value=value, attr="sort"), keywords=given) if _is_used(site) or said(
-            site.failures, NOT_OF_TEXTS
-        ):
-            options = "".join(f", {code(item)}" for item in given)
+        case ast.Call(func=ast.Attribute(value=value, attr="sort"), keywords=keywords) if _is_used(
+            site
+        ) or said(site.failures, NOT_OF_TEXTS):
+            options = "".join(f", {code(keyword)}" for keyword in keywords)
             yield from site.replace(
                 site.node,
                 f"sorted({code(value)}{options})",
                 weight=1.0,
-                summary="use `sorted`, which gives a list",
+                summary="use `sorted`, which returns a list",
             )
         case ast.Call(func=ast.Attribute(value=value, attr="reverse")) if _is_used(site) or said(
             site.failures, NOT_OF_TEXTS
         ):
             yield from site.replace(
-                site.node, f"{code(value)}[::-1]", weight=1.0, summary="use what it is the other way round"
+                site.node, f"{code(value)}[::-1]", weight=1.0, summary="reverse with a slice"
             )
         case ast.Call(func=ast.Name(id="reversed"), args=[value]):
             weight = 1.0 if said(site.failures, ITERATOR) else 0.4
-            for text, likely in (
+            for text, text_weight in (
                 (f"{code(value)}[::-1]", weight),
                 (f"''.join(reversed({code(value)}))", 0.8 * weight),
             ):
-                yield from site.replace(site.node, text, weight=likely, summary=f"use `{text[:40]}`")
+                yield from site.replace(site.node, text, weight=text_weight, summary=f"use `{text[:40]}`")
         case ast.Assign(
             targets=[ast.Name() | ast.Attribute()], value=ast.Call(func=ast.Attribute(attr=name)) as call
         ) if name in GIVE_NOTHING:
             start, end = site.source.span(site.node)[0], site.source.span(call)[0]
             yield Rewrite(
-                (Change(start=start, end=end, text=""),), 1.0, f"do not keep what `{name}` gives: nothing"
+                (Change(start=start, end=end, text=""),), 1.0, f"do not assign the None that `{name}` returns"
             )
         case ast.Return(value=ast.Call(func=ast.Attribute(value=value, attr=name)) as call) if (
             name in GIVE_NOTHING
@@ -67,5 +69,5 @@ def in_place(site: Site) -> Iterator[Rewrite]:
 
 
 def _is_used(site: Site) -> bool:
-    """Is something done with what the call gives?"""
+    """Tell whether the result of the call is used."""
     return not isinstance(site.parent, ast.Expr)

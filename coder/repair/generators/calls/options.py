@@ -1,4 +1,4 @@
-"""An option of a well-known function that is not given, or given without need."""
+"""Missing and superfluous options of well-known functions."""
 
 import ast
 from collections.abc import Iterator
@@ -53,13 +53,13 @@ LAST = {
     "round": 2,
     "pop": 2,
 }
-"""Of those whose further argument goes by its place: with so many there is none to add."""
+"""Number of arguments of functions whose option is positional: with so many there is none to add."""
 ALSO = {"split": "1", "rsplit": "1"}
-"""What is added where there is one argument already."""
+"""The option to add if there already is one argument."""
 
 
 def option(site: Site) -> Iterator[Rewrite]:
-    """`sorted(x, reverse=True)` for `sorted(x)`, `enumerate(x, 1)` for `enumerate(x)`."""
+    """Add an option: `sorted(x, reverse=True)` for `sorted(x)`, `enumerate(x, 1)` for `enumerate(x)`."""
     node = site.node
     if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
         return
@@ -72,24 +72,28 @@ def option(site: Site) -> Iterator[Rewrite]:
     )
     if name == "next" and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
         code = site.source.code(node.args[0])  # its parentheses are the call's
-        yield from site.replace(node, f"next({code}, None)", weight=0.6, summary="next with `None`")
+        yield from site.replace(
+            node, f"next({code}, None)", weight=0.6, summary="give `next` the default `None`"
+        )
     if name not in OPTIONS or (len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)):
         return
-    taken = {keyword.arg for keyword in node.keywords}
-    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+    taken_names = {keyword.arg for keyword in node.keywords}
+    arguments: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     options = (ALSO[name],) if name in ALSO and len(node.args) == 1 else OPTIONS[name]
     match node.args:
-        case [ast.Name(id=held)] if name in ("max", "min", "sorted"):
-            options = (*options, f"key={held}.get")
+        case [ast.Name(id=variable)] if name in ("max", "min", "sorted"):
+            options = (*options, f"key={variable}.get")
         case _:
             pass
-    if name == "pop" and given and isinstance(site.parent, ast.Expr):  # what it gives is not looked at
+    if name == "pop" and arguments and isinstance(site.parent, ast.Expr):  # its result is not used
         options = ("None",)
     for text in options:
         keyword = text.partition("=")[0] if "=" in text else ""
-        if keyword in taken or (not keyword and (taken or len(given) >= LAST.get(name, 9))):
+        if keyword in taken_names or (not keyword and (taken_names or len(arguments) >= LAST.get(name, 9))):
             continue
-        at = site.source.span(given[-1])[1] if given else site.source.span(node)[1] - 1
+        position = site.source.span(arguments[-1])[1] if arguments else site.source.span(node)[1] - 1
         yield Rewrite(
-            (Change(start=at, end=at, text=f", {text}" if given else text),), 0.4, f"{name} with `{text}`"
+            (Change(start=position, end=position, text=f", {text}" if arguments else text),),
+            0.4,
+            f"call `{name}` with `{text}`",
         )

@@ -1,4 +1,4 @@
-"""A method that is named and not called, or called and not meant to be."""
+"""Methods that are referenced but not called, or called by mistake."""
 
 import ast
 import re
@@ -16,73 +16,81 @@ WITHOUT_ARGUMENTS = re.compile(
     r"|rstrip|sort|split|splitlines|strip|title|total_seconds|upper|values"
 )
 NOT_CALLED = re.compile(r"\b(method|function|builtin_function_or_method)\b")
-"""How failures speak of what was met where its answer was meant."""
+"""How failure messages name a function object that was used instead of its result."""
 NOT_CALLABLE = re.compile(r"(object is not callable)")
 TOLD, UNTOLD = 1.1, 0.45
-"""What speaks for it where a failure says so, and where none does."""
+"""Weights with and without a failure message that points to it."""
 
 
 def calling(site: Site) -> Iterator[Rewrite]:
-    """`x.strip()` for `x.strip`; `x.area` for `x.area()` where that is a property, or something cannot be called."""
+    """Add or remove call parentheses: `x.strip()` for `x.strip`; `x.area` for `x.area()` if it is a property
+    or not callable.
+    """
     match site.node, site.parent:
         case _, ast.Call(func=called) if called is site.node:
             return
-        case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Name(id=name, ctx=ast.Load()), _ if _is_called(
-            site, name
+        case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Name(id=name, ctx=ast.Load()), _ if (
+            _is_callable_without_arguments(site, name)
         ):
             _, end = site.source.span(site.node)
             weight = TOLD if said(site.failures, NOT_CALLED) else UNTOLD
             yield Rewrite((Change(start=end, end=end, text="()"),), weight, f"call `{name}`")
         case ast.Attribute(attr="seconds", ctx=ast.Load()) as node, _:
             yield from site.rename(
-                node, "total_seconds()", weight=0.5, summary="all of its seconds, not those of the last day"
+                node, "total_seconds()", weight=0.5, summary="use `total_seconds()` instead of `seconds`"
             )
-        case ast.Call(func=ast.Attribute(attr=name) as named, args=[], keywords=[]) as call, _:
-            told = bool(said(site.failures, NOT_CALLABLE))
-            if told or name in _of_kind(site.source, properties=True):
-                change = Change(start=site.source.span(named)[1], end=site.source.span(call)[1], text="")
-                yield Rewrite((change,), TOLD if told else UNTOLD, f"take `{name}`, do not call it")
+        case ast.Call(func=ast.Attribute(attr=name) as attribute, args=[], keywords=[]) as call, _:
+            is_not_callable = bool(said(site.failures, NOT_CALLABLE))
+            if is_not_callable or name in _methods_without_arguments(site.source, properties=True):
+                change = Change(start=site.source.span(attribute)[1], end=site.source.span(call)[1], text="")
+                yield Rewrite((change,), TOLD if is_not_callable else UNTOLD, f"do not call `{name}`")
         case _:
             pass
 
 
-def _is_called(site: Site, name: str) -> bool:
-    """Is it what needs no arguments: a method of these names or of the file, or a function of the file?"""
+def _is_callable_without_arguments(site: Site, name: str) -> bool:
+    """Tell whether a name needs no arguments when called: a well-known method, or a method or function of the
+    file.
+    """
     if isinstance(site.node, ast.Attribute):
-        return WITHOUT_ARGUMENTS.fullmatch(name) is not None or name in _of_kind(
+        return WITHOUT_ARGUMENTS.fullmatch(name) is not None or name in _methods_without_arguments(
             site.source, properties=False
         )
     return any(
-        function.name == name and not _wanting(function, 0) and site.source.class_of(function) is None
+        function.name == name
+        and not _requires_more_than(function, 0)
+        and site.source.class_of(function) is None
         for function in site.source.functions
     )
 
 
 @lru_cache(maxsize=256)
-def _of_kind(source: Source, *, properties: bool) -> frozenset[str]:
-    """The file's methods that want nothing more than self: those that are properties, or those with no decorator."""
+def _methods_without_arguments(source: Source, *, properties: bool) -> frozenset[str]:
+    """Return the file's methods that need only self: its properties, or its undecorated methods."""
     methods = (
-        function for function in source.functions if source.class_of(function) and not _wanting(function, 1)
+        function
+        for function in source.functions
+        if source.class_of(function) and not _requires_more_than(function, 1)
     )
-    wanted = (
+    matching = (
         method
         for method in methods
         if (_is_property(method, source) if properties else not method.decorator_list)
     )
-    return frozenset(item.name for item in wanted)
+    return frozenset(item.name for item in matching)
 
 
 def _is_property(method: Function, source: Source) -> bool:
-    return any(source.code(item).endswith("property") for item in method.decorator_list)
+    return any(source.code(decorator).endswith("property") for decorator in method.decorator_list)
 
 
-def _wanting(function: Function, given: int) -> bool:
-    """Must it be given more than so many arguments?"""
-    taken = function.args
-    needed = (
-        len(taken.posonlyargs)
-        + len(taken.args)
-        - len(taken.defaults)
-        + sum(default is None for default in taken.kw_defaults)
+def _requires_more_than(function: Function, count: int) -> bool:
+    """Tell whether a function requires more than a number of arguments."""
+    signature = function.args
+    required = (
+        len(signature.posonlyargs)
+        + len(signature.args)
+        - len(signature.defaults)
+        + sum(default is None for default in signature.kw_defaults)
     )
-    return needed > given
+    return required > count

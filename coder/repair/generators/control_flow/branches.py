@@ -1,4 +1,4 @@
-"""Branches that have changed places, and assignments that go wrong."""
+"""Swapped branches and wrong assignments."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +12,9 @@ MOST_BRANCHES = 4
 
 
 def branch(site: Site) -> Iterator[Rewrite]:
-    """`b if x else a` for `a if x else b`; `if` for `while` and for `elif`, and the other way round."""
+    """Change the kind of a branch: `b if x else a` for `a if x else b`; `if` for `while` or `elif`, and the
+    reverse.
+    """
     match site.node:
         case ast.IfExp(body=body, orelse=other):
             yield from site.swap(
@@ -24,23 +26,25 @@ def branch(site: Site) -> Iterator[Rewrite]:
                 yield Rewrite(
                     (Change(start=start, end=start + 4, text="if"),),
                     0.3,
-                    "ask in every case, not only in the other one",
+                    "use `if` instead of `elif`",
                 )
             elif site.source.text.startswith("if", start) and not node.orelse:
                 yield Rewrite(
                     (Change(start=start, end=start + 2, text="while"),),
                     0.25,
-                    "repeat as long as the condition holds",
+                    "use `while` instead of `if`",
                 )
         case ast.While(orelse=[]) as node:
             start, _ = site.source.span(node)
-            yield Rewrite((Change(start=start, end=start + 5, text="if"),), 0.2, "do it once at most")
+            yield Rewrite(
+                (Change(start=start, end=start + 5, text="if"),), 0.2, "use `if` instead of `while`"
+            )
         case _:
             pass
 
 
 def branch_order(site: Site) -> Iterator[Rewrite]:
-    """Ask first what is asked later; catch first what is caught later."""
+    """Move a later condition or exception handler to the front."""
     match site.node:
         case ast.If() as first:
             chain = [first]
@@ -52,40 +56,40 @@ def branch_order(site: Site) -> Iterator[Rewrite]:
                 chain.append(other)
             for distance, other in enumerate(chain[1:]):
                 if site.source.text.startswith("elif", site.source.span(other)[0]):
-                    yield from _swapped(site, first, other, 0.5 * 0.8**distance)
+                    yield from _swap_branches(site, first, other, 0.5 * 0.8**distance)
         case ast.Try(handlers=[_, _, *_] as handlers):
-            for one, following in pairwise(handlers):
-                yield from site.swap(one, following, weight=0.5, summary="catch in another order")
+            for handler, following in pairwise(handlers):
+                yield from site.swap(handler, following, weight=0.5, summary="reorder the exception handlers")
         case _:
             pass
 
 
-def _swapped(site: Site, first: ast.If, other: ast.If, weight: float) -> Iterator[Rewrite]:
-    """Two branches change places, each with its condition."""
+def _swap_branches(site: Site, first: ast.If, other: ast.If, weight: float) -> Iterator[Rewrite]:
+    """Swap two branches with their conditions."""
     places = [
         site.source.span(first.test),
-        _span(site, first.body),
+        _block_span(site, first.body),
         site.source.span(other.test),
-        _span(site, other.body),
+        _block_span(site, other.body),
     ]
     texts = [site.source.text[start:end] for start, end in (*places[2:], *places[:2])]
     changes = tuple(
         Change(start=start, end=end, text=text) for (start, end), text in zip(places, texts, strict=True)
     )
-    yield Rewrite(changes, weight, f"ask first whether `{texts[0][:40]}`")
+    yield Rewrite(changes, weight, f"check `{texts[0][:40]}` first")
 
 
-def _span(site: Site, block: list[ast.stmt]) -> tuple[int, int]:
+def _block_span(site: Site, block: list[ast.stmt]) -> tuple[int, int]:
     return site.source.span(block[0])[0], site.source.span(block[-1])[1]
 
 
-def _given(site: Site) -> tuple[str, ...]:
-    """What a method is given: the attribute of that name may be meant."""
+def _method_parameters(site: Site) -> tuple[str, ...]:
+    """Return the parameters of a method: the attribute of the same name may be meant."""
     return arguments_of(site.function) if site.function and site.source.class_of(site.function) else ()
 
 
 def target(site: Site) -> Iterator[Rewrite]:
-    """Add to what is there instead of replacing it; keep the result in the attribute, or keep what a call gives back."""
+    """Change an assignment: augment it, assign to the attribute, or assign the result of a call."""
     match site.node:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value):
             start, end = site.source.span(target)[1], site.source.span(value)[0]
@@ -96,7 +100,7 @@ def target(site: Site) -> Iterator[Rewrite]:
                         end=site.source.span(operand)[0],
                         text=" += " if isinstance(sign, ast.UAdd) else " -= ",
                     )
-                    yield Rewrite((change,), 0.7, "the sign belongs before the `=`")
+                    yield Rewrite((change,), 0.7, "move the sign before the `=`")
                 case _:
                     pass
             if site.source.text[start:end].strip() == "=":
@@ -108,7 +112,7 @@ def target(site: Site) -> Iterator[Rewrite]:
                     )
             if isinstance(target, ast.Name) and target.id in {
                 *own_attributes(site.source, target),
-                *_given(site),
+                *_method_parameters(site),
             }:
                 yield from site.replace(
                     target, f"self.{target.id}", weight=0.7, summary=f"assign to `self.{target.id}`"
@@ -121,7 +125,7 @@ def target(site: Site) -> Iterator[Rewrite]:
             yield Rewrite(
                 (Change(start=start, end=start, text=f"{name} = "),),
                 0.4,
-                f"keep what the call on `{name}` gives",
+                f"assign the result of the call to `{name}`",
             )
         case _:
             pass

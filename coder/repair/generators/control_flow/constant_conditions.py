@@ -1,4 +1,4 @@
-"""A truth that is written down where it should be found out: `if True:`, `return True`, `seen = True`."""
+"""Constant truth values in place of a condition: `if True:`, `return True`, `seen = True`."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ BRANCH, RESULT, STORED = 0.8, 0.35, 0.3
 
 
 def unconditional(site: Site) -> Iterator[Rewrite]:
-    """A condition over what can be read there, instead of a constant truth; a flag turned round instead of set."""
+    """Replace a constant truth value with a condition, or toggle a flag instead of setting it."""
     node = site.node
     if not (isinstance(node, ast.Constant) and isinstance(node.value, bool)):
         return
@@ -23,9 +23,9 @@ def unconditional(site: Site) -> Iterator[Rewrite]:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
             weight = STORED
             flag = site.source.code(target)
-            yield from site.replace(node, f"not {flag}", weight=0.6, summary=f"turn `{flag}` round")
+            yield from site.replace(node, f"not {flag}", weight=0.6, summary=f"toggle `{flag}`")
         case _:
             return
-    counted = lengths(site.source, site.parent) if isinstance(site.parent, ast.If) else ()
-    for text, likely in (*asked(site.source, node)[:MOST], *counted):
-        yield from site.replace(node, text, weight=weight * likely, summary=f"ask whether `{text[:40]}`")
+    length_tests = lengths(site.source, site.parent) if isinstance(site.parent, ast.If) else ()
+    for text, likelihood in (*asked(site.source, node)[:MOST], *length_tests):
+        yield from site.replace(node, text, weight=weight * likelihood, summary=f"check `{text[:40]}`")

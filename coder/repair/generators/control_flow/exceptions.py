@@ -19,57 +19,61 @@ NEIGHBOURS = (
     "StopIteration",
 )
 EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*(?:\d+\s+)?\(?([A-Za-z_][\w.]*)")
-"""As tests say it."""
+"""How tests name the exception that they expect."""
 
 
 def exception_type(site: Site) -> Iterator[Rewrite]:
-    """Raise what the test expects, or another built-in exception; catch another one, or the one that came through as well."""
+    """Raise the exception the test expects or another built-in one; catch another type, or one that escaped
+    as well.
+    """
     match site.node:
         case ast.Raise(exc=ast.Call(func=ast.Name() as name)) | ast.Raise(exc=ast.Name() as name):
-            expected = [item for item in awaited_instead(site) if item != name.id]
+            expected = [expected_name for expected_name in awaited_instead(site) if expected_name != name.id]
             others = (
                 [neighbour for neighbour in NEIGHBOURS if neighbour != name.id and neighbour not in expected]
                 if _is_builtin(name.id)
                 else []
             )
-            for weight, found in ((0.9, expected), (0.6, others)):
-                for rank, other in enumerate(found):
+            for weight, names in ((0.9, expected), (0.6, others)):
+                for rank, other in enumerate(names):
                     yield from site.replace(
                         name, other, weight=weight * 0.9**rank, summary=f"raise {other} instead of {name.id}"
                     )
         case ast.Try(handlers=handlers):
             for handler in handlers:
-                yield from _caught(site, handler)
+                yield from _change_handler(site, handler)
         case _:
             pass
 
 
 def awaited_instead(site: Site) -> list[str]:
-    """What the failing tests expect to be raised, where something else was."""
-    came = {failure.type for failure in site.failures}
-    found = (name.rpartition(".")[2] for failure in site.failures for name in EXPECTED.findall(failure.text))
+    """Return the exceptions that the failing tests expect, if another one was raised."""
+    raised = {failure.type for failure in site.failures}
+    expected = (
+        name.rpartition(".")[2] for failure in site.failures for name in EXPECTED.findall(failure.text)
+    )
     readable = visible(site.source, site.function)
-    return [name for name in dict.fromkeys(found) if name in readable and name not in came]
+    return [name for name in dict.fromkeys(expected) if name in readable and name not in raised]
 
 
-def _caught(site: Site, handler: ast.ExceptHandler) -> Iterator[Rewrite]:
+def _change_handler(site: Site, handler: ast.ExceptHandler) -> Iterator[Rewrite]:
     if handler.type is None:
         return
     old = site.source.code(handler.type)
     names = (
         [site.source.code(elt) for elt in handler.type.elts] if isinstance(handler.type, ast.Tuple) else [old]
     )
-    came = [
+    escaped = [
         failure.type
         for failure in site.failures
         if _is_builtin(failure.type) and failure.type not in (*names, "AssertionError")
     ]
-    for other in dict.fromkeys(came):
+    for other in dict.fromkeys(escaped):
         yield from site.replace(
-            handler.type, f"({', '.join([*names, other])})", weight=0.6, summary=f"catch {other} as well"
+            handler.type, f"({', '.join([*names, other])})", weight=0.6, summary=f"also catch {other}"
         )
     for rank, other in enumerate(
-        neighbour for neighbour in dict.fromkeys([*came, *NEIGHBOURS]) if neighbour not in names
+        neighbour for neighbour in dict.fromkeys([*escaped, *NEIGHBOURS]) if neighbour not in names
     ):
         yield from site.replace(
             handler.type, other, weight=0.5 * 0.85**rank, summary=f"catch {other} instead of {old}"
@@ -77,5 +81,5 @@ def _caught(site: Site, handler: ast.ExceptHandler) -> Iterator[Rewrite]:
 
 
 def _is_builtin(name: str) -> bool:
-    found = getattr(builtins, name, None)
-    return isinstance(found, type) and issubclass(found, Exception)
+    builtin = getattr(builtins, name, None)
+    return isinstance(builtin, type) and issubclass(builtin, Exception)

@@ -1,4 +1,4 @@
-"""What is gone through: numbers instead of what they count, its elements instead of their places, once instead of again and again."""
+"""Wrong iterables: a number for a range, elements for indices, a generator that is consumed once."""
 
 import ast
 import re
@@ -15,57 +15,66 @@ TOLD, UNTOLD = 1.2, 0.3
 
 
 def iterated(site: Site) -> Iterator[Rewrite]:
-    """`range(n)`, `range(len(x))`, `enumerate(x)`; a list that can be gone through again; a set's order; texts of what is joined."""
+    """Change an iterable: `range(n)`, `range(len(x))`, `enumerate(x)`; a list for a generator; an ordered
+    set; str elements to join.
+    """
     node, code = site.node, site.source.code
     match node, site.parent:
-        case ast.Call(func=ast.Attribute(attr="join"), args=[given]), _ if said(site.failures, NOT_TEXTS):
-            yield from _of_texts(site, given)
-        case ast.Call(func=ast.Name(id="set"), args=[given]), _:
+        case ast.Call(func=ast.Attribute(attr="join"), args=[iterable]), _ if said(site.failures, NOT_TEXTS):
+            yield from _convert_to_str(site, iterable)
+        case ast.Call(func=ast.Name(id="set"), args=[iterable]), _:
             weight = 0.5 if isinstance(site.parent, ast.For | ast.comprehension | ast.Call) else 0.25
             yield from site.replace(
                 node,
-                f"dict.fromkeys({code(given)})",
+                f"dict.fromkeys({code(iterable)})",
                 weight=weight,
-                summary="keep the order in which they come",
+                summary="preserve the order with `dict.fromkeys`",
             )
         case ast.GeneratorExp(), ast.Call():
             pass
         case ast.GeneratorExp(), _:
             start, end = site.source.span(node)
             changes = Change(start=start, end=start + 1, text="["), Change(start=end - 1, end=end, text="]")
-            yield Rewrite(changes, 0.4, "make a list, which can be gone through again")
-        case _, ast.For(iter=gone_through) | ast.comprehension(iter=gone_through) if gone_through is node:
-            yield from _counted(site, code(gone_through))
+            yield Rewrite(changes, 0.4, "use a list instead of a generator")
+        case _, ast.For(iter=loop_iterable) | ast.comprehension(iter=loop_iterable) if loop_iterable is node:
+            yield from _iterate_over_indices(site, code(loop_iterable))
         case _:
             pass
 
 
-def _of_texts(site: Site, given: ast.expr) -> Iterator[Rewrite]:
+def _convert_to_str(site: Site, iterable: ast.expr) -> Iterator[Rewrite]:
     code = site.source.code
-    if isinstance(given, ast.GeneratorExp | ast.ListComp):
-        yield from site.replace(given.elt, f"str({code(given.elt)})", weight=TOLD, summary="join their texts")
+    if isinstance(iterable, ast.GeneratorExp | ast.ListComp):
+        yield from site.replace(
+            iterable.elt, f"str({code(iterable.elt)})", weight=TOLD, summary="convert elements to str"
+        )
     else:
-        yield from site.replace(given, f"map(str, {code(given)})", weight=TOLD, summary="join their texts")
+        yield from site.replace(
+            iterable, f"map(str, {code(iterable)})", weight=TOLD, summary="convert elements to str"
+        )
 
 
-def _counted(site: Site, code: str) -> Iterator[Rewrite]:
+def _iterate_over_indices(site: Site, code: str) -> Iterator[Rewrite]:
     if code.startswith(("range(", "enumerate(")):
         return
-    pairs = isinstance(getattr(site.parent, "target", None), ast.Tuple)
+    unpacks_pairs = isinstance(getattr(site.parent, "target", None), ast.Tuple)
     if said(site.failures, A_NUMBER):
         yield from site.replace(
-            site.node, f"range({code})", weight=TOLD, summary=f"go through the numbers below `{code[:30]}`"
+            site.node, f"range({code})", weight=TOLD, summary=f"iterate over `range({code[:30]})`"
         )
-    told = bool(said(site.failures, NO_PLACES))
-    new, weight = f"enumerate({code})" if pairs else f"range(len({code}))", TOLD if told else UNTOLD
-    if pairs or told or _is_index(site):
+    has_index_error = bool(said(site.failures, NO_PLACES))
+    new, weight = (
+        f"enumerate({code})" if unpacks_pairs else f"range(len({code}))",
+        TOLD if has_index_error else UNTOLD,
+    )
+    if unpacks_pairs or has_index_error or _is_index(site):
         yield from site.replace(
-            site.node, new, weight=weight, summary=f"go through the places of `{code[:30]}`"
+            site.node, new, weight=weight, summary=f"iterate over the indices of `{code[:30]}`"
         )
 
 
 def _is_index(site: Site) -> bool:
-    """Is what a loop gives its variable the place of something in something?"""
+    """Tell whether the variable of a loop is used as an index."""
     name = getattr(getattr(site.parent, "target", None), "id", "")
     loop = (
         site.parent if isinstance(site.parent, ast.For) else site.source.parents.get(site.parent, site.parent)

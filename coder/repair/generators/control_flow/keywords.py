@@ -1,4 +1,4 @@
-"""A keyword that is missing or too many: await, yield from, super()."""
+"""Missing and superfluous keywords: await, yield from, super()."""
 
 import ast
 import re
@@ -11,11 +11,11 @@ from coder.repair.context.site import Rewrite, Site
 from coder.repair.generators.names.suggestions import ATTRIBUTE, said
 
 COROUTINE = re.compile(r"\b(coroutine)\b")
-"""What was met where its result was meant."""
+"""Failure messages that mention a coroutine: its result was meant."""
 
 
 def awaiting(site: Site) -> Iterator[Rewrite]:
-    """`await` before a call in a coroutine, or without it."""
+    """Add or remove `await` on a call in a coroutine."""
     node = site.node
     if isinstance(node, ast.Await):
         yield from site.replace(node, site.source.code(node.value), weight=0.3, summary="do not await")
@@ -34,7 +34,7 @@ def awaiting(site: Site) -> Iterator[Rewrite]:
 
 
 def yielding(site: Site) -> Iterator[Rewrite]:
-    """`yield from` for `yield`, `yield` for `return`, and the other way round."""
+    """Swap `yield` and `yield from`, or yield instead of returning."""
     node = site.node
     match node:
         case ast.Yield(value=ast.expr() as value):
@@ -43,7 +43,7 @@ def yielding(site: Site) -> Iterator[Rewrite]:
             )
         case ast.YieldFrom(value=value):
             yield from site.replace(
-                node, f"yield {site.source.code(value)}", weight=0.6, summary="yield it as one"
+                node, f"yield {site.source.code(value)}", weight=0.6, summary="yield the whole value"
             )
         case ast.Return(value=ast.expr()):
             start, _ = site.source.span(node)
@@ -57,7 +57,7 @@ def yielding(site: Site) -> Iterator[Rewrite]:
 
 
 def super_call(site: Site) -> Iterator[Rewrite]:
-    """The same method of the parent class, called first, where a method of a subclass does not."""
+    """Call the same method of the parent class first, if the method of a subclass does not."""
     node, function = site.node, site.function
     owner = site.source.class_of(function)
     if (
@@ -74,26 +74,32 @@ def super_call(site: Site) -> Iterator[Rewrite]:
     ):
         return
     names = [argument.arg for argument in [*function.args.posonlyargs, *function.args.args][1:]]
-    taken = {name for parent in _of_parents(site, owner, function.name) for name in arguments_of(parent)}
-    for given in dict.fromkeys(
-        [", ".join(name for name in names if name in taken or not taken), ", ".join(names), ""]
+    accepted = {
+        name for parent in _parent_methods(site, owner, function.name) for name in arguments_of(parent)
+    }
+    for arguments in dict.fromkeys(
+        [", ".join(name for name in names if name in accepted or not accepted), ", ".join(names), ""]
     ):
-        call = f"super().{function.name}({given})"
+        call = f"super().{function.name}({arguments})"
         weight = 0.6 if function.name == "__init__" else 0.25
-        weight = 1.3 if _sets(site, owner) & said(site.failures, ATTRIBUTE) else weight
+        weight = 1.3 if _parent_attributes(site, owner) & said(site.failures, ATTRIBUTE) else weight
         yield from site.before(node, [call], weight=weight, summary=f"call `super().{function.name}` first")
 
 
-def _of_parents(site: Site, owner: ast.ClassDef, name: str) -> list[Function]:
-    """The methods of a name that a class's parents have, as far as the file shows them."""
+def _parent_methods(site: Site, owner: ast.ClassDef, name: str) -> list[Function]:
+    """Return the methods of a name in the class's parents, as far as the file shows them."""
     parents = {base.id for base in owner.bases if isinstance(base, ast.Name)}
-    found = [function for function in site.source.functions if function.name == name]
-    return [item for item in found if (kept := site.source.class_of(item)) and kept.name in parents]
+    methods = [function for function in site.source.functions if function.name == name]
+    return [
+        method for method in methods if (class_ := site.source.class_of(method)) and class_.name in parents
+    ]
 
 
-def _sets(site: Site, owner: ast.ClassDef) -> frozenset[str]:
-    """The attributes that the constructors of a class's parents set, as far as the file shows them."""
-    own = _of_parents(site, owner, "__init__")
+def _parent_attributes(site: Site, owner: ast.ClassDef) -> frozenset[str]:
+    """Return the attributes that the parents' constructors set, as far as the file shows them."""
+    constructors = _parent_methods(site, owner, "__init__")
     return frozenset(
-        name for item in own for name in re.findall(r"\bself\.(\w+)(?:: [^=\n]+)? = ", site.source.code(item))
+        name
+        for constructor in constructors
+        for name in re.findall(r"\bself\.(\w+)(?:: [^=\n]+)? = ", site.source.code(constructor))
     )

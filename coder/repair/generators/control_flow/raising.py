@@ -1,4 +1,4 @@
-"""An exception that a test waits for in vain, or another than the one that came."""
+"""Exceptions that a test expects and that are missing or of another type."""
 
 import ast
 import re
@@ -14,12 +14,12 @@ from coder.repair.context.site import Rewrite, Site
 from coder.repair.generators.control_flow.exceptions import EXPECTED, awaited_instead
 
 AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised", re.IGNORECASE)
-"""As pytest, unittest and people say it."""
+"""How pytest, unittest and hand-written tests report a missing exception."""
 MATCHED = re.compile(r"\bmatch=r?(['\"])([^'\"\n]{1,80})\1")
 OTHERWISE = re.compile(
     r"^\"([^\"\n]{1,80})\" does not match \"|Expected regex: '([^'\n]{1,80})'", re.MULTILINE
 )
-"""Something was raised that says something else, as unittest and pytest say it."""
+"""How pytest and unittest report an exception with another message."""
 MOST_NAMES = 3
 WRONG = (
     ("not {}", 0.4),
@@ -28,19 +28,23 @@ WRONG = (
     ("{} <= 0", 0.25),
     ("{0} is not None and {0} < 0", 0.25),
 )
-"""What a parameter may be that it must not be."""
+"""Conditions under which a parameter is invalid."""
 
 
 def raising(site: Site) -> Iterator[Rewrite]:
-    """Raise what is waited for: instead of `pass` or of a value, in a handler, or where a parameter is none of what it may be."""
+    """Raise the expected exception: instead of `pass` or a return, in a handler, or for an invalid parameter."""
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
-    for name in _unread(site.source) if isinstance(node, ast.Pass) and _is_awaited(site.failures) else ():
+    for name in (
+        _unused_classes(site.source)
+        if isinstance(node, ast.Pass) and _is_exception_missing(site.failures)
+        else ()
+    ):
         yield from site.replace(
-            node, f"raise {name}({_in_words(name)!r})", weight=0.5, summary=f"raise {name}"
+            node, f"raise {name}({_split_words(name)!r})", weight=0.5, summary=f"raise {name}"
         )
-    for name, error in _errors(site.source, site.failures):
+    for name, error in _raise_statements(site.source, site.failures):
         caught = next(
             (item for item in site.source.around(node) if isinstance(item, ast.ExceptHandler | Function)),
             None,
@@ -50,16 +54,14 @@ def raising(site: Site) -> Iterator[Rewrite]:
             weight = 0.8 if isinstance(node, ast.Pass) or isinstance(caught, ast.ExceptHandler) else 0.35
             yield from site.replace(node, error + cause, weight=weight, summary=f"raise {name}")
         if node is next((item for item in function.body if not is_docstring(item)), None):
-            for given, (wrong, weight) in product(arguments_of(function)[:MOST_NAMES], WRONG):
-                condition = wrong.format(given)
+            for parameter, (template, weight) in product(arguments_of(function)[:MOST_NAMES], WRONG):
+                condition = template.format(parameter)
                 lines = [f"if {condition}:", f"    {error}"]
-                yield from site.before(
-                    node, lines, weight=weight, summary=f"raise {name} where `{condition}`"
-                )
+                yield from site.before(node, lines, weight=weight, summary=f"raise {name} if `{condition}`")
 
 
 def converted(site: Site) -> Iterator[Rewrite]:
-    """Raise what the test expects in the place of the exception that comes out of a statement."""
+    """Convert the exception that a statement raises to the one the test expects."""
     node = site.node
     if not isinstance(
         node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -80,56 +82,58 @@ def converted(site: Site) -> Iterator[Rewrite]:
                 ]
                 start, end = site.source.span(node)
                 change = Change(start=start, end=end, text=f"{line_end}{indent}".join(lines))
-                yield Rewrite((change,), 0.8, f"raise {name} where {failure.type} came")
+                yield Rewrite((change,), 0.8, f"raise {name} instead of {failure.type}")
 
 
-def _errors(source: Source, failures: tuple[Failure, ...]) -> Iterator[tuple[str, str]]:
-    """What did not come, or said something else, with its `raise`: in the words that the test asks for, where it does."""
-    said = next(iter(_matched(failures)), None)
-    for name in _awaited(source, failures):
-        yield name, f"raise {name}({said!r})" if said else f"raise {name}()"
+def _raise_statements(source: Source, failures: tuple[Failure, ...]) -> Iterator[tuple[str, str]]:
+    """Yield missing exceptions with a `raise` statement, with the message that the test expects if there is
+    one.
+    """
+    message = next(iter(_expected_messages(failures)), None)
+    for name in _missing_exceptions(source, failures):
+        yield name, f"raise {name}({message!r})" if message else f"raise {name}()"
 
 
-def _matched(failures: tuple[Failure, ...]) -> list[str]:
-    """What a message must hold by the tests, where that is plain text but for what is escaped."""
-    found = dict.fromkeys(text for failure in failures for _, text in MATCHED.findall(failure.text))
-    found |= dict.fromkeys(
+def _expected_messages(failures: tuple[Failure, ...]) -> list[str]:
+    """Return the expected messages that are plain text apart from escapes."""
+    texts = dict.fromkeys(text for failure in failures for _, text in MATCHED.findall(failure.text))
+    texts |= dict.fromkeys(
         next(filter(None, match.groups()))
         for failure in failures
         for match in OTHERWISE.finditer(failure.message)
     )
-    plain = [re.sub(r"\\(\W)", r"\1", text) for text in found]
+    plain = [re.sub(r"\\(\W)", r"\1", text) for text in texts]
     return [text for text in plain if not re.search(r"[\\*+?\[\](){}|^$]", text)]
 
 
-def _is_awaited(failures: tuple[Failure, ...]) -> bool:
+def _is_exception_missing(failures: tuple[Failure, ...]) -> bool:
     return any(AWAITED.search(failure.message) for failure in failures)
 
 
-def _unread(source: Source) -> list[str]:
-    """Classes that the module imports and does nothing with."""
-    read = {item.id for item in ast.walk(source.tree) if isinstance(item, ast.Name)}
+def _unused_classes(source: Source) -> list[str]:
+    """Return classes that the module imports and does not use."""
+    used = {descendant.id for descendant in ast.walk(source.tree) if isinstance(descendant, ast.Name)}
     imported = [
         alias.asname or alias.name
         for node in source.tree.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     ]
-    return [name for name in imported if name not in read and name[:1].isupper() and not name.isupper()]
+    return [name for name in imported if name not in used and name[:1].isupper() and not name.isupper()]
 
 
-def _in_words(name: str) -> str:
+def _split_words(name: str) -> str:
     return " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)).lower()
 
 
-def _awaited(source: Source, failures: tuple[Failure, ...]) -> list[str]:
-    """Names of the exceptions that did not come, as far as the file can say them."""
-    found = [match[1] or match[2] for failure in failures for match in AWAITED.finditer(failure.message)]
-    found += [
+def _missing_exceptions(source: Source, failures: tuple[Failure, ...]) -> list[str]:
+    """Return the missing exceptions that the file can name."""
+    qualified = [match[1] or match[2] for failure in failures for match in AWAITED.finditer(failure.message)]
+    qualified += [
         name
         for failure in failures
         if OTHERWISE.search(failure.message)
         for name in EXPECTED.findall(failure.text)
     ]
-    names = dict.fromkeys(name.rpartition(".")[2] for name in found)
+    names = dict.fromkeys(name.rpartition(".")[2] for name in qualified)
     return [name for name in names if name in BUILTIN or name in module_names(source)]

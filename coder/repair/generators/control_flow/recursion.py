@@ -1,4 +1,4 @@
-"""What a search lacks that does not end: an end, a look at where it has been, what it has found already."""
+"""Missing base cases, visited checks and memoization in recursive searches."""
 
 import ast
 from collections.abc import Iterator
@@ -15,31 +15,35 @@ MOST = 3
 
 
 def base_case(site: Site) -> Iterator[Rewrite]:
-    """Stop where nothing is left, and do not go where one has been: only what a RecursionError, or no end, was seen for."""
+    """Add a base case or a visited check if a RecursionError or a timeout was seen; store looked-up results."""
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
-    yield from _kept(site, function, node)
-    endless = never_ended(site.failures)
-    if not endless and not any(failure.type == "RecursionError" for failure in site.failures):
+    yield from _memoize(site, function, node)
+    timed_out = never_ended(site.failures)
+    if not timed_out and not any(failure.type == "RecursionError" for failure in site.failures):
         return
     calls = [
         item
         for item in ast.walk(node)
-        if isinstance(item, ast.Call) and (_is_itself(item, function) or (endless and _puts_in(item)))
+        if isinstance(item, ast.Call)
+        and (_is_recursive_call(item, function) or (timed_out and _adds_element(item)))
     ]
-    yield from _not_again(site, node) if calls else ()
+    yield from _skip_visited(site, node) if calls else ()
     if node is next((item for item in function.body if not is_docstring(item)), None):
-        ways = product(arguments_of(function)[:MOST], enumerate(ENDS), enumerate(GIVEN))
-        for name, (place, end), (rank, value) in ways:
+        guards = product(arguments_of(function)[:MOST], enumerate(ENDS), enumerate(GIVEN))
+        for name, (place, end), (rank, value) in guards:
             lines = [f"if {end.format(name)}:", f"    return {value.format(name)}"]
             yield from site.before(
-                node, lines, weight=0.6 * 0.95**place * 0.93**rank, summary=f"stop where `{end.format(name)}`"
+                node,
+                lines,
+                weight=0.6 * 0.95**place * 0.93**rank,
+                summary=f"return early if `{end.format(name)}`",
             )
 
 
-def _not_again(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
-    """What is done with what a loop comes to, only where that is in none of the collections that the function knows."""
+def _skip_visited(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+    """Guard a statement in a loop with a test that the loop variable is not in a known collection."""
     loop, indent = site.parent, site.source.indent(node)
     if (
         not isinstance(loop, ast.For)
@@ -48,17 +52,23 @@ def _not_again(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
         or "\n" in site.source.code(node)
     ):
         return
-    filled = _filled(site.function) - _filled(node)
-    for rank, held in enumerate(name for name in local_names(site.source, node) if name != loop.target.id):
-        text = f"if {loop.target.id} not in {held}:{site.source.line_end}{indent}    {site.source.code(node)}"
-        weight = (0.9 if held in filled else 0.3) * 0.95**rank
-        yield from site.replace(node, text, weight=weight, summary=f"not where it is in `{held}` already")
+    collections = _filled_collections(site.function) - _filled_collections(node)
+    for rank, collection in enumerate(
+        name for name in local_names(site.source, node) if name != loop.target.id
+    ):
+        text = f"if {loop.target.id} not in {collection}:{site.source.line_end}{indent}    {site.source.code(node)}"
+        weight = (0.9 if collection in collections else 0.3) * 0.95**rank
+        yield from site.replace(node, text, weight=weight, summary=f"skip what is already in `{collection}`")
 
 
-def _filled(node: ast.AST | None) -> set[str]:
-    """What something is put into: there one may look for it."""
+def _filled_collections(node: ast.AST | None) -> set[str]:
+    """Return the names of collections that are added to."""
     calls = (
-        (item.func for item in ast.walk(node) if isinstance(item, ast.Call) and _puts_in(item))
+        (
+            descendant.func
+            for descendant in ast.walk(node)
+            if isinstance(descendant, ast.Call) and _adds_element(descendant)
+        )
         if node
         else ()
     )
@@ -69,30 +79,30 @@ def _filled(node: ast.AST | None) -> set[str]:
     }
 
 
-def _kept(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
-    """What is looked up before it is found is kept when it is: `seen[key] = value` before `return value`."""
+def _memoize(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
+    """Store a result that is looked up before: `seen[key] = value` before `return value`."""
     match node:
         case ast.Return(value=ast.Name(id=value)):
             pass
         case _:
             return
-    for item in ast.walk(function):
-        match item:
+    for descendant in ast.walk(function):
+        match descendant:
             case ast.Compare(
                 left=key, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() | ast.Attribute() as table]
             ):
-                place = f"{site.source.code(table)}[{site.source.code(key)}]"
-                if f"return {place}" in site.source.code(function) and f"{place} = " not in site.source.code(
+                entry = f"{site.source.code(table)}[{site.source.code(key)}]"
+                if f"return {entry}" in site.source.code(function) and f"{entry} = " not in site.source.code(
                     function
                 ):
                     yield from site.before(
-                        node, [f"{place} = {value}"], weight=0.8, summary=f"keep it as `{place}`"
+                        node, [f"{entry} = {value}"], weight=0.8, summary=f"store the result in `{entry}`"
                     )
             case _:
                 pass
 
 
-def _puts_in(call: ast.Call) -> bool:
+def _adds_element(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in (
         "add",
         "append",
@@ -102,7 +112,7 @@ def _puts_in(call: ast.Call) -> bool:
     )
 
 
-def _is_itself(call: ast.Call, function: Function) -> bool:
+def _is_recursive_call(call: ast.Call, function: Function) -> bool:
     match call.func:
         case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name):
             return name == function.name
