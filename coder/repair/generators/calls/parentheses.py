@@ -77,7 +77,7 @@ def _methods_without_arguments(source: Source, *, properties: bool) -> frozenset
         for method in methods
         if (_is_property(method, source) if properties else not method.decorator_list)
     )
-    return frozenset(item.name for item in matching)
+    return frozenset(member.name for member in matching)
 
 
 def _is_property(method: Function, source: Source) -> bool:

@@ -1,4 +1,4 @@
-"""Off by one: at an index, a bound, a count."""
+"""Off-by-one errors: at an index, a bound, a count."""
 
 import ast
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ COUNTING = frozenset({"len", "range", "enumerate", "round", "islice", "index", "
 
 
 def boundary(site: Site) -> Iterator[Rewrite]:
-    """`n + 1`, `n - 1` or plain `n` where another of them stands, and the whole number beside a constant."""
+    """Swap `n + 1`, `n - 1` and `n`, or change an integer literal by one."""
     node = site.node
     if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
-    yield from _from_one(site, node)
-    place = _place(site)
-    if place == 0.0:
+    yield from _count_from_one(site, node)
+    likelihood = _counting_likelihood(site)
+    if likelihood == 0.0:
         return
     code = site.source.code(node)
     match node:
@@ -26,24 +26,24 @@ def boundary(site: Site) -> Iterator[Rewrite]:
                 (value + 1, value - 1) if value or not isinstance(site.parent, ast.UnaryOp) else (value + 1,)
             ):
                 yield from site.replace(
-                    node, str(new), weight=0.85 * place, summary=f"count to {new} instead of {value}"
+                    node, str(new), weight=0.85 * likelihood, summary=f"use {new} instead of {value}"
                 )
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
             yield from site.replace(
                 node,
                 site.source.code(left),
-                weight=0.9 * place,
+                weight=0.9 * likelihood,
                 summary=f"drop the `{code[len(site.source.code(left)) :].strip()}`",
             )
-        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.BinOp() if _may_count(node):
-            weight = 0.7 if _counts(node) else 0.45
-            for added in ("+ 1", "- 1"):
+        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.BinOp() if _may_be_count(node):
+            weight = 0.7 if _is_count(node) else 0.45
+            for offset in ("+ 1", "- 1"):
                 yield from site.replace(
-                    node, f"{code} {added}", weight=weight * place, summary=f"use `{code} {added}`"
+                    node, f"{code} {offset}", weight=weight * likelihood, summary=f"use `{code} {offset}`"
                 )
 
 
-def _from_one(site: Site, node: ast.expr) -> Iterator[Rewrite]:
+def _count_from_one(site: Site, node: ast.expr) -> Iterator[Rewrite]:
     match site.parent:
         case ast.Call(func=ast.Name(id="range"), args=[only]) if only is node:
             code = site.source.code(node)
@@ -55,8 +55,8 @@ def _from_one(site: Site, node: ast.expr) -> Iterator[Rewrite]:
             pass
 
 
-def _place(site: Site) -> float:
-    """How much a place has to do with counting."""
+def _counting_likelihood(site: Site) -> float:
+    """Return how likely a place is to involve counting, from 0 to 1."""
     match site.parent:
         case ast.Slice() | ast.Compare():
             return 1.0
@@ -69,7 +69,7 @@ def _place(site: Site) -> float:
         case ast.UnaryOp(op=ast.USub()) as negative if isinstance(
             site.source.parents.get(negative), ast.Subscript
         ):
-            return 0.5  # the last is not often meant for the one before it
+            return 0.5  # `[-1]` is seldom written for `[-2]`
         case (
             ast.BinOp(op=ast.Add() | ast.Sub() | ast.FloorDiv() | ast.Mod() | ast.Mult())
             | ast.UnaryOp(op=ast.USub())
@@ -81,7 +81,7 @@ def _place(site: Site) -> float:
             return 0.0
 
 
-def _may_count(node: ast.expr) -> bool:
+def _may_be_count(node: ast.expr) -> bool:
     match node:
         case ast.BinOp(op=op):
             return isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv)
@@ -91,7 +91,7 @@ def _may_count(node: ast.expr) -> bool:
             return True
 
 
-def _counts(node: ast.expr) -> bool:
+def _is_count(node: ast.expr) -> bool:
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name in COUNTING

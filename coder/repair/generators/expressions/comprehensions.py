@@ -1,4 +1,4 @@
-"""What a comprehension lets through, and what texts are taken apart into."""
+"""Missing filters in comprehensions, swapped loops, and clean-up of split strings."""
 
 import ast
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from coder.core.ports.repair import Change
 from coder.repair.context.site import Rewrite, Site
 
 TAKING = (ast.Subscript, ast.Attribute, ast.comprehension)
-"""Where what a text is split into is taken one by one: that is the place to tidy it."""
+"""Parents that use the parts of a split string one by one: the clean-up belongs there."""
 
 
 def sifted(site: Site) -> Iterator[Rewrite]:
-    """`[a for a in x if a]` for `[a for a in x]`, `[part for part in s.split(',') if part]` for `s.split(',')`."""
+    """Filter a comprehension or swap its loops; clean up the parts of `s.split(',')`."""
     match site.node:
         case (
             ast.ListComp(generators=[loop])
@@ -28,20 +28,20 @@ def sifted(site: Site) -> Iterator[Rewrite]:
                     yield Rewrite(
                         (Change(start=end, end=end, text=f" if {text}"),),
                         weight,
-                        f"leave out where not `{text}`",
+                        f"filter by `{text}`",
                     )
         case (
-            ast.ListComp(generators=[one, other])
-            | ast.SetComp(generators=[one, other])
-            | ast.GeneratorExp(generators=[one, other])
+            ast.ListComp(generators=[outer, inner])
+            | ast.SetComp(generators=[outer, inner])
+            | ast.GeneratorExp(generators=[outer, inner])
         ):
-            places = [site.source.span(part) for part in (one.target, one.iter, other.target, other.iter)]
+            places = [site.source.span(part) for part in (outer.target, outer.iter, inner.target, inner.iter)]
             texts = [site.source.text[start:end] for start, end in (*places[2:], *places[:2])]
             changes = (
                 Change(start=start, end=end, text=text)
                 for (start, end), text in zip(places, texts, strict=True)
             )
-            yield Rewrite(tuple(changes), 0.6, "go through them in the other order")
+            yield Rewrite(tuple(changes), 0.6, "swap the order of the loops")
         case ast.Call(func=ast.Attribute(attr="split"), args=[_]) as call if not isinstance(
             site.parent, TAKING
         ):
@@ -53,7 +53,7 @@ def sifted(site: Site) -> Iterator[Rewrite]:
             ):
                 text = f"[{part} for part in {code}{rest}]"
                 yield from site.replace(
-                    call, text, weight=weight, summary=f"use `{part}` of each{rest and ' that is there'}"
+                    call, text, weight=weight, summary=f"use `{part}` for each{rest and ' non-empty'} part"
                 )
         case _:
             pass

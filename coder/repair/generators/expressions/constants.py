@@ -12,17 +12,17 @@ EMPTY = ("0", "''", "[]", "{}", "()", "False", "True")
 
 
 def constant(site: Site) -> Iterator[Rewrite]:
-    """Another number that is usual there or stands nearby, the other boolean, something empty for None."""
+    """Use another number that is common or occurs nearby, the other boolean, or an empty value for None."""
     node = site.node
     if not isinstance(node, ast.Constant):
         return
     match node.value:
         case bool() as value:
-            yield from _put(site, str(not value), 0.9)
-            same = isinstance(site.parent, ast.Compare) and isinstance(
+            yield from _replace_literal(site, str(not value), 0.9)
+            is_identity_test = isinstance(site.parent, ast.Compare) and isinstance(
                 site.parent.ops[-1], ast.Is | ast.IsNot
             )
-            yield from _put(site, "None", 0.8 if same else 0.25)
+            yield from _replace_literal(site, "None", 0.8 if is_identity_test else 0.25)
         case int() as value:
             yield from _other_integers(site, value)
         case float() as value:
@@ -37,18 +37,18 @@ def constant(site: Site) -> Iterator[Rewrite]:
                 1.0,
                 -value,
             ):
-                yield from _put(site, repr(number), 0.4)
+                yield from _replace_literal(site, repr(number), 0.4)
         case None:
             for text in EMPTY:
-                yield from _put(site, text, 0.3)
+                yield from _replace_literal(site, text, 0.3)
         case str() as value if not isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.FormattedValue):
-            yield from _put(site, "''" if value else "' '", 0.3)
+            yield from _replace_literal(site, "''" if value else "' '", 0.3)
         case _:
             pass
 
 
 def initial(site: Site) -> Iterator[Rewrite]:
-    """What a variable starts with: 0 or 1, the first element, something empty of another kind, the far end of the numbers."""
+    """Change an initial value: 0 or 1, an empty value of another type, an infinity."""
     match site.node:
         case (
             ast.Assign(targets=[ast.Name() | ast.Attribute()], value=value)
@@ -75,7 +75,7 @@ def initial(site: Site) -> Iterator[Rewrite]:
 
 
 def _other_integers(site: Site, value: int) -> Iterator[Rewrite]:
-    usual = {
+    weights = {
         0: 0.6,
         1: 0.6,
         2: 0.45,
@@ -86,22 +86,29 @@ def _other_integers(site: Site, value: int) -> Iterator[Rewrite]:
         value * 2: 0.3,
         value // 2: 0.25,
     }
-    usual |= {number: 0.4 for number in _near(site.function or site.source.tree) if number not in usual}
-    # boundary counts one up and one down where counting is likely; here it is anywhere.
-    usual |= {value + 1: max(usual.get(value + 1, 0), 0.5), value - 1: max(usual.get(value - 1, 0), 0.5)}
-    for number, weight in usual.items():
-        yield from _put(site, str(number), weight)
+    weights |= {
+        number: 0.4
+        for number in _smallest_integers(site.function or site.source.tree)
+        if number not in weights
+    }
+    # `boundary` offers +1 and -1 where counting is likely; this offers them anywhere.
+    weights |= {
+        value + 1: max(weights.get(value + 1, 0), 0.5),
+        value - 1: max(weights.get(value - 1, 0), 0.5),
+    }
+    for number, weight in weights.items():
+        yield from _replace_literal(site, str(number), weight)
 
 
 @lru_cache(maxsize=1024)
-def _near(scope: ast.AST) -> list[int]:
-    """The smallest whole numbers of a function, or of a module."""
+def _smallest_integers(scope: ast.AST) -> list[int]:
+    """Return the smallest integers of a function or a module."""
     return sorted(
         {node.value for node in ast.walk(scope) if isinstance(node, ast.Constant) and type(node.value) is int}
     )[:MOST_NEAR]
 
 
-def _put(site: Site, new: str, weight: float) -> Iterator[Rewrite]:
+def _replace_literal(site: Site, new: str, weight: float) -> Iterator[Rewrite]:
     if isinstance(site.parent, ast.stmt) and is_docstring(site.parent):
         return
     node = site.node

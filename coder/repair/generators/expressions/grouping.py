@@ -1,4 +1,4 @@
-"""Parentheses that are missing, too many, or around the wrong operands."""
+"""Parentheses that are missing, superfluous, or around the wrong operands."""
 
 import ast
 from collections.abc import Iterator
@@ -8,27 +8,29 @@ from coder.repair.context.site import Rewrite, Site
 
 
 def grouping(site: Site) -> Iterator[Rewrite]:
-    """`(a + b) * c` for `a + b * c` and the other way round; `(a or b) and c` for `a or b and c`; `f(a) * b` for `f(a * b)`."""
-    yield from _taken_out(site)
+    """Regroup operands: `(a + b) * c` for `a + b * c`, `(a or b) and c` for `a or b and c`, `f(a) * b` for
+    `f(a * b)`.
+    """
+    yield from _move_out_of_call(site)
     match site.node:
         case ast.BinOp(left=left, right=ast.BinOp(left=middle, right=last)) as node:
-            yield from _first_of_all(site, node)
-            yield from _regrouped(site, node, left, middle, last, leftwards=True)
+            yield from _evaluate_leftmost_first(site, node)
+            yield from _regroup_operands(site, node, left, middle, last, leftwards=True)
         case ast.BinOp(left=ast.BinOp(left=first, right=middle), right=last) as node:
-            yield from _regrouped(site, node, first, middle, last, leftwards=False)
+            yield from _regroup_operands(site, node, first, middle, last, leftwards=False)
         case ast.BoolOp(values=[*_, ast.BoolOp(values=[middle, *_])]) as node:
-            # `a or b and c`: the last of the outer with the first of the inner.
-            yield from _bracketed(site, node, node.values[-2], middle)
+            # In `a or b and c`: group the last outer value with the first inner one.
+            yield from _regroup_conditions(site, node, node.values[-2], middle)
         case _:
             pass
 
 
-def _taken_out(site: Site) -> Iterator[Rewrite]:
-    """What is done with the last argument of a call, and of the calls around it, is done with what these give."""
+def _move_out_of_call(site: Site) -> Iterator[Rewrite]:
+    """Move an operation on the last argument out of the call, and out of the calls around it."""
     node, call, text = site.node, site.parent, site.source.text
     if not isinstance(node, ast.BinOp):
         return
-    operator = _operator(text, site.source.span(node.left)[1], site.source.span(node.right)[0])
+    operator = _operator_between(text, site.source.span(node.left)[1], site.source.span(node.right)[0])
     start, end = site.source.span(node)
     weight = 0.45
     while (
@@ -37,53 +39,56 @@ def _taken_out(site: Site) -> Iterator[Rewrite]:
         and not call.keywords
         and text[end : site.source.span(call)[1]].strip(" )") == ""
     ):
-        around, close = site.source.span(call)
-        new = f"{text[around:start]}{site.source.code(node.left)}{text[end:close]} {operator} {_single(site, node.right)}"
-        yield from site.replace(call, new, weight=weight, summary="calculate with what the call gives")
+        call_start, close = site.source.span(call)
+        new = (
+            f"{text[call_start:start]}{site.source.code(node.left)}{text[end:close]}"
+            f" {operator} {_parenthesize(site, node.right)}"
+        )
+        yield from site.replace(call, new, weight=weight, summary="move the operation out of the call")
         call, weight = site.source.parents.get(call, site.source.tree), weight * 0.8
 
 
-def _first_of_all(site: Site, node: ast.BinOp) -> Iterator[Rewrite]:
-    """`(a - b) * c / d` for `a - b * c / d`: what stands first is done first, though more than one thing follows."""
+def _evaluate_leftmost_first(site: Site, node: ast.BinOp) -> Iterator[Rewrite]:
+    """Evaluate the leftmost operation first: `(a - b) * c / d` for `a - b * c / d`."""
     part = node.right
     while isinstance(part, ast.BinOp):
         part = part.left
     start, end = site.source.span(node)[0], site.source.span(part)[1]
     if site.source.text[site.source.span(node.left)[1] : end].count("(") == site.source.code(part).count("("):
         changes = Change(start=start, end=start, text="("), Change(start=end, end=end, text=")")
-        yield Rewrite(changes, 0.4, "calculate the first part first")
+        yield Rewrite(changes, 0.4, "add parentheses around the first operation")
 
 
-def _regrouped(
+def _regroup_operands(
     site: Site, node: ast.BinOp, first: ast.expr, middle: ast.expr, last: ast.expr, *, leftwards: bool
 ) -> Iterator[Rewrite]:
     text = site.source.text
-    before = _operator(text, site.source.span(first)[1], site.source.span(middle)[0])
-    after = _operator(text, site.source.span(middle)[1], site.source.span(last)[0])
-    one, two, three = (_single(site, part) for part in (first, middle, last))
+    before = _operator_between(text, site.source.span(first)[1], site.source.span(middle)[0])
+    after = _operator_between(text, site.source.span(middle)[1], site.source.span(last)[0])
+    first_code, middle_code, last_code = (_parenthesize(site, part) for part in (first, middle, last))
     if before and after:
         new = (
-            f"({one} {before} {two}) {after} {three}"
+            f"({first_code} {before} {middle_code}) {after} {last_code}"
             if leftwards
-            else f"{one} {before} ({two} {after} {three})"
+            else f"{first_code} {before} ({middle_code} {after} {last_code})"
         )
-        yield from site.replace(node, new, weight=0.45, summary="calculate in another order")
+        yield from site.replace(node, new, weight=0.45, summary="regroup the operands")
 
 
-def _bracketed(site: Site, node: ast.BoolOp, left: ast.expr, right: ast.expr) -> Iterator[Rewrite]:
+def _regroup_conditions(site: Site, node: ast.BoolOp, left: ast.expr, right: ast.expr) -> Iterator[Rewrite]:
     start, end = site.source.span(left)[0], site.source.span(right)[1]
     whole, text = site.source.span(node), site.source.text
     if text[start:end].count("(") == text[start:end].count(")"):
         new = f"{text[whole[0] : start]}({text[start:end]}){text[end : whole[1]]}"
-        yield from site.replace(node, new, weight=0.4, summary="ask in another order")
+        yield from site.replace(node, new, weight=0.4, summary="regroup the conditions")
 
 
-def _operator(text: str, start: int, end: int) -> str:
-    """What stands between two operands, without parentheses."""
+def _operator_between(text: str, start: int, end: int) -> str:
+    """Return the text between two operands, without parentheses."""
     return text[start:end].replace("(", "").replace(")", "").strip()
 
 
-def _single(site: Site, part: ast.expr) -> str:
+def _parenthesize(site: Site, part: ast.expr) -> str:
     code = site.source.code(part)
     return (
         f"({code})"

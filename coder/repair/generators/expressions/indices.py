@@ -1,4 +1,4 @@
-"""Indices in the wrong order, one level too few, one too many."""
+"""Indices in the wrong order, missing, or superfluous."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from coder.repair.context.site import Rewrite, Site
 
 
 def index_order(site: Site) -> Iterator[Rewrite]:
-    """`grid[y][x]` for `grid[x][y]`, and `grid[y, x]` for `grid[x, y]`."""
+    """Swap two indices: `grid[y][x]` for `grid[x][y]`, and `grid[y, x]` for `grid[x, y]`."""
     match site.node:
         case ast.Subscript(slice=ast.Tuple(elts=[first, second])):
             yield from site.swap(first, second, weight=0.6, summary="swap two indices")
@@ -21,12 +21,12 @@ def index_order(site: Site) -> Iterator[Rewrite]:
 
 
 def element(site: Site) -> Iterator[Rewrite]:
-    """`x[0]` or `x[-1]` for `x`, and `x` for `x[i]`."""
+    """Add or remove an index: `x[0]` or `x[-1]` for `x`, and `x` for `x[i]`."""
     node = site.node
     match node, site.parent:
         case ast.Subscript(slice=ast.Constant() | ast.Name() | ast.UnaryOp(), ctx=ast.Load()), _:
             yield from site.replace(
-                node, site.source.code(node.value), weight=0.3, summary="take all of it, not one element"
+                node, site.source.code(node.value), weight=0.3, summary="use the whole value, not one element"
             )
         case _:
             pass
@@ -41,10 +41,10 @@ def element(site: Site) -> Iterator[Rewrite]:
             weight = 0.2
         case _:
             return
-    for index, what, likely in (("0", "first", 1.0), ("-1", "last", 0.8)):
+    for index, position, likelihood in (("0", "first", 1.0), ("-1", "last", 0.8)):
         yield from site.replace(
             node,
             f"{site.source.code(node)}[{index}]",
-            weight=weight * likely,
-            summary=f"take the {what} element of it",
+            weight=weight * likelihood,
+            summary=f"use the {position} element",
         )

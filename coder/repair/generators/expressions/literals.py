@@ -1,4 +1,4 @@
-"""A constant where a variable is meant, and the number that an assertion asks for."""
+"""Constants in place of a variable, and numbers that an assertion asks for."""
 
 import ast
 import re
@@ -11,21 +11,27 @@ from coder.repair.context.site import Rewrite, Site
 SEEN = re.compile(r"(?:^|assert )(-?\d+(?:\.\d+)?) (?:==|!=) (-?\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 MOST = 10
 IDLE = 0.8
-"""A parameter that nothing reads waits for a place."""
+"""Weight of a parameter that nothing reads."""
 NAMESAKE = 0.9
-"""A text that says the name of a variable may be meant as that."""
+"""Weight of a variable whose name is the text of the literal."""
 
 
 def named_value(site: Site) -> Iterator[Rewrite]:
-    """A variable of the function, or an attribute, in the place of a constant; what is asked for by itself is a condition's matter."""
+    """Replace a constant with a variable or an attribute; a constant condition is left to `unconditional`."""
     node = site.node
     if not isinstance(node, ast.Constant) or isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.If):
         return
-    weight, unused = _weight(site), idle(site.function)
+    weight, unused_parameters = _position_weight(site), idle(site.function)
     for rank, name in enumerate(local_names(site.source, node)[:MOST]):
-        if likely := IDLE if name in unused else NAMESAKE if name == node.value else weight * 0.95**rank:
+        if (
+            name_weight := IDLE
+            if name in unused_parameters
+            else NAMESAKE
+            if name == node.value
+            else weight * 0.95**rank
+        ):
             summary = f"use `{name}` instead of {site.source.code(node)[:20]}"
-            yield from site.replace(node, name, weight=likely, summary=summary)
+            yield from site.replace(node, name, weight=name_weight, summary=summary)
     if isinstance(site.parent, ast.Call | ast.keyword):
         for rank, name in enumerate(own_attributes(site.source, node)[:MOST]):
             summary = f"use `self.{name}` instead of {site.source.code(node)[:20]}"
@@ -33,7 +39,7 @@ def named_value(site: Site) -> Iterator[Rewrite]:
 
 
 def asserted_number(site: Site) -> Iterator[Rewrite]:
-    """A number that moves the result from what an assertion saw to what it expected: by their difference, or by their ratio."""
+    """Adjust a number by the difference or the ratio of the seen and the expected value of an assertion."""
     node = site.node
     if (
         not isinstance(node, ast.Constant)
@@ -41,15 +47,15 @@ def asserted_number(site: Site) -> Iterator[Rewrite]:
         or not isinstance(node.value, int | float)
     ):
         return
-    found: dict[float, float] = {}
-    for one, other in numbers(site.failures):
-        for seen, expected in ((one, other), (other, one)):
-            found[node.value + expected - seen] = 0.4
+    weights: dict[float, float] = {}
+    for left, right in numbers(site.failures):
+        for seen, expected in ((left, right), (right, left)):
+            weights[node.value + expected - seen] = 0.4
             if node.value == seen:
-                found[expected] = 0.45
+                weights[expected] = 0.45
             if seen and node.value and (node.value * expected / seen) % 1 == 0:
-                found.setdefault(node.value * expected / seen, 0.35)
-    for number, weight in found.items():
+                weights.setdefault(node.value * expected / seen, 0.35)
+    for number, weight in weights.items():
         text = (
             str(int(number)) if number == int(number) and isinstance(node.value, int) else repr(float(number))
         )
@@ -59,13 +65,13 @@ def asserted_number(site: Site) -> Iterator[Rewrite]:
 
 
 def numbers(failures: tuple[Failure, ...]) -> list[tuple[float, float]]:
-    """Pairs of numbers that assertions found to differ."""
+    """Return pairs of numbers that assertions found to differ."""
     return [
-        (float(one), float(other)) for failure in failures for one, other in SEEN.findall(failure.message)
+        (float(left), float(right)) for failure in failures for left, right in SEEN.findall(failure.message)
     ]
 
 
-def _weight(site: Site) -> float:
+def _position_weight(site: Site) -> float:
     match site.parent:
         case ast.Call(args=arguments):
             return 0.4 if site.node in arguments else 0.0

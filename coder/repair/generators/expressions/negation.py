@@ -1,4 +1,4 @@
-"""Conditions that say the opposite of what is meant."""
+"""Inverted conditions."""
 
 import ast
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from coder.repair.context.site import ATOMS, Rewrite, Site
 
 
 def negation(site: Site) -> Iterator[Rewrite]:
-    """`not x` for `x` and `x` for `not x`, wherever truth is what counts; a comparison has operators of its own for that."""
+    """Add or drop a `not`, or test for None instead of truth; comparisons have operators of their own."""
     node = site.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield from site.replace(node, site.source.code(node.operand), weight=0.85, summary="drop a `not`")
-        yield from _held(site, node, node.operand, "not in")
+        yield from _test_membership(site, node, node.operand, "not in")
         if isinstance(node.operand, ATOMS):
             yield from site.replace(
                 node,
@@ -22,9 +22,9 @@ def negation(site: Site) -> Iterator[Rewrite]:
             )
         return
     if not is_condition(site.source, node) or not isinstance(node, ast.expr):
-        yield from _unless_none(site)
+        yield from _default_only_for_none(site)
         return
-    yield from _held(site, node, node, "in")
+    yield from _test_membership(site, node, node, "in")
     code = site.source.code(node)
     if not isinstance(node, ast.Compare):
         negated = f"not {code}" if isinstance(node, ATOMS) else f"not ({code})"
@@ -49,21 +49,25 @@ def negation(site: Site) -> Iterator[Rewrite]:
             )
 
 
-def _held(site: Site, node: ast.expr, asked: ast.expr, how: str) -> Iterator[Rewrite]:
-    """`key in x` for `x.get(key)`: what is held may be empty or zero."""
-    match asked:
+def _test_membership(site: Site, node: ast.expr, tested: ast.expr, operator: str) -> Iterator[Rewrite]:
+    """Test membership instead of a truthy value: `key in x` for `x.get(key)`, whose value may be empty or
+    zero.
+    """
+    match tested:
         case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key], keywords=[]):
-            text = f"{site.source.code(key)} {how} {site.source.code(holder)}"
-            yield from site.replace(node, text, weight=0.5, summary=f"ask whether it is `{how}` it")
+            text = f"{site.source.code(key)} {operator} {site.source.code(holder)}"
+            yield from site.replace(node, text, weight=0.5, summary=f"use `{operator}` instead of `get`")
         case _:
             pass
 
 
-def _unless_none(site: Site) -> Iterator[Rewrite]:
-    """What is given counts though it may be empty or zero: `b if a is None else a` for `a or b`."""
+def _default_only_for_none(site: Site) -> Iterator[Rewrite]:
+    """Keep empty and zero values: `b if a is None else a` for `a or b`."""
     match site.node:
-        case ast.BoolOp(op=ast.Or(), values=[ast.Name() | ast.Attribute() as given, ast.expr() as instead]):
-            code, other = site.source.code(given), site.source.code(instead)
+        case ast.BoolOp(
+            op=ast.Or(), values=[ast.Name() | ast.Attribute() as preferred, ast.expr() as fallback]
+        ):
+            code, other = site.source.code(preferred), site.source.code(fallback)
             yield from site.replace(
                 site.node,
                 f"{other} if {code} is None else {code}",
@@ -75,7 +79,7 @@ def _unless_none(site: Site) -> Iterator[Rewrite]:
 
 
 def is_condition(source: Source, node: ast.AST) -> bool:
-    """Does something depend on whether this is true?"""
+    """Tell whether the truth value of a node is tested."""
     match source.parents.get(node):
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test):
             return test is node

@@ -35,31 +35,35 @@ COMPARISON: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
     ast.IsNot: ("is not", ("is", "!=")),
 }
 ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
-"""Where it matters which operand comes first."""
+"""Operators whose operand order matters."""
 IN_CONDITION = 0.4
-"""`if flags & FLAG` is a question that is asked like this, and hardly in another way."""
+"""Weight of replacing `&` in a condition: `if flags & FLAG` is an idiom."""
 ORDERING, UNORDERED = ("<", "<=", ">", ">="), 0.2
-"""Texts that are asked to be the same are seldom asked which comes first."""
+"""Order comparisons, and their weight where strings are compared for equality."""
 UNEVEN = 0.6
-"""Of what is asked for a remainder elsewhere no fraction is made."""
+"""Weight factor of `/` for a value whose remainder is computed elsewhere in the function."""
 FADING = 0.85
-"""Each further alternative of an operator weighs so much less."""
+"""Weight factor for each further alternative of an operator."""
 
 
 def arithmetic(site: Site) -> Iterator[Rewrite]:
-    """`a + b` for `a - b`, `x += 1` for `x -= 1`, `b - a` for `a - b`; rounded up for `a // b`, `a * b / 100` for a part in a hundred."""
-    yield from _scaled(site)
+    """Replace an arithmetic operator, swap its operands, round up or towards zero, or divide by 100."""
+    yield from _round_or_scale(site)
     match site.node:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not _formats(site.node):
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not _is_string_formatting(
+            site.node
+        ):
             old, others = ARITHMETIC[type(op)]
-            likely = IN_CONDITION if isinstance(op, ast.BitAnd) and _is_asked(site) else 0.9
+            likelihood = IN_CONDITION if isinstance(op, ast.BitAnd) and _is_tested(site) else 0.9
             for rank, new in enumerate(others):
-                weight = likely * FADING**rank * (UNEVEN if new == "/" and _is_whole(site, left) else 1.0)
-                yield from _between(site, left, right, old=old, new=new, weight=weight)
+                weight = (
+                    likelihood * FADING**rank * (UNEVEN if new == "/" and _has_remainder(site, left) else 1.0)
+                )
+                yield from _replace_operator(site, left, right, old=old, new=new, weight=weight)
             if isinstance(op, ORDERED):
                 yield from site.swap(left, right, weight=0.6, summary=f"swap the operands of `{old}`")
             for rewrite in (
-                _between(site, left, right, old=old, new="/", weight=0.4)
+                _replace_operator(site, left, right, old=old, new="/", weight=0.4)
                 if isinstance(op, ast.FloorDiv)
                 else ()
             ):
@@ -71,13 +75,13 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
         case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
             old, others = ARITHMETIC[type(op)]
             for rank, new in enumerate((*others, "")):
-                yield from _between(
+                yield from _replace_operator(
                     site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank
                 )
 
 
-def _is_whole(site: Site, value: ast.expr) -> bool:
-    """Does the function ask for the remainder of the same somewhere?"""
+def _has_remainder(site: Site, value: ast.expr) -> bool:
+    """Tell whether the function computes a remainder of the same value."""
     same = ast.dump(value)
     nodes = ast.walk(site.function) if site.function else ()
     return any(
@@ -86,52 +90,54 @@ def _is_whole(site: Site, value: ast.expr) -> bool:
     )
 
 
-def _scaled(site: Site) -> Iterator[Rewrite]:
+def _round_or_scale(site: Site) -> Iterator[Rewrite]:
     code = site.source.code
     match site.node:
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
-            plain = code(left) if isinstance(left, ATOMS) else f"({code(left)})"
+            operand = code(left) if isinstance(left, ATOMS) else f"({code(left)})"
             yield from site.replace(
-                site.node, f"-(-{plain} // {code(right)})", weight=0.4, summary="round up"
+                site.node, f"-(-{operand} // {code(right)})", weight=0.4, summary="round up"
             )
         case ast.BinOp(op=ast.Mult()) if not isinstance(site.parent, ast.BinOp) or isinstance(
             site.parent.op, ast.Add | ast.Sub
         ):
             yield from site.replace(
-                site.node, f"{code(site.node)} / 100", weight=0.25, summary="take it of a hundred"
+                site.node, f"{code(site.node)} / 100", weight=0.25, summary="divide by 100"
             )
         case _:
             pass
 
 
-def _is_asked(site: Site) -> bool:
+def _is_tested(site: Site) -> bool:
     return is_condition(site.source, site.node) or (
         isinstance(site.parent, ast.UnaryOp) and isinstance(site.parent.op, ast.Not)
     )
 
 
 def comparison(site: Site) -> Iterator[Rewrite]:
-    """`<=` for `<`, `!=` for `==`, `not in` for `in`, `b < a` for `a < b` where it is no `>`."""
+    """Replace a comparison operator: `<=` for `<`, `!=` for `==`, `not in` for `in`, `b in a` for `a in b`."""
     if not isinstance(site.node, ast.Compare):
         return
     left = site.node.left
     for op, right in zip(site.node.ops, site.node.comparators, strict=True):
         old, others = COMPARISON[type(op)]
-        same = not any(_has_no_identity(item) for item in (left, right))
-        for rank, new in enumerate(new for new in others if same or not new.startswith("is")):
-            likely = (
+        has_identity = not any(_has_no_identity(operand) for operand in (left, right))
+        for rank, new in enumerate(new for new in others if has_identity or not new.startswith("is")):
+            likelihood = (
                 UNORDERED
                 if old in ("==", "!=") and new in ORDERING and any(map(_is_text, (left, right)))
                 else 0.95
             )
-            yield from _between(site, left, right, old=old, new=new, weight=likely * FADING**rank)
+            yield from _replace_operator(
+                site, left, right, old=old, new=new, weight=likelihood * FADING**rank
+            )
         if isinstance(op, ast.In | ast.NotIn):
             yield from site.swap(left, right, weight=0.3, summary=f"swap the sides of `{old}`")
         left = right
 
 
 def _has_no_identity(node: ast.expr) -> bool:
-    """Is it a number or a text as it is written? Whether another one *is* that is a matter of the interpreter."""
+    """Tell whether a node is a number or string literal: identity of literals depends on the interpreter."""
     return isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant)
         and isinstance(node.value, int | float | str | bytes)
@@ -140,46 +146,51 @@ def _has_no_identity(node: ast.expr) -> bool:
 
 
 def boolean(site: Site) -> Iterator[Rewrite]:
-    """`or` for `and`, or without one of the operands."""
+    """Swap `and` and `or`, or drop an operand."""
     node = site.node
     if not isinstance(node, ast.BoolOp):
         return
     old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
     changes: list[Change] = []
     for left, right in zip(node.values, node.values[1:], strict=False):
-        rewrite = next(_between(site, left, right, old=old, new=new, weight=0.9), None)
+        rewrite = next(_replace_operator(site, left, right, old=old, new=new, weight=0.9), None)
         changes += rewrite.changes if rewrite else ()
     if changes:
         yield Rewrite(tuple(changes), 0.9, f"combine with `{new}` instead of `{old}`")
     for change in changes if len(changes) > 1 else ():
         yield Rewrite((change,), 0.5, f"combine with `{new}` instead of `{old}`")
-    yield from _asked_of_each(site, node)
+    yield from _compare_with_each(site, node)
     for dropped in node.values:
-        kept = f" {old} ".join(site.source.code(value) for value in node.values if value is not dropped)
+        remaining = f" {old} ".join(site.source.code(value) for value in node.values if value is not dropped)
         yield from site.replace(
-            node, kept, weight=0.35, summary=f"do not ask for `{_short(site.source.code(dropped))}`"
+            node,
+            remaining,
+            weight=0.35,
+            summary=f"drop the condition `{_abbreviate(site.source.code(dropped))}`",
         )
 
 
-def _asked_of_each(site: Site, node: ast.BoolOp) -> Iterator[Rewrite]:
-    """`x == 1 or x == 2` for `x == 1 or 2`."""
+def _compare_with_each(site: Site, node: ast.BoolOp) -> Iterator[Rewrite]:
+    """Repeat a comparison for each value: `x == 1 or x == 2` for `x == 1 or 2`."""
     match node.values:
         case [ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op]), *others] if all(
             isinstance(other, ast.Constant) for other in others
         ):
-            asked = f"{site.source.code(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
+            prefix = f"{site.source.code(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
             starts = [site.source.span(other)[0] for other in others]
             yield Rewrite(
-                tuple(Change(start=start, end=start, text=asked) for start in starts), 1.2, "ask it of each"
+                tuple(Change(start=start, end=start, text=prefix) for start in starts),
+                1.2,
+                "repeat the comparison for each value",
             )
         case _:
             pass
 
 
-def _between(
+def _replace_operator(
     site: Site, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float
 ) -> Iterator[Rewrite]:
-    """Change the operator that stands between two nodes."""
+    """Change the operator between two nodes."""
     start, end = site.source.span(left)[1], site.source.span(right)[0]
     pattern = re.escape(old).replace(r"\ ", r"\s+")
     found = re.search(rf"\b{pattern}\b" if old[0].isalpha() else pattern, site.source.text[start:end])
@@ -188,7 +199,7 @@ def _between(
         yield Rewrite((change,), weight, f"use `{new}` instead of `{old}`")
 
 
-def _formats(node: ast.BinOp) -> bool:
+def _is_string_formatting(node: ast.BinOp) -> bool:
     return (
         isinstance(node.op, ast.Mod)
         and isinstance(node.left, ast.Constant | ast.JoinedStr)
@@ -204,6 +215,6 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _short(code: str) -> str:
+def _abbreviate(code: str) -> str:
     line = " ".join(code.split())
     return line if len(line) <= 40 else f"{line[:37]}..."

@@ -1,4 +1,4 @@
-"""Wrong bounds of a slice, a slice too many or too few, a wrong end of a sequence."""
+"""Wrong slice bounds, missing and superfluous slices, the wrong end of a sequence."""
 
 import ast
 import re
@@ -24,11 +24,11 @@ BEGUN = {
     "setdefault": "{}",
     "get": "{}",
 }
-"""What something begins with that is asked for such a thing."""
+"""Initial value of a missing entry, by the method that is called on it."""
 
 
 def slicing(site: Site) -> Iterator[Rewrite]:
-    """A bound dropped, added, or put on the other side; `[-1]` for `[0]`; a step turned round."""
+    """Drop, add or move a slice bound; use `[-1]` for `[0]`; reverse the step."""
     node = site.node
     if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
         return
@@ -40,30 +40,30 @@ def slicing(site: Site) -> Iterator[Rewrite]:
                     node,
                     f"{value}[{text}]",
                     weight=weight,
-                    summary=f"take `[{text}]` instead of `[{_text(site, bounds)}]`",
+                    summary=f"use `[{text}]` instead of `[{_slice_text(site, bounds)}]`",
                 )
-            yield from site.replace(node, value, weight=0.3, summary=f"take all of `{value[:40]}`")
+            yield from site.replace(node, value, weight=0.3, summary=f"use all of `{value[:40]}`")
         case ast.Constant(value=0):
             yield from site.replace(
-                node.slice, "-1", weight=0.7, summary="take the last instead of the first"
+                node.slice, "-1", weight=0.7, summary="use the last element instead of the first"
             )
             if any(failure.type == "IndexError" for failure in site.failures):
-                yield from site.replace(
-                    node.slice, ":1", weight=0.6, summary="take the first, if there is one"
-                )
+                yield from site.replace(node.slice, ":1", weight=0.6, summary="use at most the first element")
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
-            yield from site.replace(node.slice, "0", weight=0.7, summary="take the first instead of the last")
+            yield from site.replace(
+                node.slice, "0", weight=0.7, summary="use the first element instead of the last"
+            )
         case _:
             pass
 
 
 def slice_missing(site: Site) -> Iterator[Rewrite]:
-    """A sequence without its first or last element, or turned round, where all of it is used."""
+    """Drop the first or last element of a sequence, or reverse it."""
     node = site.node
     match node, site.parent:
-        case ast.Name() | ast.Attribute(), ast.For(iter=used) | ast.comprehension(iter=used) | ast.Return(
-            value=used
-        ) if used is node:
+        case ast.Name() | ast.Attribute(), ast.For(iter=iterable) | ast.comprehension(
+            iter=iterable
+        ) | ast.Return(value=iterable) if iterable is node:
             pass
         case ast.Name() | ast.Attribute(), ast.Call(args=arguments) if node in arguments:
             pass
@@ -71,32 +71,32 @@ def slice_missing(site: Site) -> Iterator[Rewrite]:
             return
     for text, weight in (("[1:]", 0.35), ("[:-1]", 0.35), ("[::-1]", 0.3)):
         yield from site.replace(
-            node, f"{site.source.code(node)}{text}", weight=weight, summary=f"take `{text}` of it"
+            node, f"{site.source.code(node)}{text}", weight=weight, summary=f"slice with `{text}`"
         )
 
 
 def unpacked(site: Site) -> Iterator[Rewrite]:
-    """`a, b = x[:2]` for `a, b = x` where there were more; the last two where the first are not meant."""
+    """Slice before unpacking: `a, b = x[:2]` for `a, b = x` if there were too many values."""
     match site.node:
         case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=value):
-            many = len(names)
+            count = len(names)
         case _:
             return
-    if str(many) in said(site.failures, TOO_MANY):
+    if str(count) in said(site.failures, TOO_MANY):
         code = site.source.code(value)
-        plain = code if isinstance(value, ATOMS) else f"({code})"
-        for text, weight in ((f"[:{many}]", 0.9), (f"[-{many}:]", 0.5)):
-            yield from site.replace(value, f"{plain}{text}", weight=weight, summary=f"take `{text}` of it")
+        operand = code if isinstance(value, ATOMS) else f"({code})"
+        for text, weight in ((f"[:{count}]", 0.9), (f"[-{count}:]", 0.5)):
+            yield from site.replace(value, f"{operand}{text}", weight=weight, summary=f"slice with `{text}`")
 
 
 def lookup(site: Site) -> Iterator[Rewrite]:
-    """`x.get(key)`, `x.setdefault(key, [])` where a KeyError said that the key may be missing."""
+    """Allow for a missing key after a KeyError: `x.get(key)`, `x.setdefault(key, [])`."""
     node = site.node
-    missing = any(failure.type == "KeyError" for failure in site.failures)
-    if missing:
-        yield from _first_of_its_key(site)
+    is_key_missing = any(failure.type == "KeyError" for failure in site.failures)
+    if is_key_missing:
+        yield from _initialize_entry(site)
     if (
-        missing
+        is_key_missing
         and isinstance(node, ast.Subscript)
         and isinstance(node.ctx, ast.Load)
         and not isinstance(node.slice, ast.Slice)
@@ -107,29 +107,29 @@ def lookup(site: Site) -> Iterator[Rewrite]:
                 node,
                 f"{value}.get({key}{default})",
                 weight=weight,
-                summary=f"allow for `{key[:30]}` to be missing",
+                summary=f"allow `{key[:30]}` to be missing",
             )
 
 
-def _first_of_its_key(site: Site) -> Iterator[Rewrite]:
-    """Begin what is counted or collected under a key."""
+def _initialize_entry(site: Site) -> Iterator[Rewrite]:
+    """Initialize what is counted or collected under a key."""
     match site.node, site.parent:
         case ast.AugAssign(target=ast.Subscript(value=table, slice=key), op=op, value=value), _ if (
             type(op) in NEUTRAL
         ):
             start, end = site.source.span(site.node)[0], site.source.span(value)[0]
-            sign, nothing = NEUTRAL[type(op)]
-            held, at = site.source.code(table), site.source.code(key)
-            text = f"{held}[{at}] = {held}.get({at}, {nothing}) {sign} "
+            sign, neutral = NEUTRAL[type(op)]
+            table_code, key_code = site.source.code(table), site.source.code(key)
+            text = f"{table_code}[{key_code}] = {table_code}.get({key_code}, {neutral}) {sign} "
             yield Rewrite(
                 (Change(start=start, end=end, text=text),),
                 0.9,
-                f"begin with {nothing} where `{at[:30]}` is missing",
+                f"start with {neutral} if `{key_code[:30]}` is missing",
             )
-        case ast.Subscript(value=table, slice=key), ast.Attribute(attr=way) if way in BEGUN:
-            text = f"{site.source.code(table)}.setdefault({site.source.code(key)}, {BEGUN[way]})"
+        case ast.Subscript(value=table, slice=key), ast.Attribute(attr=method) if method in BEGUN:
+            text = f"{site.source.code(table)}.setdefault({site.source.code(key)}, {BEGUN[method]})"
             yield from site.replace(
-                site.node, text, weight=0.9, summary=f"begin with `{BEGUN[way]}` where the key is missing"
+                site.node, text, weight=0.9, summary=f"start with `{BEGUN[method]}` if the key is missing"
             )
         case _:
             pass
@@ -153,14 +153,14 @@ def _other_bounds(site: Site, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
     if not upper:
         yield f"{lower}:-1{tail}", 0.5
     if step:
-        turned = step[1:] if step.startswith("-") else f"-{step}"
-        yield f"{lower}:{upper}:{turned}", 0.4
+        reversed_step = step[1:] if step.startswith("-") else f"-{step}"
+        yield f"{lower}:{upper}:{reversed_step}", 0.4
         yield f"{lower}:{upper}", 0.4
     elif not lower and not upper:
         yield "::-1", 0.4
 
 
-def _text(site: Site, bounds: ast.Slice) -> str:
+def _slice_text(site: Site, bounds: ast.Slice) -> str:
     lower, upper, step = (
         site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
     )

@@ -1,4 +1,4 @@
-"""Variables of the functions around: taken too late by what is made in a loop, or given a value where that makes a new one."""
+"""Late binding of loop variables, and assignments to outer variables that create local ones."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ TOLD, UNTOLD = 1.5, 0.3
 
 
 def bound_late(site: Site) -> Iterator[Rewrite]:
-    """`lambda i=i: i` for `lambda: i` in a loop over `i`: what is called afterwards sees the last one only."""
+    """Bind a loop variable early: `lambda i=i: i` for `lambda: i` in a loop over `i`."""
     node = site.node
     if (
         not isinstance(node, ast.Lambda | ast.FunctionDef)
@@ -24,38 +24,44 @@ def bound_late(site: Site) -> Iterator[Rewrite]:
         or node.args.kwarg
     ):
         return
-    own = {argument.arg for argument in node.args.args}
+    parameters = {argument.arg for argument in node.args.args}
     read = dict.fromkeys(
-        item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+        ancestor.id
+        for ancestor in ast.walk(node)
+        if isinstance(ancestor, ast.Name) and isinstance(ancestor.ctx, ast.Load)
     )
-    looped = {
+    loop_variables = {
         name
-        for item in site.source.around(node)
-        if not isinstance(item, Function)
-        for name in _gone_through(item)
+        for ancestor in site.source.around(node)
+        if not isinstance(ancestor, Function)
+        for name in _loop_variables(ancestor)
     }
-    late = [name for name in read if name in looped - own]
+    late = [name for name in read if name in loop_variables - parameters]
     if late:
-        given = ", ".join(f"{name}={name}" for name in late)
-        yield from _given(site, node, given, f"keep {', '.join(f'`{name}`' for name in late)} as it is then")
+        defaults = ", ".join(f"{name}={name}" for name in late)
+        yield from _add_parameters(
+            site, node, defaults, f"bind {', '.join(f'`{name}`' for name in late)} early"
+        )
 
 
-def _given(site: Site, node: ast.Lambda | ast.FunctionDef, given: str, summary: str) -> Iterator[Rewrite]:
-    """The same with parameters added behind those that are there."""
+def _add_parameters(
+    site: Site, node: ast.Lambda | ast.FunctionDef, parameters: str, summary: str
+) -> Iterator[Rewrite]:
+    """Add parameters after the existing ones."""
     text = site.source.text
     ends = [site.source.span(argument)[1] for argument in (*node.args.args, *node.args.defaults)]
     if ends:
-        change = Change(start=max(ends), end=max(ends), text=f", {given}")
+        change = Change(start=max(ends), end=max(ends), text=f", {parameters}")
     elif isinstance(node, ast.Lambda):
         start = site.source.span(node)[0] + len("lambda")
-        change = Change(start=start, end=start, text=f" {given}")
+        change = Change(start=start, end=start, text=f" {parameters}")
     else:
         start = text.find("(", site.source.span(node)[0]) + 1
-        change = Change(start=start, end=start, text=given)
+        change = Change(start=start, end=start, text=parameters)
     yield Rewrite((change,), 0.6, summary)
 
 
-def _gone_through(node: ast.AST) -> tuple[str, ...]:
+def _loop_variables(node: ast.AST) -> tuple[str, ...]:
     match node:
         case ast.For(target=target):
             return stored(target)
@@ -72,7 +78,7 @@ def _gone_through(node: ast.AST) -> tuple[str, ...]:
 
 
 def outer_name(site: Site) -> Iterator[Rewrite]:
-    """`global x` or `nonlocal x` in a function that gives `x` a value, and where that is meant to be the one outside of it."""
+    """Declare a variable `global` or `nonlocal` in a function that assigns to it."""
     node = site.node
     if (
         not isinstance(node, ast.stmt)
@@ -81,13 +87,21 @@ def outer_name(site: Site) -> Iterator[Rewrite]:
         or is_docstring(node)
     ):
         return
-    told = said(site.failures, UNBOUND)
-    around = [item for item in site.source.around(function) if isinstance(item, Function)]
-    outer = {name for item in around for name in (*stored(item), *(given.arg for given in item.args.args))}
+    unbound = said(site.failures, UNBOUND)
+    enclosing = [
+        outer_function
+        for outer_function in site.source.around(function)
+        if isinstance(outer_function, Function)
+    ]
+    outer = {
+        name
+        for outer_function in enclosing
+        for name in (*stored(outer_function), *(argument.arg for argument in outer_function.args.args))
+    }
     for name in stored(function):
-        word = "nonlocal" if name in outer else "global" if name in module_names(site.source) else ""
-        if word:
-            weight = TOLD if name in told else UNTOLD
+        keyword = "nonlocal" if name in outer else "global" if name in module_names(site.source) else ""
+        if keyword:
+            weight = TOLD if name in unbound else UNTOLD
             yield from site.before(
-                node, [f"{word} {name}"], weight=weight, summary=f"let `{name}` be the one outside of it"
+                node, [f"{keyword} {name}"], weight=weight, summary=f"declare `{name}` {keyword}"
             )

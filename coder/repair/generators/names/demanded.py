@@ -1,4 +1,4 @@
-"""A definition under another name than the one by which tests ask for it."""
+"""Definitions with another name than the one tests use."""
 
 import ast
 import re
@@ -16,20 +16,24 @@ LEAST_ALIKE = 0.6
 
 
 def demanded(site: Site) -> Iterator[Rewrite]:
-    """The name that a test asks for, of a function, a class or a variable of the module whose own is alike; wherever the file says it."""
+    """Rename a function, class or variable to the similar name that a test uses, wherever the file mentions
+    it.
+    """
     for name in defined(site.node) if site.node in site.source.top_level else ():
-        for asked in asked_for(site.failures):
-            alike = likeness(name, asked)
-            if alike >= LEAST_ALIKE and asked != name and not _is_there(site.source, asked):
-                spans = sorted(_says(site.source, site.node, name))
-                changes = tuple(Change(start=start, end=end, text=asked) for start, end in spans)
-                yield Rewrite(changes, 1.0 + alike, f"call `{name}` `{asked}`, as tests do")
+        for wanted in asked_for(site.failures):
+            ratio = likeness(name, wanted)
+            if ratio >= LEAST_ALIKE and wanted != name and not _is_defined(site.source, wanted):
+                spans = sorted(_name_spans(site.source, site.node, name))
+                changes = tuple(Change(start=start, end=end, text=wanted) for start, end in spans)
+                yield Rewrite(changes, 1.0 + ratio, f"rename `{name}` to `{wanted}`, as tests expect")
 
 
 def asked_for(failures: Sequence[Failure]) -> tuple[str, ...]:
-    """What tests themselves, and not the code that they test, found missing."""
-    own = tuple(failure for failure in failures if failure.frames and is_test_path(failure.frames[-1].path))
-    return tuple(sorted(said(own, IMPORT) | said(own, ATTRIBUTE)))
+    """Return the names that tests themselves, not the code under test, found missing."""
+    failures_in_tests = tuple(
+        failure for failure in failures if failure.frames and is_test_path(failure.frames[-1].path)
+    )
+    return tuple(sorted(said(failures_in_tests, IMPORT) | said(failures_in_tests, ATTRIBUTE)))
 
 
 def defined(node: ast.AST) -> tuple[str, ...]:
@@ -42,28 +46,28 @@ def defined(node: ast.AST) -> tuple[str, ...]:
             return ()
 
 
-def _is_there(source: Source, name: str) -> bool:
+def _is_defined(source: Source, name: str) -> bool:
     return any(name in defined(node) for node in source.top_level)
 
 
-def _says(source: Source, definition: ast.AST, name: str) -> Iterator[tuple[int, int]]:
-    """Where a file says the name of a definition: variables of that name, or attributes where it is a member of a class."""
-    member = isinstance(source.parents.get(definition), ast.ClassDef)
+def _name_spans(source: Source, definition: ast.AST, name: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a definition's name: variables of that name, or attributes if it is a class member."""
+    is_member = isinstance(source.parents.get(definition), ast.ClassDef)
     if isinstance(definition, Function | ast.ClassDef):
         start, end = source.span(definition)
-        found = re.compile(rf"\b(?:def|class)\s+({name})\b").search(source.text, start, end)
-        if found:
-            yield found.span(1)
+        header = re.compile(rf"\b(?:def|class)\s+({name})\b").search(source.text, start, end)
+        if header:
+            yield header.span(1)
     for node in ast.walk(source.tree):
         match node:
-            case ast.Attribute(attr=attribute) if member and attribute == name:
+            case ast.Attribute(attr=attribute) if is_member and attribute == name:
                 _, end = source.span(node)
                 yield end - len(name), end
             case ast.Name(id=variable) if variable == name and (
-                not member or source.parents.get(node) is definition
+                not is_member or source.parents.get(node) is definition
             ):
                 yield source.span(node)
-            case ast.Constant(value=text) if text == name and not member and _is_public_list(source, node):
+            case ast.Constant(value=text) if text == name and not is_member and _is_public_list(source, node):
                 start, end = source.span(node)
                 yield start + 1, end - 1
             case _:

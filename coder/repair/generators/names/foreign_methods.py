@@ -1,4 +1,4 @@
-"""Methods that other languages have, or an older Python, or another kind of collection."""
+"""Methods of other languages, an older Python, or another collection type."""
 
 import ast
 import re
@@ -34,7 +34,9 @@ TOLD = 1.4
 
 
 def vocabulary(site: Site) -> Iterator[Rewrite]:
-    """`x.append(y)` for `x.push(y)`, `len(x)` for `x.length`, `y in x` for `x.has_key(y)`, `super().f()` for `super.f()`."""
+    """Replace an unknown method: `x.append(y)` for `x.push(y)`, `len(x)` for `x.length`, `y in x` for
+    `x.has_key(y)`.
+    """
     unknown = said(site.failures, ATTRIBUTE)
     code = site.source.code
     match site.node, site.parent:
@@ -43,13 +45,13 @@ def vocabulary(site: Site) -> Iterator[Rewrite]:
                 site.node, f"len({code(value)})", weight=TOLD, summary=f"call `len`, not `{name}`"
             )
         case ast.Call(
-            func=ast.Attribute(value=value, attr="has_key" | "contains" | "includes" as name), args=[given]
+            func=ast.Attribute(value=value, attr="has_key" | "contains" | "includes" as name), args=[argument]
         ), _ if name in unknown:
             yield from site.replace(
                 site.node,
-                f"{code(given)} in {code(value)}",
+                f"{code(argument)} in {code(value)}",
                 weight=TOLD,
-                summary=f"ask with `in`, not `{name}`",
+                summary=f"use `in` instead of `{name}`",
             )
         case ast.Attribute(value=value, attr=name), parent if name in LENGTH & unknown and not isinstance(
             parent, ast.Call
@@ -57,7 +59,7 @@ def vocabulary(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(
                 site.node, f"len({code(value)})", weight=TOLD, summary=f"call `len`, not `{name}`"
             )
-        case ast.Attribute(attr=name) as node, ast.Call(func=called) if called is node and name in unknown:
+        case ast.Attribute(attr=name) as node, ast.Call(func=callee) if callee is node and name in unknown:
             for rank, other in enumerate(METHODS.get(name, ())):
                 yield from site.rename(
                     node, other, weight=TOLD * 0.9**rank, summary=f"call `{other}`, not `{name}`"

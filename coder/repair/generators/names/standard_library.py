@@ -1,4 +1,4 @@
-"""What the standard library has elsewhere today, or under another name."""
+"""Standard-library names that have moved or were renamed."""
 
 import ast
 import importlib
@@ -16,61 +16,73 @@ MODULE_ATTRIBUTE = re.compile(r"module '[\w.]+' has no attribute '(\w+)'")
 
 
 def moved(site: Site) -> Iterator[Rewrite]:
-    """`collections.abc.Mapping` for `collections.Mapping`, wherever the file asks for it, and the like for an import."""
+    """Use the current location of a name: `collections.abc.Mapping` for `collections.Mapping`, also in
+    imports.
+    """
     match site.node:
         case ast.Attribute(value=ast.Name(id=module), attr=name) if name in said(
             site.failures, MODULE_ATTRIBUTE
         ):
-            for new in _today(module, name):
-                yield _asked_of(site.source, module, name, new)
+            for new in _current_names(module, name):
+                yield _replace_attribute(site.source, module, name, new)
         case ast.ImportFrom(module=str(module), level=0) as statement:
-            wanted = said(site.failures, IMPORT)
+            missing = said(site.failures, IMPORT)
             for alias in statement.names:
-                if alias.name in wanted:
+                if alias.name in missing:
                     yield from (
-                        _imported(site.source, statement, alias, new) for new in _today(module, alias.name)
+                        _replace_import(site.source, statement, alias, new)
+                        for new in _current_names(module, alias.name)
                     )
 
 
-def _today(module: str, name: str) -> list[str]:
-    """Where to find what a module had, the full names."""
+def _current_names(module: str, name: str) -> list[str]:
+    """Return the full names under which a former name of a module is found now."""
     known = SUCCESSORS.get((module, name))
     return [known] if known else [f"{other}.{name}" for other in offered().get(name, ()) if other != module]
 
 
-def _asked_of(source: Source, module: str, name: str, new: str) -> Rewrite:
-    same = [
+def _replace_attribute(source: Source, module: str, name: str, new: str) -> Rewrite:
+    accesses = [
         node
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Attribute) and ast.unparse(node) == f"{module}.{name}"
     ]
     changes = [
-        Change(start=start, end=end, text=new) for start, end in sorted(source.span(item) for item in same)
+        Change(start=start, end=end, text=new)
+        for start, end in sorted(source.span(access) for access in accesses)
     ]
     home = new.rpartition(".")[0]
-    known = {alias.name for item in source.tree.body if isinstance(item, ast.Import) for alias in item.names}
-    if home and home not in (*known, "str"):
+    imported = {
+        alias.name for access in source.tree.body if isinstance(access, ast.Import) for alias in access.names
+    }
+    if home and home not in (*imported, "str"):
         changes.insert(0, inserted(source, f"import {home}"))
     return Rewrite(tuple(changes), 2.0, f"use `{new}` instead of `{module}.{name}`")
 
 
-def _imported(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: str) -> Rewrite:
-    """Imported from where it is, under the name that the file knows it by, with what has moved there from the same module."""
+def _replace_import(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: str) -> Rewrite:
+    """Import a name from its current module under its known name, with other names of the import that moved
+    along.
+    """
     home, _, name = new.rpartition(".")
-    own = alias.asname or alias.name
+    local_name = alias.asname or alias.name
     if home in ("", "str"):
-        moving, line, summary = [alias], f"{own} = {new}", f"use `{new}` for `{own}`"
+        moving, line, summary = [alias], f"{local_name} = {new}", f"use `{new}` for `{local_name}`"
     elif name != alias.name:
         moving, line, summary = (
             [alias],
-            f"from {home} import {name} as {own}",
-            f"import `{own}` from `{home}`",
+            f"from {home} import {name} as {local_name}",
+            f"import `{local_name}` from `{home}`",
         )
     else:
         moving = [
-            item
-            for item in statement.names
-            if item is alias or (home in offered().get(item.name, ()) and item.name not in _has(statement))
+            other_alias
+            for other_alias in statement.names
+            if other_alias is alias
+            or (
+                home in offered().get(other_alias.name, ())
+                and other_alias.name not in _current_members(statement)
+            )
         ]
         names = ", ".join(map(source.code, moving))
         line, summary = f"from {home} import {names}", f"import {names} from `{home}`"
@@ -79,12 +91,14 @@ def _imported(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: 
         return Rewrite((Change(start=begin, end=end, text=line),), 2.0, summary)
     first = Change(start=begin, end=begin, text=f"{line}{source.line_end}{source.indent(statement)}")
     return Rewrite(
-        (first, *(_without(source, statement.names, item, moving) for item in moving)), 2.0, summary
+        (first, *(_remove_alias(source, statement.names, other_alias, moving) for other_alias in moving)),
+        2.0,
+        summary,
     )
 
 
-def _has(statement: ast.ImportFrom) -> list[str]:
-    """What a module of the standard library has today."""
+def _current_members(statement: ast.ImportFrom) -> list[str]:
+    """Return the current names of a standard-library module."""
     known = statement.module in sys.stdlib_module_names
     return (
         dir(importlib.import_module(str(statement.module)))
@@ -93,12 +107,12 @@ def _has(statement: ast.ImportFrom) -> list[str]:
     )
 
 
-def _without(
-    source: Source, names: Sequence[ast.alias], one: ast.alias, moving: Sequence[ast.alias]
+def _remove_alias(
+    source: Source, names: Sequence[ast.alias], alias: ast.alias, moving: Sequence[ast.alias]
 ) -> Change:
-    """One of several imported names taken away, with a comma."""
-    place = names.index(one)
-    start, end = source.span(one)
-    if all(before in moving for before in names[:place]):
+    """Remove one of several imported names, with a comma."""
+    place = names.index(alias)
+    start, end = source.span(alias)
+    if all(earlier in moving for earlier in names[:place]):
         return Change(start=start, end=source.span(names[place + 1])[0], text="")
     return Change(start=source.span(names[place - 1])[1], end=end, text="")

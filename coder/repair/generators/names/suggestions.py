@@ -1,4 +1,4 @@
-"""Did you mean: what the exception itself says about a name, an attribute, a key or an import."""
+"""Corrections suggested by the exception: of a name, an attribute, a key or an import."""
 
 import ast
 import builtins
@@ -34,65 +34,78 @@ RENAMED = {
     "unicode": "str",
     "xrange": "range",
 }
-"""What Python 2 called built-in things."""
+"""Current names of Python 2 built-ins."""
 
 
 def undefined_name(site: Site) -> Iterator[Rewrite]:
-    """A name alike for one that is not defined, its name of today, `self.` before it, or the import of it."""
+    """Replace an undefined name with a similar one, its current name, or `self.name`, or import it."""
     unknown = said(site.failures, NAME)
     match site.node:
         case ast.Name() as node if node.id in unknown:
-            yield from _defined(site, node)
+            yield from _replace_undefined(site, node)
         case ast.FunctionDef() | ast.AsyncFunctionDef() as function if unknown:
-            for item in (item for part in _evaluated(function) for item in ast.walk(part)):
-                if isinstance(item, ast.Name) and item.id in unknown:
-                    yield from _defined(site, item)
+            for descendant in (
+                descendant for part in _definition_expressions(function) for descendant in ast.walk(part)
+            ):
+                if isinstance(descendant, ast.Name) and descendant.id in unknown:
+                    yield from _replace_undefined(site, descendant)
         case _:
             pass
 
 
-def _evaluated(function: Function) -> Iterator[ast.expr]:
-    """What is evaluated where a function is defined: decorators and annotations; defaults are sites of their own."""
-    given = function.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+def _definition_expressions(function: Function) -> Iterator[ast.expr]:
+    """Yield the decorators and annotations of a function; its defaults are sites of their own."""
+    signature = function.args
+    parameters = [
+        *signature.posonlyargs,
+        *signature.args,
+        *signature.kwonlyargs,
+        *filter(None, (signature.vararg, signature.kwarg)),
+    ]
     yield from function.decorator_list
-    yield from filter(None, (function.returns, *(item.annotation for item in every)))
+    yield from filter(None, (function.returns, *(parameter.annotation for parameter in parameters)))
 
 
-def _defined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
+def _replace_undefined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
     if node.id in own_attributes(site.source, node):
         yield from site.replace(node, f"self.{node.id}", weight=2.0, summary=f"use `self.{node.id}`")
     pool = (*local_names(site.source, node), *module_names(site.source), *dir(builtins))
     for name, alike in most_alike(node.id, pool, count=5, least=0.5):
         yield Rewrite(
-            _everywhere(site.source, node, name),
+            _rename_everywhere(site.source, node, name),
             1.2 + alike,
             f"use `{name}` instead of the undefined `{node.id}`",
         )
     if new := RENAMED.get(node.id):
-        yield Rewrite(_everywhere(site.source, node, new), 2.0, f"use `{new}` instead of `{node.id}`")
+        yield Rewrite(_rename_everywhere(site.source, node, new), 2.0, f"use `{new}` instead of `{node.id}`")
     for change in imports(site.source, node.id):
         yield Rewrite((change,), 2.0, f"import `{node.id}`")
 
 
-def _everywhere(source: Source, node: ast.Name, name: str) -> tuple[Change, ...]:
-    """Another name for one that is not defined; wherever the file reads that, unless something is called so somewhere."""
-    same = [item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == node.id]
-    called = {
+def _rename_everywhere(source: Source, node: ast.Name, name: str) -> tuple[Change, ...]:
+    """Rename an undefined name wherever the file reads it, unless the file defines it somewhere."""
+    occurrences = [
+        item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == node.id
+    ]
+    defined_names = {
         getattr(item, name, None) for item in ast.walk(source.tree) for name in ("arg", "name", "asname")
     }
-    meant = same if all(isinstance(item.ctx, ast.Load) for item in same) and node.id not in called else [node]
-    return tuple(Change(start=start, end=end, text=name) for start, end in sorted(map(source.span, meant)))
+    targets = (
+        occurrences
+        if all(isinstance(item.ctx, ast.Load) for item in occurrences) and node.id not in defined_names
+        else [node]
+    )
+    return tuple(Change(start=start, end=end, text=name) for start, end in sorted(map(source.span, targets)))
 
 
 def unknown_attribute(site: Site) -> Iterator[Rewrite]:
-    """An attribute alike for one that does not exist, here or wherever the file asks for it."""
+    """Replace an unknown attribute with a similar one, here or wherever the file accesses it."""
     node = site.node
     if isinstance(node, ast.Attribute) and node.attr in said(site.failures, ATTRIBUTE):
         pool = (*own_attributes(site.source, node), *attributes(site.source), *METHODS)
         for name, alike in most_alike(node.attr, pool, count=8, least=0.5):
             summary = f"use `{name}` instead of the unknown `{node.attr}`"
-            ends = _misspelt(site.source, node.attr)
+            ends = _attribute_ends(site.source, node.attr)
             if 1 < len(ends) <= MOST_PLACES:
                 changes = tuple(Change(start=end - len(node.attr), end=end, text=name) for end in ends)
                 yield Rewrite(changes, 1.0 + alike, f"{summary}, {len(ends)} times")
@@ -100,23 +113,27 @@ def unknown_attribute(site: Site) -> Iterator[Rewrite]:
                 yield from site.rename(node, name, weight=1.0 + alike, summary=summary)
         if isinstance(site.parent, ast.Attribute):
             yield from site.replace(
-                node, site.source.code(node.value), weight=1.2, summary=f"do without `{node.attr}`"
+                node, site.source.code(node.value), weight=1.2, summary=f"drop the attribute `{node.attr}`"
             )
 
 
-def _misspelt(source: Source, name: str) -> list[int]:
-    """Where an attribute ends that nothing built in has, and that the file asks for only; what one object lacks another one may have."""
-    found = [node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute) and node.attr == name]
-    defined = name in METHODS or any(function.name == name for function in source.functions)
+def _attribute_ends(source: Source, name: str) -> list[int]:
+    """Return the end offsets of an attribute that the file only reads; empty if something defines it, as
+    other objects may have it.
+    """
+    accesses = [
+        node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute) and node.attr == name
+    ]
+    is_defined = name in METHODS or any(function.name == name for function in source.functions)
     return (
         []
-        if defined or not all(isinstance(item.ctx, ast.Load) for item in found)
-        else sorted(source.span(item)[1] for item in found)
+        if is_defined or not all(isinstance(access.ctx, ast.Load) for access in accesses)
+        else sorted(source.span(access)[1] for access in accesses)
     )
 
 
 def unknown_key(site: Site) -> Iterator[Rewrite]:
-    """A key alike for one that was not found."""
+    """Replace a missing key with a similar string of the file."""
     node = site.node
     missing = {failure.message.strip("'\"") for failure in site.failures if failure.type == "KeyError"}
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in missing:
@@ -130,15 +147,17 @@ def unknown_key(site: Site) -> Iterator[Rewrite]:
 
 
 def unknown_import(site: Site) -> Iterator[Rewrite]:
-    """A name alike among those that the module uses, for one that could not be imported."""
+    """Replace an unknown imported name with a similar one that the module uses."""
     node = site.node
     if not isinstance(node, ast.ImportFrom):
         return
-    wanted = said(site.failures, IMPORT)
+    missing = said(site.failures, IMPORT)
     for alias in node.names:
-        if alias.name in wanted:
+        if alias.name in missing:
             start, end = site.source.span(alias)
-            used = tuple(item.id for item in ast.walk(site.source.tree) if isinstance(item, ast.Name))
+            used = tuple(
+                descendant.id for descendant in ast.walk(site.source.tree) if isinstance(descendant, ast.Name)
+            )
             for name, alike in most_alike(alias.name, used, count=5, least=0.5):
                 yield Rewrite(
                     (Change(start=start, end=end, text=name),),
@@ -148,7 +167,7 @@ def unknown_import(site: Site) -> Iterator[Rewrite]:
 
 
 def said(failures: tuple[Failure, ...], pattern: re.Pattern[str]) -> frozenset[str]:
-    """What a pattern finds in the messages of the failures."""
+    """Return the groups that a pattern matches in the failure messages."""
     return frozenset(
         name
         for failure in failures

@@ -19,19 +19,22 @@ from coder.repair.generators.calls.arguments import callee_of
 
 MOST_HELD = 8
 NAMESAKE = 1.2
-"""What speaks for a variable that has the name of the parameter which is given another."""
+"""Weight of a variable named like the parameter it is passed to."""
 GUARDED = 1.1
-"""What speaks for a variable that is read under a condition which asks for another one, not read there; and for that one instead of it."""
+"""Weight of swapping a tested variable with one that is read under the condition, if the tested one is not
+read there."""
 REVIVING = 1.3
-"""And for a parameter that nothing in the function reads."""
+"""Weight factor of a parameter that nothing in the function reads."""
 
 
 def variable(site: Site) -> Iterator[Rewrite]:
-    """Another variable of the function, the more alike or the more of a parameter the sooner; `size` for `self.size`."""
-    node, here = site.node, local_names(site.source, site.node)
+    """Use another variable of the function, by similarity and position, or a variable for an attribute of
+    self.
+    """
+    node, candidates = site.node, local_names(site.source, site.node)
     match node:
         case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()) if (
-            name in here and not is_called(site)
+            name in candidates and not is_called(site)
         ):
             yield from site.replace(node, name, weight=0.5, summary=f"use `{name}`, not the attribute")
         case _:
@@ -39,21 +42,21 @@ def variable(site: Site) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Name) or node.id in ("self", "cls"):
         return
     if is_called(site):
-        yield from _called(site, node, here)
+        yield from _call_other_name(site, node, candidates)
         return
-    loads = isinstance(node.ctx, ast.Load)
-    asked, unread, guarded = (
-        _asked_for(site),
+    is_load = isinstance(node.ctx, ast.Load)
+    receiving, unread_names, related = (
+        _receiving_parameter(site),
         idle(site.function),
-        _guarded(site, node) | _guarding(site, node),
+        _names_under_test(site, node) | _tested_names(site, node),
     )
-    for rank, name in enumerate(here):
+    for rank, name in enumerate(candidates):
         if name != node.id:
-            weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
-            weight = NAMESAKE if name == asked else GUARDED if name in guarded else weight
-            weight *= REVIVING if loads and name in unread else 1.0
+            weight = (0.75 if is_load else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
+            weight = NAMESAKE if name == receiving else GUARDED if name in related else weight
+            weight *= REVIVING if is_load and name in unread_names else 1.0
             yield from site.replace(node, name, weight=weight, summary=f"use `{name}` instead of `{node.id}`")
-    if loads:
+    if is_load:
         for rank, name in enumerate(own_attributes(site.source, node)[:MOST_HELD]):
             weight = 0.8 if name == node.id else 0.25 * 0.95**rank
             yield from site.replace(
@@ -65,68 +68,70 @@ def variable(site: Site) -> Iterator[Rewrite]:
             )
 
 
-def _called(site: Site, node: ast.Name, here: tuple[str, ...]) -> Iterator[Rewrite]:
-    """For a variable that is called another one; for any function a parameter that nothing reads."""
-    unread = idle(site.function)
-    for rank, name in enumerate(here if node.id in here else unread):
+def _call_other_name(site: Site, node: ast.Name, names: tuple[str, ...]) -> Iterator[Rewrite]:
+    """Call another variable, or an unread parameter instead of any function."""
+    unread_names = idle(site.function)
+    for rank, name in enumerate(names if node.id in names else unread_names):
         if name != node.id:
             weight = (
                 0.5
                 * (0.7 + 0.3 * likeness(name, node.id))
                 * 0.97**rank
-                * (REVIVING if name in unread else 1.0)
+                * (REVIVING if name in unread_names else 1.0)
             )
             yield from site.replace(
                 node, name, weight=weight, summary=f"call `{name}` instead of `{node.id}`"
             )
 
 
-def _asked_for(site: Site) -> str:
-    """The name of the parameter that is given the node's value; empty where it is no argument, or this is not known."""
+def _receiving_parameter(site: Site) -> str:
+    """Return the name of the parameter that receives the node's value; empty if unknown."""
     match site.parent:
         case ast.keyword(arg=str(name)):
             return name
-        case ast.Call(args=given) as call if site.node in given and (callee := callee_of(site, call)):
-            place, taken = given.index(site.node), arguments_of(callee)
-            return taken[place] if place < len(taken) else ""
+        case ast.Call(args=arguments) as call if site.node in arguments and (callee := callee_of(site, call)):
+            position, parameters = arguments.index(site.node), arguments_of(callee)
+            return parameters[position] if position < len(parameters) else ""
         case _:
             return ""
 
 
-def _guarded(site: Site, name: ast.Name) -> frozenset[str]:
-    """What is read under a condition that asks whether there is a `name`; nothing where that is read there itself."""
+def _names_under_test(site: Site, name: ast.Name) -> frozenset[str]:
+    """Return names read under a condition that tests `name`; empty if `name` itself is read there."""
     test: ast.AST = name
     match site.parent:
-        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]) as asked if (
-            left is name
-        ):
-            test = asked
+        case (
+            ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]) as comparison
+        ) if left is name:
+            test = comparison
         case _:
             pass
     match site.source.parents.get(test):
-        case ast.If(test=whole, body=body) if whole is test:
+        case ast.If(test=condition, body=body) if condition is test:
             parts = [part for statement in body for part in ast.walk(statement)]
         case _:
             return frozenset()
     read = frozenset(
-        item.id for item in parts if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+        descendant.id
+        for descendant in parts
+        if isinstance(descendant, ast.Name) and isinstance(descendant.ctx, ast.Load)
     )
     return frozenset() if name.id in read else read
 
 
-def _guarding(site: Site, name: ast.Name) -> frozenset[str]:
-    """What `name if other is not None else ...` asks for."""
+def _tested_names(site: Site, name: ast.Name) -> frozenset[str]:
+    """Return the name tested in `name if other is not None else ...`."""
     match site.parent:
         case ast.IfExp(
-            test=ast.Name(id=asked) | ast.Compare(left=ast.Name(id=asked), ops=[ast.IsNot()]), body=body
+            test=ast.Name(id=tested) | ast.Compare(left=ast.Name(id=tested), ops=[ast.IsNot()]), body=body
         ) if body is name:
-            return frozenset({asked})
+            return frozenset({tested})
         case _:
             return frozenset()
 
 
 def own_class(site: Site) -> Iterator[Rewrite]:
-    """The class of the object instead of the one in which its method is written: in a subclass it is another."""
+    """Use the class of the object instead of the class that defines the method: a subclass may differ."""
     node, function = site.node, site.function
     owner = site.source.class_of(function)
     if owner is None or function is None or not isinstance(node, ast.Name) or node.id != owner.name:
@@ -137,7 +142,7 @@ def own_class(site: Site) -> Iterator[Rewrite]:
 
 
 def attribute(site: Site) -> Iterator[Rewrite]:
-    """Another attribute: of self, or one alike that the file uses."""
+    """Use another attribute: of self, or a similar one that the file uses."""
     node = site.node
     if (
         isinstance(node, ast.Name)
@@ -147,7 +152,10 @@ def attribute(site: Site) -> Iterator[Rewrite]:
     ):
         for rank, name in enumerate(own_attributes(site.source, node)[:MOST_HELD]):
             yield from site.replace(
-                node, f"self.{name}", weight=0.3 * 0.95**rank, summary=f"give `self.{name}`, not the object"
+                node,
+                f"self.{name}",
+                weight=0.3 * 0.95**rank,
+                summary=f"pass `self.{name}` instead of the object",
             )
     if not isinstance(node, ast.Attribute):
         return
@@ -166,7 +174,7 @@ def attribute(site: Site) -> Iterator[Rewrite]:
 
 
 def key(site: Site) -> Iterator[Rewrite]:
-    """`i` for `j` is a name; this is another string key that the file uses, alike to the one that is there."""
+    """Use a similar string key of the file."""
     node = site.node
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value and _is_key(site)):
         return
@@ -177,15 +185,17 @@ def key(site: Site) -> Iterator[Rewrite]:
 
 
 def against_itself(site: Site) -> Iterator[Rewrite]:
-    """`self.x == other.x` for `self.x == self.x`; `self._x` where the property `x` asks for itself."""
+    """Fix self-references: `self.x == other.x` for `self.x == self.x`; `self._x` in a property `x` that reads
+    itself.
+    """
     match site.node:
         case ast.Compare(
             left=ast.Attribute(value=ast.Name(id=name)) as left,
-            comparators=[ast.Attribute(value=whose) as right],
+            comparators=[ast.Attribute(value=owner) as right],
         ):
             if site.source.code(left) == site.source.code(right):
-                for other in (item for item in local_names(site.source, site.node) if item != name):
-                    yield from site.replace(whose, other, weight=1.2, summary=f"compare with `{other}`")
+                for other in (local for local in local_names(site.source, site.node) if local != name):
+                    yield from site.replace(owner, other, weight=1.2, summary=f"compare with `{other}`")
         case ast.Attribute(value=ast.Name(id="self"), attr=name) as node if (
             site.function and name == site.function.name
         ):
@@ -194,14 +204,14 @@ def against_itself(site: Site) -> Iterator[Rewrite]:
                     node,
                     f"_{name}",
                     weight=0.8,
-                    summary=f"use `_{name}`, what the property `{name}` stands for",
+                    summary=f"use `_{name}`, which backs the property `{name}`",
                 )
         case _:
             pass
 
 
 def quoting(site: Site) -> Iterator[Rewrite]:
-    """`'name'` for `name` where it is a key; the other way round it is a matter of named values."""
+    """Quote a key: `'name'` for `name`."""
     node = site.node
     match site.parent:
         case ast.Dict(keys=keys) if node in keys:
@@ -212,12 +222,12 @@ def quoting(site: Site) -> Iterator[Rewrite]:
             return
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield from site.replace(
-            node, repr(node.id), weight=0.4, summary=f"use the text {node.id!r}, not the variable"
+            node, repr(node.id), weight=0.4, summary=f"use the string {node.id!r}, not the variable"
         )
 
 
 def is_called(site: Site) -> bool:
-    """Is this what is called, rather than a value?"""
+    """Tell whether the node is a callee rather than a value."""
     return isinstance(site.parent, ast.Call) and site.parent.func is site.node
 
 
