@@ -1,4 +1,6 @@
-"""A step that is missing where nothing is done: what is not filled, not counted, not given another value."""
+"""Missing steps: a collection that is not filled, a counter that is not incremented, a variable that is not
+updated.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -12,19 +14,19 @@ FILLED = {"list": ("append", "extend"), "deque": ("append", "appendleft"), "set"
 PLAIN = ("None", "True", "False", "0", "1", "''", "[]")
 MOST_NAMES = 6
 IN_PLACE, AFTER = 1.0, 0.4
-"""What a step is worth where `pass` stands, and behind the last statement of a loop."""
+"""Weight factors of a step in place of `pass`, and after the last statement of a loop."""
 
 
 def step(site: Site) -> Iterator[Rewrite]:
-    """Fill what began empty, count what began with a number, give a variable another's value."""
+    """Fill an empty collection, increment a counter, or assign another variable's value."""
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or node is function or is_docstring(node):
         return
-    looping = isinstance(site.parent, ast.For | ast.While) and site.source.block(node)[-1] is node
-    if not isinstance(node, ast.Pass) and not looping:
+    is_last_in_loop = isinstance(site.parent, ast.For | ast.While) and site.source.block(node)[-1] is node
+    if not isinstance(node, ast.Pass) and not is_last_in_loop:
         return
     for line, weight in {
-        **dict(_plain(site) if isinstance(node, ast.Pass) else ()),
+        **dict(_simple_assignments(site) if isinstance(node, ast.Pass) else ()),
         **dict(_steps(site, function)),
     }.items():
         if isinstance(node, ast.Pass):
@@ -36,16 +38,18 @@ def step(site: Site) -> Iterator[Rewrite]:
 
 def _steps(site: Site, function: Function) -> Iterator[tuple[str, float]]:
     names = local_names(site.source, site.node)
-    values = [name for name in _nearest(site, names) if name not in ("self", "cls")][:MOST_NAMES]
-    for name, kind in _begun(site, function).items():
-        given = [value for value in values if value != name]
-        for rank, value in enumerate(given):
-            for place, method in enumerate(FILLED.get(kind, ())):
-                yield f"{name}.{method}({value})", 0.5 * 0.9**rank * 0.7**place
+    values = [name for name in _loop_variables_first(site, names) if name not in ("self", "cls")][:MOST_NAMES]
+    for name, kind in _initial_types(site, function).items():
+        other_values = [value for value in values if value != name]
+        for rank, value in enumerate(other_values):
+            for method_rank, method in enumerate(FILLED.get(kind, ())):
+                yield f"{name}.{method}({value})", 0.5 * 0.9**rank * 0.7**method_rank
             if kind == "dict":
                 yield f"{name}[{value}] = {name}.get({value}, 0) + 1", 0.25 * 0.9**rank
                 yield from (
-                    (f"{name}[{value}] = {other}", 0.35 * 0.9**rank) for other in given if other != value
+                    (f"{name}[{value}] = {other}", 0.35 * 0.9**rank)
+                    for other in other_values
+                    if other != value
                 )
             if kind in ("int", "float", "str"):
                 yield f"{name} += {value}", 0.3 * 0.9**rank
@@ -54,8 +58,8 @@ def _steps(site: Site, function: Function) -> Iterator[tuple[str, float]]:
             yield f"{name} -= 1", 0.35
 
 
-def _plain(site: Site) -> Iterator[tuple[str, float]]:
-    """A variable, or an attribute of self, given something plain or another variable."""
+def _simple_assignments(site: Site) -> Iterator[tuple[str, float]]:
+    """Yield assignments of a constant or another name to a variable or an attribute of self."""
     names = local_names(site.source, site.node)[:MOST_NAMES]
     attributes = [f"self.{name}" for name in own_attributes(site.source, site.node)[:MOST_NAMES]]
     for name in (*names, *attributes):
@@ -64,21 +68,21 @@ def _plain(site: Site) -> Iterator[tuple[str, float]]:
                 yield f"{name} = {value}", 0.25 * 0.97**rank
 
 
-def _begun(site: Site, function: Function) -> dict[str, str]:
-    """What the function's variables begin with, by the kind of it."""
-    found: dict[str, str] = {}
+def _initial_types(site: Site, function: Function) -> dict[str, str]:
+    """Return the type name of each variable's first value."""
+    types: dict[str, str] = {}
     for node in ast.walk(function):
         match node:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if (
-                kind := _kind(value)
+                kind := _type_name(value)
             ) is not None:
-                found.setdefault(site.source.code(target), kind)
+                types.setdefault(site.source.code(target), kind)
             case _:
                 pass
-    return found
+    return types
 
 
-def _kind(value: ast.expr) -> str | None:
+def _type_name(value: ast.expr) -> str | None:
     match value:
         case ast.List() | ast.ListComp():
             return "list"
@@ -96,8 +100,8 @@ def _kind(value: ast.expr) -> str | None:
             return None
 
 
-def _nearest(site: Site, names: tuple[str, ...]) -> list[str]:
-    """Variables of the loops around a place first: what comes by is what is kept."""
-    loops = [item.target for item in site.source.around(site.node) if isinstance(item, ast.For)]
-    own = [node.id for target in loops for node in ast.walk(target) if isinstance(node, ast.Name)]
-    return list(dict.fromkeys([*own, *names]))
+def _loop_variables_first(site: Site, names: tuple[str, ...]) -> list[str]:
+    """Return the variables, those of enclosing loops first: they are the likeliest values to store."""
+    loops = [ancestor.target for ancestor in site.source.around(site.node) if isinstance(ancestor, ast.For)]
+    loop_variables = [node.id for target in loops for node in ast.walk(target) if isinstance(node, ast.Name)]
+    return list(dict.fromkeys([*loop_variables, *names]))

@@ -1,4 +1,4 @@
-"""What a variable is given: what it is given elsewhere, or the better of what it has and what comes."""
+"""Wrong values in assignments: values used elsewhere, running minimum and maximum."""
 
 import ast
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ MOST = 6
 
 
 def kept_best(site: Site) -> Iterator[Rewrite]:
-    """`best = max(best, x)` for `best = x`, and `x` for it."""
+    """Add or drop a running extreme: `best = max(best, x)` for `best = x`, and `x` for `max(a, x)`."""
     match site.node:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value) if (
             _may_be_number(value)
@@ -25,16 +25,16 @@ def kept_best(site: Site) -> Iterator[Rewrite]:
                         summary=f"keep the {name} in `{old[:30]}`",
                     )
         case ast.Call(func=ast.Name(id="max" | "min" as name), args=[first, second], keywords=[]) as node:
-            for item in (first, second):
+            for operand in (first, second):
                 yield from site.replace(
-                    node, site.source.code(item), weight=0.3, summary=f"no `{name}` of two"
+                    node, site.source.code(operand), weight=0.3, summary=f"drop the `{name}`"
                 )
         case _:
             pass
 
 
 def given_elsewhere(site: Site) -> Iterator[Rewrite]:
-    """The value that the same variable, or the same result, is given at another place of the function."""
+    """Use the value that the same variable is assigned, or the function returns, at another place."""
     node, function = site.node, site.function
     if (
         function is None
@@ -42,50 +42,50 @@ def given_elsewhere(site: Site) -> Iterator[Rewrite]:
         or node.value is None
     ):
         return
-    mine, here = _what(site, node), visible(site.source, function)
-    others: dict[str, None] = {}
-    for item in ast.walk(function):
+    own_target, visible_names = _assigned_target(site, node), visible(site.source, function)
+    values: dict[str, None] = {}
+    for statement in ast.walk(function):
         if (
-            item is not node
-            and isinstance(item, ast.Assign | ast.Return)
-            and item.value is not None
-            and _what(site, item) == mine
+            statement is not node
+            and isinstance(statement, ast.Assign | ast.Return)
+            and statement.value is not None
+            and _assigned_target(site, statement) == own_target
         ):
-            reads = {name.id for name in ast.walk(item.value) if isinstance(name, ast.Name)}
-            if reads <= here:
-                others[site.source.code(item.value)] = None
-    for rank, text in enumerate([text for text in others if "\n" not in text][:MOST]):
-        what = "return" if mine == "return" else f"give `{mine[:30]}`"
+            reads = {name.id for name in ast.walk(statement.value) if isinstance(name, ast.Name)}
+            if reads <= visible_names:
+                values[site.source.code(statement.value)] = None
+    for rank, text in enumerate([text for text in values if "\n" not in text][:MOST]):
+        action = "return" if own_target == "return" else f"set `{own_target[:30]}` to"
         yield from site.replace(
-            node.value, text, weight=0.45 * 0.95**rank, summary=f"{what} `{text[:40]}` as elsewhere"
+            node.value, text, weight=0.45 * 0.95**rank, summary=f"{action} `{text[:40]}` as elsewhere"
         )
 
 
 def given_by_sibling(site: Site) -> Iterator[Rewrite]:
-    """The value that a variable of the same name is given in another function of the file, where the same names can be read."""
+    """Use the value that a variable of the same name is assigned in another function of the file."""
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.Assign):
         return
-    mine, here = _what(site, node), visible(site.source, function)
-    others: dict[str, None] = {}
+    own_target, visible_names = _assigned_target(site, node), visible(site.source, function)
+    values: dict[str, None] = {}
     for piece in statements(site.source):
         if (
             isinstance(piece.node, ast.Assign)
             and piece.function is not function
-            and _what(site, piece.node) == mine
-            and piece.names <= here
+            and _assigned_target(site, piece.node) == own_target
+            and piece.names <= visible_names
         ):
-            others[site.source.code(piece.node.value)] = None
-    for rank, text in enumerate([text for text in others if "\n" not in text][:MOST]):
+            values[site.source.code(piece.node.value)] = None
+    for rank, text in enumerate([text for text in values if "\n" not in text][:MOST]):
         yield from site.replace(
             node.value,
             text,
             weight=0.5 * 0.9**rank,
-            summary=f"give `{mine[:30]}` `{text[:40]}` as its sibling does",
+            summary=f"set `{own_target[:30]}` to `{text[:40]}` as its sibling does",
         )
 
 
-def _what(site: Site, node: ast.Assign | ast.AugAssign | ast.Return) -> str:
+def _assigned_target(site: Site, node: ast.Assign | ast.AugAssign | ast.Return) -> str:
     match node:
         case ast.Return():
             return "return"

@@ -1,4 +1,4 @@
-"""Statements that are missing and stand in similar places: as they are there, or adapted to this one."""
+"""Missing statements that occur in similar places: copied, or adapted to this one."""
 
 import ast
 import re
@@ -13,205 +13,241 @@ from coder.repair.context.site import Rewrite, Site
 from coder.repair.generators.statements.insertion import is_place, put
 
 MOST_COPIES, MOST_INSTEAD = 60, 180
-"""Of one place; and where nothing is done."""
+"""Number of copies at one place, and in place of `pass`."""
 CACHED = 4096
 MOST_RENAMED = 3
 COPY = 0.3
 AGAIN, MOST_AGAIN = 0.04, 5
-"""What each further time adds that a statement stands in the file, up to so many."""
+"""Weight added for each further occurrence of a statement in the file, and their maximum number."""
 USING = 1.3
-"""What speaks for a statement that reads what is made here and not read."""
+"""Weight factor of a statement that reads a name which is bound here and not read."""
 FOLLOWING = 1.5
-"""What speaks for a statement before which the same stands as here."""
+"""Weight factor of a statement whose predecessor is the same as here."""
 LEAST_PARALLEL, LEAST_REPEATED = 0.6, 0.5
-"""How alike names have to be of which one stands for the other."""
+"""Minimum similarity of names for substituting one for the other."""
 UNPAIRED = 2.0
-"""What is counted only up, or only down, in the whole file speaks for the other."""
+"""Weight factor of the opposite of a statement that only increments, or only decrements, in the whole file.
+"""
 
 
 def copied(site: Site) -> Iterator[Rewrite]:
-    """A statement of the same function, class or file once more, or what takes it back, with names that can be read here."""
+    """Copy a statement of the same function, class or file, or its opposite, with names that can be read
+    here.
+    """
     node, function = site.node, site.function
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
     owner = site.source.class_of(function)
-    here = visible(site.source, function)
-    own = local_names(site.source, node)
-    beside = {site.source.code(item) for item in site.source.block(node)}
-    lost = frozenset(unread(function))
-    before = _before(site.source, node)
-    found: dict[str, float] = {}
+    visible_names = visible(site.source, function)
+    locals_here = local_names(site.source, node)
+    siblings = {site.source.code(sibling) for sibling in site.source.block(node)}
+    unread_names = frozenset(unread(function))
+    before = _preceding_statement(site.source, node)
+    weights: dict[str, float] = {}
     for piece in statements(site.source):
-        if not _may_stand(piece, site, node, function):
+        if not _is_allowed_at(piece, site, node, function):
             continue
-        near = (
+        base_weight = (
             COPY
             * nearness(piece, function, owner)
             * (1.4 if isinstance(node, ast.Pass) else 1.0)
-            * _usual(piece, site.source)
+            * _frequency_factor(piece, site.source)
         )
-        near *= USING if piece.names & lost else 1.0
-        near *= FOLLOWING if before and before == _before(site.source, piece.node) else 1.0
+        base_weight *= USING if piece.names & unread_names else 1.0
+        base_weight *= (
+            FOLLOWING if before and before == _preceding_statement(site.source, piece.node) else 1.0
+        )
         for text, weight in (
-            *_renamed(piece, here, own),
-            *_taken_apart(piece, site, here),
-            *_told_of(piece, function, here),
-            *_mirrored(piece, site),
-            *_repeated(piece, site, own),
-            *_counted_on(piece, site),
-            *_kept(piece, lost),
-            *_in_parallel(piece, site, here),
+            *_adapt_names(piece, visible_names, locals_here),
+            *_index_instead_of_unpacking(piece, site, visible_names),
+            *_adapt_function_name(piece, function, visible_names),
+            *_adapt_to_condition(piece, site),
+            *_repeat_for_similar_name(piece, site, locals_here),
+            *_repeat_for_next_index(piece, site),
+            *_adapt_attribute_assignment(piece, unread_names),
+            *_adapt_module_name(piece, site, visible_names),
         ):
-            if text not in beside:
-                found[text] = max(found.get(text, 0.0), near * weight)
-            if (back := _taken_back(piece, text)) and back not in site.source.text:
-                found[back] = max(found.get(back, 0.0), UNPAIRED * near * weight)
-    most = MOST_INSTEAD if isinstance(node, ast.Pass) else MOST_COPIES
-    for text in sorted(found, key=lambda text: (-found[text], text))[:most]:
-        yield from put(site, node, text.split("\n"), weight=found[text])
+            if text not in siblings:
+                weights[text] = max(weights.get(text, 0.0), base_weight * weight)
+            if (opposite := _opposite_step(piece, text)) and opposite not in site.source.text:
+                weights[opposite] = max(weights.get(opposite, 0.0), UNPAIRED * base_weight * weight)
+    limit = MOST_INSTEAD if isinstance(node, ast.Pass) else MOST_COPIES
+    for text in sorted(weights, key=lambda text: (-weights[text], text))[:limit]:
+        yield from put(site, node, text.split("\n"), weight=weights[text])
 
 
-def _renamed(piece: Piece, here: frozenset[str], own: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """A piece as it is where all of its names can be read, else with the one that cannot replaced by one of here."""
-    foreign = sorted(piece.names - here)
+def _adapt_names(
+    piece: Piece, visible_names: frozenset[str], candidates: Sequence[str]
+) -> Iterator[tuple[str, float]]:
+    """Yield a fragment as it is if all of its names can be read, else with the one unreadable name replaced."""
+    foreign = sorted(piece.names - visible_names)
     if not foreign:
         yield piece.text, 1.0
     if len(foreign) == 1:
-        for name, alike in most_alike(foreign[0], tuple(own), count=MOST_RENAMED, least=0.0):
-            yield _with(piece.text, foreign[0], name), 0.5 + 0.4 * alike
+        for name, ratio in most_alike(foreign[0], tuple(candidates), count=MOST_RENAMED, least=0.0):
+            yield _replace_name(piece.text, foreign[0], name), 0.5 + 0.4 * ratio
 
 
-def _with(text: str, name: str, instead: str) -> str:
-    """A piece of code with another name for one, attributes left as they are."""
-    return re.sub(rf"(?<![\w.]){name}\b", instead, text)
+def _replace_name(text: str, name: str, replacement: str) -> str:
+    """Replace a name in a piece of code, but not attributes."""
+    return re.sub(rf"(?<![\w.]){name}\b", replacement, text)
 
 
 @lru_cache(maxsize=CACHED)
-def _before(source: Source, node: ast.AST) -> str:
-    """What stands before a statement in its block: what is given a value there, or else the text; nothing for what comes first."""
+def _preceding_statement(source: Source, node: ast.AST) -> str:
+    """Return the assigned targets or the text of the statement before another in its block; empty for the
+    first.
+    """
     if not isinstance(node, ast.stmt):
         return ""
     block = source.block(node)
-    place = block.index(node)
-    match block[place - 1] if place else None:
+    position = block.index(node)
+    match block[position - 1] if position else None:
         case None:
             return ""
         case ast.Assign(targets=targets):
             return ", ".join(map(source.code, targets))
-        case other:
-            return source.code(other)
+        case previous:
+            return source.code(previous)
 
 
-def _usual(piece: Piece, source: Source) -> float:
-    """More for what stands in the file several times."""
-    return 1 + AGAIN * min(MOST_AGAIN, _counted(source)[piece.text] - 1)
+def _frequency_factor(piece: Piece, source: Source) -> float:
+    """Return a weight factor that grows with the number of occurrences in the file."""
+    return 1 + AGAIN * min(MOST_AGAIN, _count_statements(source)[piece.text] - 1)
 
 
 @lru_cache(maxsize=256)
-def _counted(source: Source) -> Counter[str]:
+def _count_statements(source: Source) -> Counter[str]:
     return Counter(piece.text for piece in statements(source))
 
 
-def _kept(piece: Piece, lost: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """A piece that keeps something under its own name, for what is given and not read here: `self.b = b or []` for `self.a = a or []`."""
+def _adapt_attribute_assignment(piece: Piece, unread_names: frozenset[str]) -> Iterator[tuple[str, float]]:
+    """Yield an assignment to an attribute adapted to an unread name: `self.b = b or []` for `self.a = a or
+    []`.
+    """
     match piece.node:
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value) if (
             not isinstance(value, ast.Name)
         ):
             if name in piece.names:
                 yield from (
-                    (re.sub(rf"\b{name}\b", other, piece.text), 1.4) for other in sorted(lost - {name})
+                    (re.sub(rf"\b{name}\b", other, piece.text), 1.4)
+                    for other in sorted(unread_names - {name})
                 )
         case _:
             pass
 
 
-def _in_parallel(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """A piece of another function with the one thing of the module that is used here and not there instead of the one used there."""
-    if piece.function in (None, site.function) or site.function is None or piece.names - here:
+def _adapt_module_name(
+    piece: Piece, site: Site, visible_names: frozenset[str]
+) -> Iterator[tuple[str, float]]:
+    """Yield a fragment of another function with a module-level name of it replaced by a similar one used only
+    here.
+    """
+    if piece.function in (None, site.function) or site.function is None or piece.names - visible_names:
         return
-    theirs, own = _of_module(site.source, piece.function), _of_module(site.source, site.function)
-    for name in sorted(theirs - own):
-        for instead, alike in most_alike(name, tuple(sorted(own - theirs)), count=1, least=LEAST_PARALLEL):
-            if (text := _with(piece.text, name, instead)) != piece.text:
-                yield text, 0.5 + alike
+    other_names, own_names = (
+        _module_names_read(site.source, piece.function),
+        _module_names_read(site.source, site.function),
+    )
+    for name in sorted(other_names - own_names):
+        for replacement, ratio in most_alike(
+            name, tuple(sorted(own_names - other_names)), count=1, least=LEAST_PARALLEL
+        ):
+            if (text := _replace_name(piece.text, name, replacement)) != piece.text:
+                yield text, 0.5 + ratio
 
 
 @lru_cache(maxsize=1024)
-def _of_module(source: Source, function: Function) -> frozenset[str]:
-    """What a function reads of what the module defines."""
+def _module_names_read(source: Source, function: Function) -> frozenset[str]:
+    """Return the module-level names that a function reads."""
     read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     return frozenset(read & {*module_names(source)})
 
 
 @lru_cache(maxsize=1024)
-def _spare(source: Source, function: Function) -> tuple[str, ...]:
-    """What the module defines and a function does not read."""
-    return tuple(name for name in module_names(source) if name not in _of_module(source, function))
+def _module_names_unread(source: Source, function: Function) -> tuple[str, ...]:
+    """Return the module-level names that a function does not read."""
+    return tuple(name for name in module_names(source) if name not in _module_names_read(source, function))
 
 
-def _repeated(piece: Piece, site: Site, own: tuple[str, ...]) -> Iterator[tuple[str, float]]:
-    """What is done with one variable of the function, done with another that is called nearly the same: `b = b.strip()`.
+def _repeat_for_similar_name(
+    piece: Piece, site: Site, candidates: tuple[str, ...]
+) -> Iterator[tuple[str, float]]:
+    """Yield a statement repeated for another variable with a similar name: `b = b.strip()`.
 
-    So with what the module defines, and the function does not read.
+    Also for module-level names that the function does not read.
     """
     for name in sorted(piece.names) if piece.function is site.function else ():
-        for other, alike in most_alike(name, own, count=1, least=LEAST_REPEATED):
-            yield _with(piece.text, name, other), 0.5 + 0.4 * alike
+        for other, ratio in most_alike(name, candidates, count=1, least=LEAST_REPEATED):
+            yield _replace_name(piece.text, name, other), 0.5 + 0.4 * ratio
     if piece.function is site.function is not None:
-        said = {node.id for node in ast.walk(piece.node) if isinstance(node, ast.Name)}
-        for name in sorted(said & _of_module(site.source, site.function)):
-            for other, alike in most_alike(
-                name, _spare(site.source, site.function), count=1, least=LEAST_PARALLEL
+        mentioned = {node.id for node in ast.walk(piece.node) if isinstance(node, ast.Name)}
+        for name in sorted(mentioned & _module_names_read(site.source, site.function)):
+            for other, ratio in most_alike(
+                name, _module_names_unread(site.source, site.function), count=1, least=LEAST_PARALLEL
             ):
-                yield _with(piece.text, name, other), 0.4 + 0.4 * alike
+                yield _replace_name(piece.text, name, other), 0.4 + 0.4 * ratio
 
 
-def _counted_on(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
-    """What is done with one element of something in the function, done with another one: `a[1]` after `a[0]`."""
-    for found in re.finditer(r"\[(\d)\]", piece.text) if piece.function is site.function else ():
+def _repeat_for_next_index(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
+    """Yield a statement repeated for another element of the same sequence: `a[1]` after `a[0]`."""
+    for match in re.finditer(r"\[(\d)\]", piece.text) if piece.function is site.function else ():
         for step, weight in ((1, 0.8), (2, 0.7), (-1, 0.6)):
-            if (number := int(found[1]) + step) >= 0:
-                yield f"{piece.text[: found.start(1)]}{number}{piece.text[found.end(1) :]}", weight
+            if (number := int(match[1]) + step) >= 0:
+                yield f"{piece.text[: match.start(1)]}{number}{piece.text[match.end(1) :]}", weight
 
 
-def _told_of(piece: Piece, function: Function, here: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """A piece that names its own function, with the name of this one: `"minor is readonly"` for `"major is readonly"`."""
+def _adapt_function_name(
+    piece: Piece, function: Function, visible_names: frozenset[str]
+) -> Iterator[tuple[str, float]]:
+    """Yield a fragment that mentions its own function, with the name of this one: `"minor is readonly"` for
+    `"major is readonly"`.
+    """
     name = piece.function.name if piece.function else ""
     if (
         name not in ("", function.name)
-        and piece.names <= here
+        and piece.names <= visible_names
         and (text := re.sub(rf"\b{name}\b", function.name, piece.text)) != piece.text
     ):
         yield text, 1.2
 
 
-def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
-    """What is done under a condition like this one, with the one word in which they differ: `right` for `left`.
+def _adapt_to_condition(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
+    """Yield a statement from under a similar condition, with the one word replaced in which they differ:
+    `right` for `left`.
 
-    Of `FG_COLORS` for `BG_COLORS` a part may be written in small letters elsewhere.
+    If they differ as `FG_COLORS` and `BG_COLORS` do, the lower-case part is replaced as well.
     """
     tests = [
         next((item.test for item in site.source.around(node) if isinstance(item, ast.If)), None)
         for node in (piece.node, site.node)
     ]
-    theirs, own = (re.findall(r"\w+|\W", site.source.code(test)) if test else [] for test in tests)
-    unlike = {pair for pair in zip(theirs, own, strict=False) if pair[0] != pair[1]}
-    if len(theirs) == len(own) and len(unlike) == 1:
-        word, instead = unlike.pop()
-        if not (word + instead).replace("_", "").isalnum():
+    other_tokens, own_tokens = (
+        re.findall(r"\w+|\W", site.source.code(test)) if test else [] for test in tests
+    )
+    differences = {pair for pair in zip(other_tokens, own_tokens, strict=False) if pair[0] != pair[1]}
+    if len(other_tokens) == len(own_tokens) and len(differences) == 1:
+        word, replacement = differences.pop()
+        if not (word + replacement).replace("_", "").isalnum():
             return
-        if (text := re.sub(rf"\b{word}\b", instead, piece.text)) != piece.text:
+        if (text := re.sub(rf"\b{word}\b", replacement, piece.text)) != piece.text:
             yield text, 1.3
             parts = {
-                pair for pair in zip(word.split("_"), instead.split("_"), strict=False) if pair[0] != pair[1]
+                pair
+                for pair in zip(word.split("_"), replacement.split("_"), strict=False)
+                if pair[0] != pair[1]
             }
             for part, other in parts if len(parts) == 1 else ():
                 yield re.sub(rf"(?<![^\W_]){part.lower()}(?![^\W_])", other.lower(), text), 1.2
 
 
-def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """A piece that works on what a loop unpacks, with the elements of what is not unpacked here."""
+def _index_instead_of_unpacking(
+    piece: Piece, site: Site, visible_names: frozenset[str]
+) -> Iterator[tuple[str, float]]:
+    """Yield a fragment that works on variables unpacked by a loop, with the elements of a sequence not
+    unpacked here.
+    """
     match loop := next((item for item in site.source.around(piece.node) if isinstance(item, ast.For)), None):
         case ast.For(target=ast.Tuple(elts=targets)) if all(
             isinstance(target, ast.Name) for target in targets
@@ -223,19 +259,19 @@ def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tup
         site.function is None
         or loop in site.source.around(site.node)
         or not {*names} & piece.names
-        or piece.names - {*names} - here
+        or piece.names - {*names} - visible_names
     ):
         return
-    for whole in _indexed(site.function):
+    for sequence in _indexed_names(site.function):
         text = piece.text
-        for place, name in enumerate(names):
-            text = _with(text, name, f"{whole}[{place}]")
+        for index, name in enumerate(names):
+            text = _replace_name(text, name, f"{sequence}[{index}]")
         yield text, 0.8
 
 
 @lru_cache(maxsize=1024)
-def _indexed(function: Function) -> tuple[str, ...]:
-    """Names of which the function reads an element by its number."""
+def _indexed_names(function: Function) -> tuple[str, ...]:
+    """Return names that the function indexes with integer constants."""
     names: dict[str, None] = {}
     for node in ast.walk(function):
         match node:
@@ -246,8 +282,8 @@ def _indexed(function: Function) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _taken_back(piece: Piece, text: str) -> str:
-    """What is counted down in one place is counted up in another."""
+def _opposite_step(piece: Piece, text: str) -> str:
+    """Return the opposite of an increment or decrement; empty for other statements."""
     match piece.node:
         case ast.AugAssign(op=ast.Add()):
             return text.replace("+=", "-=", 1)
@@ -257,14 +293,14 @@ def _taken_back(piece: Piece, text: str) -> str:
             return ""
 
 
-def _may_stand(piece: Piece, site: Site, node: ast.stmt, function: Function) -> bool:
+def _is_allowed_at(piece: Piece, site: Site, node: ast.stmt, function: Function) -> bool:
     match piece.node:
         case ast.Break() | ast.Continue():
             return False
         case ast.Return(value=value):
-            # Behind it nothing would be reached: only as the last, or in the place of nothing.
+            # What follows a return is unreachable: only as the last statement, or instead of `pass`.
             return value is not None and (isinstance(node, ast.Pass) or site.source.block(node)[-1] is node)
         case ast.Expr(value=ast.Yield() | ast.YieldFrom()):
-            return any(isinstance(item, ast.Yield | ast.YieldFrom) for item in ast.walk(function))
+            return any(isinstance(descendant, ast.Yield | ast.YieldFrom) for descendant in ast.walk(function))
         case _:
             return True

@@ -1,4 +1,4 @@
-"""Plain statements that are missing."""
+"""Missing simple statements."""
 
 import ast
 import re
@@ -21,135 +21,151 @@ USED: dict[str, str] = {
     "set()": r"\.(?:add|discard)\(",
     "False": r" = (?:True|False)\b",
 }
-"""What follows the name of what was begun with such a value."""
+"""Patterns of use that follow a name, by the initial value they suggest."""
 COUNTED = ("itertools.count()", "count()")
-"""What is asked for the next one of, and has to be begun."""
+"""Initial values of an iterator that `next` is called on."""
 MANGLED = re.compile(r"^_[^_]\w*?__(?=\w)")
-"""What Python puts before a private name."""
+"""The prefix that Python adds to private names."""
 DEFAULTS = ("0", "1", "''", "[]", "{}", "False", "True")
 MAKERS = ("len", "min", "max", "sum", "sorted", "list", "set", "dict", "tuple", "str", "int", "iter")
-"""Built-in things that make something of one value."""
+"""Built-in functions that convert a single value."""
 MOST_VALUES = 8
 AGAIN = 0.6
-"""What begins in a loop begins again each time: mostly it stands before it."""
+"""Weight factor of an initialization in a loop: mostly it belongs before the loop."""
 
 
 def inserted(site: Site) -> Iterator[Rewrite]:
-    """A plain statement before another, or instead of `pass`: keep a parameter, begin a variable, leave, go on."""
+    """Insert a simple statement, or replace `pass`: store a parameter, initialize a variable, return,
+    continue.
+    """
     node, function = site.node, site.function
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
-    looping = any(isinstance(item, ast.For | ast.While) for item in site.source.around(node))
-    lines = dict.fromkeys(_given_namesake(site, function), 0.5) | dict(
-        _begun(site, node, function, AGAIN if looping else 1.0)
+    in_loop = any(isinstance(item, ast.For | ast.While) for item in site.source.around(node))
+    lines = dict.fromkeys(_assignments_by_shared_word(site, function), 0.5) | dict(
+        _initializations(site, node, function, AGAIN if in_loop else 1.0)
     )
     if isinstance(node, ast.Pass) or node is function.body[-1]:
         lines |= {
             f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))
         }
-    idle = unread(function)
-    for name in (item for item in arguments_of(function) if item in idle):
+    unread_names = unread(function)
+    for name in (item for item in arguments_of(function) if item in unread_names):
         lines |= (
-            {f"self.{name} = {name}": _kept(site, function, name)} if site.source.class_of(function) else {}
+            {f"self.{name} = {name}": _store_weight(site, function, name)}
+            if site.source.class_of(function)
+            else {}
         )
         lines |= {
-            f"{other}.{way}({name})": 0.3
+            f"{other}.{method}({name})": 0.3
             for other in stored(function)[:4]
-            for way in ("append", "add", "update", "extend")
+            for method in ("append", "add", "update", "extend")
         }
     lines |= (
-        dict.fromkeys(_collected(site, function), 0.6)
-        | dict.fromkeys(_put_in(site), 0.8)
-        | dict.fromkeys(_kept_by_property(site, function), 0.9)
+        dict.fromkeys(_collecting_statements(site, function), 0.6)
+        | dict.fromkeys(_adding_statements(site), 0.8)
+        | dict.fromkeys(_setter_assignments(site, function), 0.9)
     )
-    for table, key in _never_filled(site.source):
+    for table, key in _unfilled_tables(site.source):
         values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
         lines |= {f"{table}[{key}] = {value}": 0.6 * 0.9**rank for rank, value in enumerate(values)}
-    if looping and isinstance(node, ast.Pass):
+    if in_loop and isinstance(node, ast.Pass):
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
         yield from put(site, node, [line], weight=weight)
 
 
-def _kept(site: Site, function: Function, name: str) -> float:
-    """How likely a parameter is to be kept: what is kept elsewhere already is no other method's matter."""
-    again = f"self.{name} = " in site.source.text and function.name not in _constructing(site.source)
-    return 0.2 if again else 0.6
+def _store_weight(site: Site, function: Function, name: str) -> float:
+    """Return the weight of storing a parameter: lower outside of constructors if it is stored elsewhere."""
+    is_stored_elsewhere = f"self.{name} = " in site.source.text and function.name not in _constructor_names(
+        site.source
+    )
+    return 0.2 if is_stored_elsewhere else 0.6
 
 
-def _begun(site: Site, node: ast.stmt, function: Function, likely: float) -> Iterator[tuple[str, float]]:
-    """Give a variable that is said not to be there, or an attribute where a constructor has given none, its first value."""
-    code, whole = site.source.code(node), site.source.code(function)
+def _initializations(
+    site: Site, node: ast.stmt, function: Function, likely: float
+) -> Iterator[tuple[str, float]]:
+    """Yield initializations of an undefined variable, or of an attribute that the constructor does not set."""
+    code, function_code = site.source.code(node), site.source.code(function)
     for name in said(site.failures, NAME):
         if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", code):
             yield from (
                 (f"{name} = {value}", 0.9 * likely * 0.93**rank)
-                for rank, value in enumerate(_first_values(name, whole))
+                for rank, value in enumerate(_first_values(name, function_code))
             )
-            made = enumerate(_made_of_unread(site, function, name))
-            yield from ((f"{name} = {value}", 0.7 * likely * 0.97**rank) for rank, value in made)
-    missing = said(site.failures, ATTRIBUTE) if function.name in _constructing(site.source) else ()
-    for name in (MANGLED.sub("__", name) for name in missing):
+            conversions = enumerate(_values_from_unread(site, function, name))
+            yield from ((f"{name} = {value}", 0.7 * likely * 0.97**rank) for rank, value in conversions)
+    missing_names = said(site.failures, ATTRIBUTE) if function.name in _constructor_names(site.source) else ()
+    for name in (MANGLED.sub("__", name) for name in missing_names):
         read = re.search(rf"\bself\.{name}\b", site.source.text)
         if read and (isinstance(node, ast.Pass) or node is function.body[-1] or read[0] in code):
-            counted = COUNTED if f"next(self.{name})" in site.source.text else ()
-            values = enumerate((*counted, *_first_values(f"self.{name}", site.source.text)))
+            counters = COUNTED if f"next(self.{name})" in site.source.text else ()
+            values = enumerate((*counters, *_first_values(f"self.{name}", site.source.text)))
             yield from ((f"self.{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in values)
 
 
 @lru_cache(maxsize=CACHED)
 def _first_values(name: str, text: str) -> tuple[str, ...]:
-    """What something may begin with, first what it is used like."""
-    own = rf"\b{re.escape(name)}\b"
-    like = {value for value, use in USED.items() if re.search(own + use, text)}
-    like |= {"''"} if re.search(rf"['\"] (?:[=!]=|\+|in) {own}", text) else set()
-    return tuple(sorted(NOTHING_YET, key=lambda value: value not in like))
+    """Return possible initial values, those that fit the use of the name first."""
+    name_pattern = rf"\b{re.escape(name)}\b"
+    fitting = {value for value, usage in USED.items() if re.search(name_pattern + usage, text)}
+    fitting |= {"''"} if re.search(rf"['\"] (?:[=!]=|\+|in) {name_pattern}", text) else set()
+    return tuple(sorted(NOTHING_YET, key=lambda value: value not in fitting))
 
 
 @lru_cache(maxsize=256)
-def _constructing(source: Source) -> frozenset[str]:
-    """The names of constructors, and of the methods that they call."""
-    made = [function for function in source.functions if function.name == "__init__"]
-    called = {name for function in made for name in re.findall(r"\bself\.(\w+)\(", source.code(function))}
-    return frozenset({"__init__", *called})
+def _constructor_names(source: Source) -> frozenset[str]:
+    """Return the names of constructors and of the methods that they call."""
+    constructors = [function for function in source.functions if function.name == "__init__"]
+    called_names = {
+        name for function in constructors for name in re.findall(r"\bself\.(\w+)\(", source.code(function))
+    }
+    return frozenset({"__init__", *called_names})
 
 
-def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:
-    """What may become of a value that is made and not used: itself, what it holds under the name, or what something makes of it."""
+def _values_from_unread(site: Site, function: Function, name: str) -> Iterator[str]:
+    """Yield expressions over unread variables: the value itself, its member of the name, or a conversion of
+    it.
+    """
     for value in unread(function):
         yield from (value, f'{value}["{name}"]', f"{value}.{name}", f'{value}.get("{name}")')
         yield from (f'{value}.get("{name}", {default})' for default in DEFAULTS)
         yield from (f"{maker}({value})" for maker in sorted(MAKERS, key=lambda maker: maker not in name))
-        for maker in (item for item in local_names(site.source, site.node) if item not in (name, value)):
+        for maker in (local for local in local_names(site.source, site.node) if local not in (name, value)):
             yield from (f"{maker}({value})", f"{maker}(**{value})", f"{maker}(*{value})")
 
 
-def _kept_by_property(site: Site, function: Function) -> Iterator[str]:
-    """Where a property is set and what it gives is not: keep what was given."""
+def _setter_assignments(site: Site, function: Function) -> Iterator[str]:
+    """Yield assignments of a property setter's argument to the attribute that the getter returns."""
     for decorator in function.decorator_list:
         match decorator, arguments_of(function):
-            case ast.Attribute(value=ast.Name(id=name), attr="setter"), [given]:
+            case ast.Attribute(value=ast.Name(id=name), attr="setter"), [argument]:
                 getters = [
                     item for item in site.source.functions if item.name == name and item is not function
                 ]
-                own = [
+                own_getters = [
                     getter
                     for getter in getters
                     if site.source.class_of(getter) is site.source.class_of(function)
                 ]
                 kept = dict.fromkeys(
                     kept
-                    for item in own
+                    for item in own_getters
                     for kept in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(item))
                 )
-                kept |= {site.source.code(what): None for item in own if (what := _returned(item))}
-                yield from (f"{item} = {given}" for item in kept if item not in site.source.code(function))
+                kept |= {
+                    site.source.code(returned): None
+                    for item in own_getters
+                    if (returned := _returned_attribute(item))
+                }
+                yield from (f"{item} = {argument}" for item in kept if item not in site.source.code(function))
             case _:
                 pass
 
 
-def _returned(function: Function) -> ast.expr | None:
-    """The attribute or the part of one that a function gives back, and nothing else."""
+def _returned_attribute(function: Function) -> ast.expr | None:
+    """Return the attribute or subscript that a function returns last, if any."""
     match function.body[-1]:
         case ast.Return(value=ast.Attribute() | ast.Subscript() as value):
             return value
@@ -157,8 +173,10 @@ def _returned(function: Function) -> ast.expr | None:
             return None
 
 
-def _collected(site: Site, function: Function) -> Iterator[str]:
-    """Where nothing is done in a branch and others collect something: a variable, or what it holds under a key that the function says."""
+def _collecting_statements(site: Site, function: Function) -> Iterator[str]:
+    """Yield statements for an empty branch that collect a tested variable, or its items, as other branches
+    do.
+    """
     branches = (
         [item for item in site.source.around(site.node) if isinstance(item, ast.If)]
         if isinstance(site.node, ast.Pass)
@@ -166,57 +184,61 @@ def _collected(site: Site, function: Function) -> Iterator[str]:
     )
     if not branches:
         return
-    known = local_names(site.source, site.node)
+    names = local_names(site.source, site.node)
     tested = [
-        name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in known
+        name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in names
     ]
-    read = [site.source.code(item.slice) for item in ast.walk(function) if isinstance(item, ast.Subscript)]
-    keys = [key for key in read if key[0] in "'\""]
+    subscripts = [
+        site.source.code(item.slice) for item in ast.walk(function) if isinstance(item, ast.Subscript)
+    ]
+    keys = [key for key in subscripts if key[0] in "'\""]
     for node in ast.walk(branches[-1]):
         match node:
-            case ast.Call(func=ast.Attribute(attr="append" | "add" | "extend") as way, args=[_]):
+            case ast.Call(func=ast.Attribute(attr="append" | "add" | "extend") as method, args=[_]):
                 for name in dict.fromkeys(tested):
                     values = (name, *(f"{name}[{key}]" for key in dict.fromkeys(keys)))
-                    yield from (f"{site.source.code(way)}({value})" for value in values)
+                    yield from (f"{site.source.code(method)}({value})" for value in values)
             case _:
                 pass
 
 
-def _given_namesake(site: Site, function: Function) -> Iterator[str]:
-    """Where nothing is done: give a variable that is given values elsewhere one that shares a word of its name."""
+def _assignments_by_shared_word(site: Site, function: Function) -> Iterator[str]:
+    """Yield assignments, in place of `pass`, of a variable whose name shares a word with the target."""
     names = local_names(site.source, site.node) if isinstance(site.node, ast.Pass) else ()
     for target, value in product(stored(function), names):
         if target != value and {*target.split("_")} & {*value.split("_")} - {""}:
             yield f"{target} = {value}"
 
 
-def _put_in(site: Site) -> Iterator[str]:
-    """Where nothing is done with what is not in something: put it in."""
+def _adding_statements(site: Site) -> Iterator[str]:
+    """Yield statements, in place of `pass`, that add what is not in a collection."""
     for node in (
         ast.walk(site.parent.test)
         if isinstance(site.node, ast.Pass) and isinstance(site.parent, ast.If)
         else ()
     ):
         match node:
-            case ast.Compare(left=missing, ops=[ast.NotIn()], comparators=[held]):
+            case ast.Compare(left=missing, ops=[ast.NotIn()], comparators=[container]):
                 yield from (
-                    f"{site.source.code(held)}.{way}({site.source.code(missing)})"
-                    for way in ("append", "add")
+                    f"{site.source.code(container)}.{method}({site.source.code(missing)})"
+                    for method in ("append", "add")
                 )
             case _:
                 pass
 
 
 @lru_cache(maxsize=256)
-def _never_filled(source: Source) -> tuple[tuple[str, str], ...]:
-    """Attributes that begin as an empty dictionary and are read by key, and are given nothing anywhere; with the names of the keys."""
-    begun: set[str] = set()
+def _unfilled_tables(source: Source) -> tuple[tuple[str, str], ...]:
+    """Return attributes that start as an empty dictionary, are read by key and never filled, with the keys'
+    names.
+    """
+    initialized: set[str] = set()
     read: dict[tuple[str, str], None] = {}
     filled: set[str] = set()
     for node in ast.walk(source.tree):
         match node:
             case ast.Assign(targets=[ast.Attribute() as table], value=ast.Dict(keys=[])):
-                begun.add(source.code(table))
+                initialized.add(source.code(table))
             case ast.Subscript(value=ast.Attribute() as table, slice=ast.Name(id=key), ctx=ast.Load()):
                 read[source.code(table), key] = None
             case ast.Subscript(value=ast.Attribute() as table, ctx=ast.Store()):
@@ -225,11 +247,11 @@ def _never_filled(source: Source) -> tuple[tuple[str, str], ...]:
                 filled.add(source.code(table))
             case _:
                 pass
-    return tuple((table, key) for table, key in read if table in begun - filled)
+    return tuple((table, key) for table, key in read if table in initialized - filled)
 
 
 def put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> Iterator[Rewrite]:
-    what = f"add `{lines[0][:50]}`"
+    summary = f"add `{lines[0][:50]}`"
     if isinstance(node, ast.Pass):
         start, end = site.source.span(node)
         indent = site.source.indent(node)
@@ -237,15 +259,15 @@ def put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> I
             yield Rewrite(
                 (Change(start=start, end=end, text=f"{site.source.line_end}{indent}".join(lines)),),
                 weight * 1.3,
-                what,
+                summary,
             )
         return
     if not lines[0].startswith(("return", "raise")):
-        yield from site.before(node, lines, weight=weight, summary=what)
+        yield from site.before(node, lines, weight=weight, summary=summary)
     if site.source.block(node)[-1] is node and not isinstance(
         node, ast.Return | ast.Raise | ast.Break | ast.Continue
     ):
-        yield from site.after(node, lines, weight=weight * 0.95, summary=what)
+        yield from site.after(node, lines, weight=weight * 0.95, summary=summary)
 
 
 def is_place(site: Site) -> bool:

@@ -1,4 +1,4 @@
-"""What a function gives back: nothing where something was meant, the wrong variable, too early."""
+"""Wrong return values: none where one is expected, the wrong variable, a return that comes too early."""
 
 import ast
 from collections.abc import Iterator
@@ -14,44 +14,49 @@ PLAIN = ("None", "True", "False", "[]", "0", "''")
 
 
 def missing_return(site: Site) -> Iterator[Rewrite]:
-    """`return` before a call whose value is dropped; the variable that was built, at the function's end."""
+    """Return the value of a discarded call, or a variable at the function's end."""
     node = site.node
     if not isinstance(node, ast.stmt) or site.function is None:
         return
-    yield from _own(site, node)
+    yield from _return_itself(site, node)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         start, _ = site.source.span(node)
         weight = 0.7 if site.source.block(node)[-1] is node else 0.3
-        yield Rewrite((Change(start=start, end=start, text="return "),), weight, "return what the call gives")
+        yield Rewrite(
+            (Change(start=start, end=start, text="return "),), weight, "return the result of the call"
+        )
         match node.value:
-            case ast.Call(func=ast.Name(id="print"), args=[given], keywords=[]):
+            case ast.Call(func=ast.Name(id="print"), args=[printed], keywords=[]):
                 _, end = site.source.span(node)
-                change = Change(start=start, end=end, text=f"return {site.source.code(given)}")
+                change = Change(start=start, end=end, text=f"return {site.source.code(printed)}")
                 yield Rewrite((change,), 0.5, "return it instead of printing it")
             case _:
                 pass
-    yield from _other_truth(site, site.function, node)
-    yield from _too_early(site, node)
+    yield from _return_opposite(site, site.function, node)
+    yield from _return_after_loop(site, node)
     if _ends(site.function, node) and not isinstance(node, ast.Return | ast.Raise):
-        gives = any(
-            isinstance(item, ast.Return) and item.value is not None for item in ast.walk(site.function)
+        returns_value = any(
+            isinstance(descendant, ast.Return) and descendant.value is not None
+            for descendant in ast.walk(site.function)
         )
         for rank, name in enumerate(reversed(local_names(site.source, node))):
-            weight = (0.35 if gives else 0.7) * 0.93**rank
+            weight = (0.35 if returns_value else 0.7) * 0.93**rank
             yield from site.after(node, [f"return {name}"], weight=weight, summary=f"return `{name}`")
 
 
-def _own(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
-    """The function that a function ends with; the object itself at a method's end; raise an exception that is only made."""
+def _return_itself(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+    """Return a nested function that ends the body, or self at the end of a method; raise an exception that is
+    only created.
+    """
     outer = site.parent
     if isinstance(node, Function) and isinstance(outer, Function) and outer.body[-1] is node:
         yield from site.after(node, [f"return {node.name}"], weight=1.2, summary=f"return `{node.name}`")
     method = site.function if site.source.class_of(site.function) else None
     if method and _ends(method, node) and not isinstance(node, ast.Return | ast.Raise):
-        itself = method.name in GIVING_THEMSELVES
-        if itself or any("NoneType" in failure.message for failure in site.failures):
+        returns_self = method.name in GIVING_THEMSELVES
+        if returns_self or any("NoneType" in failure.message for failure in site.failures):
             yield from site.after(
-                node, ["return self"], weight=1.5 if itself else 0.4, summary="return the object itself"
+                node, ["return self"], weight=1.5 if returns_self else 0.4, summary="return `self`"
             )
     match node:
         case (
@@ -65,23 +70,23 @@ def _own(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
             pass
 
 
-def _other_truth(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
-    """At the end of a function that says nothing but yes, or nothing but no, the other."""
+def _return_opposite(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
+    """Return the opposite at the end of a function that returns only True or only False."""
     returns = (item.value for item in ast.walk(function) if isinstance(item, ast.Return))
-    said = {value.value if isinstance(value, ast.Constant) else None for value in returns}
+    constants = {value.value if isinstance(value, ast.Constant) else None for value in returns}
     if (
         _ends(function, node)
         and isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try)
-        and len(said) == 1
+        and len(constants) == 1
     ):
-        for truth in (item for item in said if isinstance(item, bool)):
+        for truth in (item for item in constants if isinstance(item, bool)):
             yield from site.after(
                 node, [f"return {not truth}"], weight=0.8, summary=f"return {not truth} otherwise"
             )
 
 
-def _too_early(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
-    """What a loop returns otherwise at its first turn, it returns after its last."""
+def _return_after_loop(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+    """Move a return in the `else` of a loop's condition behind the loop."""
     match node:
         case ast.For(
             body=[*_, ast.If(body=[*_, ast.Return()], orelse=[ast.Return() as otherwise]) as last], orelse=[]
@@ -96,20 +101,20 @@ def _too_early(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
 
 
 def returned_value(site: Site) -> Iterator[Rewrite]:
-    """Another variable, or something plain; yield where a generator was meant."""
+    """Return another variable or a constant."""
     node = site.node
     if not isinstance(node, ast.Return):
         return
     start, end = site.source.span(node)
     for rank, name in enumerate(local_names(site.source, node)):
         if not isinstance(node.value, ast.Name):
-            yield from _give(start, end, name, 0.3 * 0.95**rank)
+            yield from _return_value(start, end, name, 0.3 * 0.95**rank)
     for value in PLAIN:
         if node.value is None or not isinstance(node.value, ast.Constant):
-            yield from _give(start, end, value, 0.12)
+            yield from _return_value(start, end, value, 0.12)
 
 
-def _give(start: int, end: int, value: str, weight: float) -> Iterator[Rewrite]:
+def _return_value(start: int, end: int, value: str, weight: float) -> Iterator[Rewrite]:
     yield Rewrite((Change(start=start, end=end, text=f"return {value}"),), weight, f"return `{value}`")
 
 

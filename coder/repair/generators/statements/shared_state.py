@@ -1,4 +1,4 @@
-"""One list or dictionary for all where each is meant to have its own."""
+"""Mutable objects shared by elements, keys or instances that need their own."""
 
 import ast
 from collections.abc import Iterator
@@ -11,25 +11,29 @@ MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
 
 def shared(site: Site) -> Iterator[Rewrite]:
-    """`[[] for _ in range(n)]` for `[[]] * n`, `{key: [] for key in x}` for `dict.fromkeys(x, [])`, `self.x` for a class's `x = []`."""
+    """Create separate objects: `[[] for _ in range(n)]` for `[[]] * n`; likewise for `dict.fromkeys` and
+    class attributes.
+    """
     code = site.source.code
     match site.node:
-        case ast.BinOp(left=ast.List(elts=[only]), op=ast.Mult(), right=times) if _is_mutable(only):
+        case ast.BinOp(left=ast.List(elts=[element]), op=ast.Mult(), right=count) if _is_mutable(element):
             yield from site.replace(
                 site.node,
-                f"[{code(only)} for _ in range({code(times)})]",
+                f"[{code(element)} for _ in range({code(count)})]",
                 weight=1.0,
-                summary="make each its own",
+                summary="create a separate object for each element",
             )
         case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr="fromkeys"), args=[keys, value]) if (
             _is_mutable(value)
         ):
             text = f"{{key: {code(value)} for key in {code(keys)}}}"
-            yield from site.replace(site.node, text, weight=1.0, summary="give each key its own")
+            yield from site.replace(
+                site.node, text, weight=1.0, summary="create a separate object for each key"
+            )
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_mutable(value) and isinstance(
             site.parent, ast.ClassDef
         ):
-            yield from _of_each_object(site, site.node, site.parent, f"self.{name} = {code(value)}")
+            yield from _move_to_constructor(site, site.node, site.parent, f"self.{name} = {code(value)}")
         case _:
             pass
 
@@ -44,18 +48,22 @@ def _is_mutable(node: ast.expr) -> bool:
             return isinstance(node, MUTABLE)
 
 
-def _of_each_object(site: Site, there: ast.Assign, owner: ast.ClassDef, line: str) -> Iterator[Rewrite]:
-    """The constructor makes it, at its beginning; where there is none, one that does what the parents' did."""
-    summary, source = f"make `{line[:40]}` for each object", site.source
-    made = next((item for item in owner.body if isinstance(item, Function) and item.name == "__init__"), None)
-    indent, (start, end) = source.indent(there), source.span(there)
-    first = next((item for item in made.body if not is_docstring(item)), None) if made else None
+def _move_to_constructor(
+    site: Site, assignment: ast.Assign, owner: ast.ClassDef, line: str
+) -> Iterator[Rewrite]:
+    """Move a class attribute to the constructor; create one that calls the parents' if there is none."""
+    summary, source = f"set `{line[:40]}` in the constructor", site.source
+    constructor = next(
+        (item for item in owner.body if isinstance(item, Function) and item.name == "__init__"), None
+    )
+    indent, (start, end) = source.indent(assignment), source.span(assignment)
+    first = next((item for item in constructor.body if not is_docstring(item)), None) if constructor else None
     if first is not None:
         yield from Site(source, first, site.failures).before(first, [line], weight=0.7, summary=summary)
-    elif made is None and not indent.strip():
-        further = f"{indent}    " if "\t" not in indent else f"{indent}\t"
-        plain = not owner.bases and not owner.keywords
-        header = "def __init__(self):" if plain else "def __init__(self, *args, **kwargs):"
-        body = [line] if plain else ["super().__init__(*args, **kwargs)", line]
-        text = f"{source.line_end}{further}".join([header, *body])
+    elif constructor is None and not indent.strip():
+        inner_indent = f"{indent}    " if "\t" not in indent else f"{indent}\t"
+        has_no_parents = not owner.bases and not owner.keywords
+        header = "def __init__(self):" if has_no_parents else "def __init__(self, *args, **kwargs):"
+        body = [line] if has_no_parents else ["super().__init__(*args, **kwargs)", line]
+        text = f"{source.line_end}{inner_indent}".join([header, *body])
         yield Rewrite((Change(start=start, end=end, text=text),), 0.7, summary)

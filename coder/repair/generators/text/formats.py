@@ -1,4 +1,4 @@
-"""Text that is put together or read and written the wrong way: placeholders, precision, encodings, modes."""
+"""Wrong text formatting and I/O options: placeholders, precision, encodings, modes."""
 
 import ast
 import io
@@ -34,10 +34,10 @@ ENCODINGS = ("utf-8", "latin-1", "ascii", "utf-8-sig")
 
 
 def placeholder(site: Site) -> Iterator[Rewrite]:
-    """Another conversion or precision, or the `f` before a text with a variable in braces."""
+    """Change a conversion or precision, or make a string with a variable in braces an f-string."""
     node = site.node
     if isinstance(node, ast.JoinedStr):
-        yield from _literal_parts(site, node)
+        yield from _change_literal_parts(site, node)
         return
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)) or isinstance(
         site.parent, ast.Expr | ast.JoinedStr
@@ -45,59 +45,61 @@ def placeholder(site: Site) -> Iterator[Rewrite]:
         return
     start, end = site.source.span(node)
     code = site.source.text[start:end]
-    formatted = isinstance(getattr(site.parent, "op", None), ast.Mod) or isinstance(
+    is_format = isinstance(getattr(site.parent, "op", None), ast.Mod) or isinstance(
         site.parent, ast.Attribute
     )
-    for match in PERCENT.finditer(code) if formatted else ():
-        for kind in KINDS:
-            if kind != match[0][-1]:
-                change = Change(start=start + match.end() - 1, end=start + match.end(), text=kind)
-                yield Rewrite((change,), 0.3, f"format with `%{kind}`")
-    yield from _dates(site, start, code)
-    yield from _precision(start, code)
-    if formatted or "{" not in code:
+    for match in PERCENT.finditer(code) if is_format else ():
+        for conversion in KINDS:
+            if conversion != match[0][-1]:
+                change = Change(start=start + match.end() - 1, end=start + match.end(), text=conversion)
+                yield Rewrite((change,), 0.3, f"format with `%{conversion}`")
+    yield from _change_date_format(site, start, code)
+    yield from _change_precision(start, code)
+    if is_format or "{" not in code:
         return
-    known = {*local_names(site.source, node)}
-    filled = [at for at, piece in pieces(code) if piece[0] in "'\"" and _can_be_filled(piece, known)]
-    if filled:
+    known_names = {*local_names(site.source, node)}
+    offsets = [
+        offset for offset, piece in pieces(code) if piece[0] in "'\"" and _can_be_filled(piece, known_names)
+    ]
+    if offsets:
         yield Rewrite(
-            tuple(Change(start=start + at, end=start + at, text="f") for at in filled),
+            tuple(Change(start=start + offset, end=start + offset, text="f") for offset in offsets),
             0.8,
-            "fill in the variables of a text",
+            "make the string an f-string",
         )
 
 
-def _dates(site: Site, start: int, code: str) -> Iterator[Rewrite]:
-    """The other case of a letter in the form of a date: `%m` is the month, `%M` the minute."""
+def _change_date_format(site: Site, start: int, code: str) -> Iterator[Rewrite]:
+    """Swap the case of a letter in a date format: `%m` is the month, `%M` the minute."""
     match site.parent:
         case ast.Call(func=ast.Attribute(attr="strftime" | "strptime")):
-            for found in re.finditer(r"%-?([mMyYdDHIbBaApPjS])", code):
-                other = OTHER_HOUR.get(found[1], found[1].swapcase())
-                change = Change(start=start + found.start(1), end=start + found.end(1), text=other)
-                yield Rewrite((change,), 0.5, f"`%{other}` instead of `%{found[1]}`")
+            for match in re.finditer(r"%-?([mMyYdDHIbBaApPjS])", code):
+                other = OTHER_HOUR.get(match[1], match[1].swapcase())
+                change = Change(start=start + match.start(1), end=start + match.end(1), text=other)
+                yield Rewrite((change,), 0.5, f"use `%{other}` instead of `%{match[1]}`")
         case _:
             pass
 
 
 def _can_be_filled(piece: str, known: Set[str]) -> bool:
-    """Does it hold variables in braces, all of them known, and no other braces?"""
+    """Tell whether a literal holds known variables in braces and no other braces."""
     names = PLACEHOLDER.findall(piece)
     return bool(names) and known >= {*names} and not {*"{}"} & {*PLACEHOLDER.sub("", piece)}
 
 
 def pieces(code: str) -> Iterator[tuple[int, str]]:
-    """The literals that stand one after the other for one text, each with where it begins."""
-    wrapped = f"({code})"
+    """Yield the adjacent literals of a string, each with its offset."""
+    parenthesized = f"({code})"
     starts = [0]
-    for line in wrapped.split("\n"):
+    for line in parenthesized.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    for token in tokenize.generate_tokens(io.StringIO(wrapped).readline):
+    for token in tokenize.generate_tokens(io.StringIO(parenthesized).readline):
         if token.type == tokenize.STRING:
             yield starts[token.start[0] - 1] + token.start[1] - 1, token.string
 
 
 def opening(site: Site) -> Iterator[Rewrite]:
-    """Another mode of a file, an encoding given, another or none."""
+    """Change a file mode, or add or change an encoding."""
     node = site.node
     if not isinstance(node, ast.Call):
         return
@@ -110,49 +112,53 @@ def opening(site: Site) -> Iterator[Rewrite]:
     )
     if name in OPENERS:
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-            yield from _other_texts(site, argument)
-        yield from _more_given(site, node, name)
+            yield from _change_mode_or_encoding(site, argument)
+        yield from _add_option(site, node, name)
 
 
-def _other_texts(site: Site, given: ast.expr) -> Iterator[Rewrite]:
-    if not (isinstance(given, ast.Constant) and isinstance(given.value, str)):
+def _change_mode_or_encoding(site: Site, argument: ast.expr) -> Iterator[Rewrite]:
+    if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
         return
-    for mode in MODES.get(given.value, ()):
-        yield from site.replace(given, f'"{mode}"', weight=0.4, summary=f"open with mode {mode!r}")
-    if given.value.lower() in (*ENCODINGS, "utf8"):
+    for mode in MODES.get(argument.value, ()):
+        yield from site.replace(argument, f'"{mode}"', weight=0.4, summary=f"open with mode {mode!r}")
+    if argument.value.lower() in (*ENCODINGS, "utf8"):
         for encoding in ENCODINGS:
             yield from site.replace(
-                given, f'"{encoding}"', weight=0.35, summary=f"use the encoding {encoding}"
+                argument, f'"{encoding}"', weight=0.35, summary=f"use the encoding {encoding}"
             )
 
 
-def _more_given(site: Site, node: ast.Call, name: str) -> Iterator[Rewrite]:
-    told = any(failure.type.startswith("Unicode") for failure in site.failures)
-    taken = {keyword.arg for keyword in node.keywords}
+def _add_option(site: Site, node: ast.Call, name: str) -> Iterator[Rewrite]:
+    has_unicode_error = any(failure.type.startswith("Unicode") for failure in site.failures)
+    taken_names = {keyword.arg for keyword in node.keywords}
     close = site.source.span(node)[1] - 1
     comma = ", " if node.args or node.keywords else ""
-    wanted = []
-    if name in CODED and "encoding" not in taken:
-        wanted.append((CODED[name], 0.9 if told else 0.2))
-    if name == "open" and "newline" not in taken:
-        wanted.append(('newline=""', 0.2))
-    if name in ("encode", "decode") and len(node.args) <= 1 and not taken:
-        wanted.append(('errors="replace"' if node.args else '"utf-8"', 0.6 if told else 0.15))
-    if told and name in CODED and "errors" not in taken:
-        given = "" if "encoding" in taken else f"{CODED[name]}, "
-        wanted += [
-            (f'{given}errors="{way}"', weight)
-            for way, weight in (("replace", 0.6), ("ignore", 0.5), ("surrogateescape", 0.4))
+    options = []
+    if name in CODED and "encoding" not in taken_names:
+        options.append((CODED[name], 0.9 if has_unicode_error else 0.2))
+    if name == "open" and "newline" not in taken_names:
+        options.append(('newline=""', 0.2))
+    if name in ("encode", "decode") and len(node.args) <= 1 and not taken_names:
+        options.append(('errors="replace"' if node.args else '"utf-8"', 0.6 if has_unicode_error else 0.15))
+    if has_unicode_error and name in CODED and "errors" not in taken_names:
+        encoding = "" if "encoding" in taken_names else f"{CODED[name]}, "
+        options += [
+            (f'{encoding}errors="{handler}"', weight)
+            for handler, weight in (("replace", 0.6), ("ignore", 0.5), ("surrogateescape", 0.4))
         ]
-    for text, weight in wanted:
-        yield Rewrite((Change(start=close, end=close, text=f"{comma}{text}"),), weight, f"{name} with {text}")
+    for text, weight in options:
+        yield Rewrite(
+            (Change(start=close, end=close, text=f"{comma}{text}"),), weight, f"call `{name}` with `{text}`"
+        )
 
 
-def _literal_parts(site: Site, node: ast.JoinedStr) -> Iterator[Rewrite]:
-    """The texts between the braces, where the assertion expected others, and the precision of numbers."""
+def _change_literal_parts(site: Site, node: ast.JoinedStr) -> Iterator[Rewrite]:
+    """Replace the literal parts of an f-string by what an assertion expected, and change the precision of
+    numbers.
+    """
     start, end = site.source.span(node)
     code = site.source.text[start:end]
-    yield from _precision(start, code)
+    yield from _change_precision(start, code)
     for part in [
         value.value
         for value in node.values
@@ -160,21 +166,21 @@ def _literal_parts(site: Site, node: ast.JoinedStr) -> Iterator[Rewrite]:
     ]:
         if code.count(part) != 1 or not part.strip():
             continue
-        at = start + code.index(part)
+        position = start + code.index(part)
         for seen, expected in compared(site.failures):
-            for one, other in ((seen, expected), (expected, seen)):
-                new = counterpart(part, one, other) if part in one else None
+            for old_text, new_text in ((seen, expected), (expected, seen)):
+                new = counterpart(part, old_text, new_text) if part in old_text else None
                 if new and not set(new) & set("{}\\'\"\n") and new != part:
                     yield Rewrite(
-                        (Change(start=at, end=at + len(part), text=new),),
+                        (Change(start=position, end=position + len(part), text=new),),
                         0.7,
                         f"write {new!r} instead of {part!r}",
                     )
 
 
-def _precision(start: int, code: str) -> Iterator[Rewrite]:
+def _change_precision(start: int, code: str) -> Iterator[Rewrite]:
     for match in PRECISION.finditer(code):
         for digits in (int(match[1]) + 1, int(match[1]) - 1, 2, 1, 0, 3):
             if digits >= 0 and str(digits) != match[1]:
                 change = Change(start=start + match.start(1), end=start + match.end(1), text=str(digits))
-                yield Rewrite((change,), 0.35, f"show {digits} digits")
+                yield Rewrite((change,), 0.35, f"format with {digits} digits")

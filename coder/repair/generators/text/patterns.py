@@ -1,4 +1,4 @@
-"""Regular expressions that take too much or too little: one piece of the pattern more often, less often, or another one."""
+"""Regular expressions that match too much or too little."""
 
 import ast
 import re
@@ -15,11 +15,11 @@ from coder.repair.context.site import Rewrite, Site
 USERS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 RAW = re.compile(r"[rRbBfF]*[rR][rRbBfF]*['\"]")
 FIELD = re.compile(r"(?<!\{)\{([^\W\d][\w.]*)\}(?!\})")
-"""A name that a text is filled in with."""
+"""A replacement field with a name."""
 FILLED = re.compile(r"\b[rRfF]*[fF][rRfF]*(?=['\"])")
 SPECIAL = re.compile(r"[\\(\[+*?^$|]")
 QUANTIFIED = re.compile(r"[\w)\].][+*?](?!\w)|[\])w]\{\d")
-"""What few texts hold that are no part of a pattern."""
+"""Quantifiers that few strings contain unless they are patterns."""
 EDITS: tuple[tuple[re.Pattern[str], tuple[str, ...], float], ...] = (
     (re.compile(r"(?<=[\w)\].])\+(?!\?)"), ("*", "+?", ""), 0.35),
     (re.compile(r"(?<=[\w)\].])\*(?!\?)"), ("+", "*?", ""), 0.35),
@@ -38,44 +38,44 @@ EDITS: tuple[tuple[re.Pattern[str], tuple[str, ...], float], ...] = (
     (re.compile(r"\\d"), (r"\\w",), 0.2),
     (re.compile(r"\\w"), (r"\\S", r"[\\w-]"), 0.25),
 )
-"""What stands in the literal, what may stand there instead, and how likely that is."""
+"""Part of the literal to match, its possible replacements, and their weight."""
 
 
 def pattern(site: Site) -> Iterator[Rewrite]:
-    """One piece of a regular expression as it may have been meant."""
+    """Change one part of a regular expression."""
     node = site.node
-    literal = isinstance(node, ast.JoinedStr) or (
+    is_literal = isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
     )
-    if not literal or not _is_pattern(site, node):
+    if not is_literal or not _is_pattern(site, node):
         return
     start, end = site.source.span(node)
     code = site.source.text[start:end]
-    fields = [found.span() for found in FIELD.finditer(code)] if isinstance(node, ast.JoinedStr) else []
+    fields = [match.span() for match in FIELD.finditer(code)] if isinstance(node, ast.JoinedStr) else []
     grouped = FIELD.sub(r"(\1)", code) if fields else code
     for piece, others, weight in EDITS:
-        for found in piece.finditer(grouped):
-            if any(first < found.end() and found.start() < last for first, last in fields):
+        for match in piece.finditer(grouped):
+            if any(first < match.end() and match.start() < last for first, last in fields):
                 continue
             for other in others:
-                new = found.expand(other)
-                plain = (
+                new = match.expand(other)
+                needs_raw = (
                     "\\" in new and RAW.match(code) is None
-                )  # such a literal takes backslashes for something else
+                )  # a literal that is not raw would interpret the backslashes
                 prefix, new = (
                     ("r", new)
-                    if plain and "\\" not in code
-                    else ("", new.replace("\\", "\\\\") if plain else new)
+                    if needs_raw and "\\" not in code
+                    else ("", new.replace("\\", "\\\\") if needs_raw else new)
                 )
-                if _compiles(prefix + grouped[: found.start()] + new + grouped[found.end() :]):
+                if _compiles(prefix + grouped[: match.start()] + new + grouped[match.end() :]):
                     raw = (Change(start=start, end=start, text=prefix),) if prefix else ()
-                    change = Change(start=start + found.start(), end=start + found.end(), text=new)
-                    what = (
-                        f"`{new}` instead of `{found[0]}` in a pattern"
-                        if found[0]
-                        else f"`{new}` in a pattern"
+                    change = Change(start=start + match.start(), end=start + match.end(), text=new)
+                    summary = (
+                        f"use `{new}` instead of `{match[0]}` in a pattern"
+                        if match[0]
+                        else f"add `{new}` to a pattern"
                     )
-                    yield Rewrite((*raw, change), weight, what)
+                    yield Rewrite((*raw, change), weight, summary)
 
 
 def _is_pattern(site: Site, node: ast.AST) -> bool:
@@ -99,7 +99,7 @@ def imports_re(source: Source) -> bool:
 
 
 def _compiles(code: str) -> bool:
-    """Is it a literal of a pattern, filled in or not?"""
+    """Tell whether a literal, formatted or not, is a valid pattern."""
     plain = FILLED.sub(lambda found: found[0].translate({ord("f"): None, ord("F"): None}), code)
     try:
         with warnings.catch_warnings(action="ignore"):

@@ -1,4 +1,4 @@
-"""Wrong text: what the assertion expected where it saw something else."""
+"""Wrong string literals, corrected from the expected and seen texts of assertions."""
 
 import ast
 import re
@@ -14,29 +14,33 @@ UNITTEST = re.compile(r"^(['\"].*?['\"]) != (['\"].*?['\"])\s*$", re.MULTILINE)
 QUOTED = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
 LITERAL = re.compile(r"(?s)(\w*)('''|\"\"\"|'|\")(.*)\2")
 HOLE = re.compile(r"(\{[^{}]*\}|%(?:\(\w+\))?[-+#0 ]*\d*(?:\.\d+)?[a-zA-Z])")
-"""What a text is filled in at."""
+"""Placeholder of a format string."""
 ADJACENT = re.compile(r"(?<=['\"])(\s+)(?=['\"])")
-"""Between two literals that Python reads as one."""
+"""White space between two literals that Python concatenates."""
 SEPARATORS = (",", ", ", " ", "\n", ".", "/", "-", "_", ":", ";", "=", "\t", "|")
 LONGEST = 60
 
 
 def string(site: Site) -> Iterator[Rewrite]:
-    """The part of the expected text that stands where the literal stands in the text that was seen, or a quoted text alike."""
+    """Replace a literal by its counterpart in the expected text, or by a similar quoted text."""
     node = site.node
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)) or isinstance(
         site.parent, ast.Expr | ast.JoinedStr
     ):
         return
-    new: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for seen, expected in compared(site.failures):
-        for one, other in ((seen, expected), (expected, seen)):
-            if node.value and node.value in one and (text := counterpart(node.value, one, other)) is not None:
-                new[text] = 0.7
+        for old_text, new_text in ((seen, expected), (expected, seen)):
+            if (
+                node.value
+                and node.value in old_text
+                and (text := counterpart(node.value, old_text, new_text)) is not None
+            ):
+                weights[text] = 0.7
     for text in quoted(site.failures):
-        alike = SequenceMatcher(None, node.value, text, autojunk=False).ratio()
-        if alike > 0.6:
-            new.setdefault(text, 0.6 * alike)
+        ratio = SequenceMatcher(None, node.value, text, autojunk=False).ratio()
+        if ratio > 0.6:
+            weights.setdefault(text, 0.6 * ratio)
     for text in (
         node.value.strip(),
         node.value.lower(),
@@ -45,9 +49,9 @@ def string(site: Site) -> Iterator[Rewrite]:
         f" {node.value}",
         f"{node.value}\n",
     ):
-        new.setdefault(text, 0.25)
-    new = _separators(site, node.value) | new
-    for text, weight in new.items():
+        weights.setdefault(text, 0.25)
+    weights = _separators(site, node.value) | weights
+    for text, weight in weights.items():
         if text != node.value and len(text) <= LONGEST:
             yield from site.replace(
                 node,
@@ -58,80 +62,95 @@ def string(site: Site) -> Iterator[Rewrite]:
 
 
 def _separators(site: Site, value: str) -> dict[str, float]:
-    """Other ways to part a text, those that the failures quote first."""
-    told = "".join(quoted(site.failures))
-    signs = SEPARATORS if value in ("", *SEPARATORS) and _is_between(site) else ()
-    return {sign: (0.5 if sign in told else 0.35) * 0.97**rank for rank, sign in enumerate(signs)}
+    """Return other separators with weights, those that the failures quote heavier."""
+    quoted_text = "".join(quoted(site.failures))
+    separators = SEPARATORS if value in ("", *SEPARATORS) and _is_separator(site) else ()
+    return {
+        separator: (0.5 if separator in quoted_text else 0.35) * 0.97**rank
+        for rank, separator in enumerate(separators)
+    }
 
 
-def _is_between(site: Site) -> bool:
-    """Does it stand between the parts of a text?"""
+def _is_separator(site: Site) -> bool:
+    """Tell whether the literal is the separator of a join or split."""
     match site.parent:
         case ast.Attribute(attr="join"):
             return True
         case ast.Call(
-            func=ast.Attribute(attr="split" | "rsplit" | "partition" | "rpartition"), args=[sign, *_]
+            func=ast.Attribute(attr="split" | "rsplit" | "partition" | "rpartition"), args=[separator, *_]
         ):
-            return sign is site.node
+            return separator is site.node
         case _:
             return False
 
 
 def separated(site: Site) -> Iterator[Rewrite]:
-    """`'b', 'c'` for `'b' 'c'` among the members of a list, or what a call is given."""
+    """Insert a missing comma between adjacent literals: `'b', 'c'` for `'b' 'c'`."""
     node = site.node
-    listed = isinstance(site.parent, ast.List | ast.Tuple | ast.Set | ast.Call)
-    if not listed or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+    is_element = isinstance(site.parent, ast.List | ast.Tuple | ast.Set | ast.Call)
+    if not is_element or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return
     start, _ = site.source.span(node)
     for match in ADJACENT.finditer(site.source.code(node)):
-        at = start + match.start(1)
-        yield Rewrite((Change(start=at, end=at, text=","),), 0.6, "a comma between two texts")
+        position = start + match.start(1)
+        yield Rewrite(
+            (Change(start=position, end=position, text=","),), 0.6, "add a comma between two strings"
+        )
 
 
 def filled(site: Site) -> Iterator[Rewrite]:
-    """A text that is filled in, with what the expected text has between the holes where the text that was seen has something else."""
+    """Replace the text between the placeholders of a format string by its counterpart in the expected text."""
     node = site.node
     if not isinstance(node, ast.JoinedStr | ast.Constant) or isinstance(
         site.parent, ast.JoinedStr | ast.Expr
     ):
         return
     code = site.source.code(node)
-    written = LITERAL.fullmatch(code)
-    if written is None or "\\" in code or len(pieces := HOLE.split(written[3])) == 1:
+    match = LITERAL.fullmatch(code)
+    if match is None or "\\" in code or len(pieces := HOLE.split(match[3])) == 1:
         return
     texts = pieces[::2]
-    pairs = [pair for one, other in compared(site.failures) for pair in ((one, other), (other, one))]
-    for one, other in pairs:
-        for place, (text, start) in enumerate(zip(texts, _places(texts, one), strict=False)):
-            new = counterpart(text, one, other, start)
-            if new is not None and len(new) < len(text) + LONGEST and not re.search(r"[{}\\\n'\"]", new):
-                body = "".join([*pieces[: 2 * place], new, *pieces[2 * place + 1 :]])
-                summary = f"write {new[-40:]!r} instead of {text[-40:]!r}"
-                yield from site.replace(node, code.replace(written[3], body), weight=0.7, summary=summary)
+    pairs = [
+        pair
+        for old_text, new_text in compared(site.failures)
+        for pair in ((old_text, new_text), (new_text, old_text))
+    ]
+    for old_text, new_text in pairs:
+        for index, (text, start) in enumerate(zip(texts, _locate_texts(texts, old_text), strict=False)):
+            replacement = counterpart(text, old_text, new_text, start)
+            if (
+                replacement is not None
+                and len(replacement) < len(text) + LONGEST
+                and not re.search(r"[{}\\\n'\"]", replacement)
+            ):
+                body = "".join([*pieces[: 2 * index], replacement, *pieces[2 * index + 1 :]])
+                summary = f"write {replacement[-40:]!r} instead of {text[-40:]!r}"
+                yield from site.replace(node, code.replace(match[3], body), weight=0.7, summary=summary)
 
 
-def _places(texts: Sequence[str], seen: str) -> list[int]:
-    """Where texts stand one after the other in what was seen, the last at its end if it can; nothing where one does not."""
-    found: list[int] = []
+def _locate_texts(texts: Sequence[str], seen: str) -> list[int]:
+    """Return the offsets of consecutive texts in what was seen, the last at its end if possible; empty if one
+    is missing.
+    """
+    offsets: list[int] = []
     end = 0
     for number, text in enumerate(texts):
         last = len(seen) - len(text) if number == len(texts) - 1 and seen.endswith(text) else -1
         start = last if last >= end else seen.find(text, end)
         if start < 0:
             return []
-        found.append(start)
+        offsets.append(start)
         end = start + len(text)
-    return found
+    return offsets
 
 
 def compared(failures: tuple[Failure, ...]) -> Iterator[tuple[str, str]]:
-    """Pairs of texts that an assertion found to differ."""
+    """Yield pairs of texts that an assertion found to differ."""
     for failure in failures:
         for pattern in (COMPARED, UNITTEST):
-            for one, other in pattern.findall(failure.message):
+            for left, right in pattern.findall(failure.message):
                 try:
-                    values = ast.literal_eval(one), ast.literal_eval(other)
+                    values = ast.literal_eval(left), ast.literal_eval(right)
                 except (SyntaxError, ValueError):
                     continue
                 if all(isinstance(value, str) for value in values):
@@ -139,12 +158,16 @@ def compared(failures: tuple[Failure, ...]) -> Iterator[tuple[str, str]]:
 
 
 def quoted(failures: tuple[Failure, ...]) -> frozenset[str]:
-    """Short texts that the messages quote."""
-    return frozenset(one or other for failure in failures for one, other in QUOTED.findall(failure.message))
+    """Return short texts that the messages quote."""
+    return frozenset(
+        single or double for failure in failures for single, double in QUOTED.findall(failure.message)
+    )
 
 
 def counterpart(text: str, seen: str, expected: str, start: int | None = None) -> str | None:
-    """The part of `expected` that stands where `text` stands in `seen`, at first or at `start`."""
+    """Return the part of `expected` aligned with `text` in `seen`, at its first occurrence or at `start`;
+    None if equal.
+    """
     start = seen.find(text) if start is None else start
     end = start + len(text)
     pieces = []
@@ -157,13 +180,13 @@ def counterpart(text: str, seen: str, expected: str, start: int | None = None) -
             )
         elif (seen_from < end and seen_to > start) or (seen_from == seen_to and start <= seen_from <= end):
             pieces.append(expected[from_:to])
-    found = "".join(pieces)
-    return found if found != text else None
+    result = "".join(pieces)
+    return result if result != text else None
 
 
 def literal(text: str, old: str) -> str:
-    """A string literal in the quotes of the one it replaces."""
-    plain = repr(text)
-    if old.startswith('"') and plain.startswith("'") and '"' not in text:
-        return f'"{plain[1:-1]}"'
-    return plain
+    """Return a string literal in the quotes of the one it replaces."""
+    representation = repr(text)
+    if old.startswith('"') and representation.startswith("'") and '"' not in text:
+        return f'"{representation[1:-1]}"'
+    return representation

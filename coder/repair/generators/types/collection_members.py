@@ -1,4 +1,4 @@
-"""One more of what something may be: in a list of texts or types, in a table, or beside the one text that is asked for."""
+"""Missing members of a list of strings or types, of a table, or of a compared value."""
 
 import ast
 import re
@@ -15,15 +15,17 @@ from coder.repair.generators.text.strings import literal, quoted
 
 WORD = re.compile(r"[^\W\d]\w{2,}")
 TYPE = re.compile(r"\b([^\W\d][\w.]*)\(|type '?([^\W\d][\w.]*)|<class '([\w.]+)'>|'([^\W\d][\w.]*)' object")
-"""How messages name types: by a value's text, or as such."""
+"""How messages name types: by the text of a value, or directly."""
 NAMED, SPOKEN_OF = 0.9, 0.45
-"""What speaks for one more that the failures name in quotes, and for one that they speak of."""
+"""Weight of a member that the failures quote, and of one that they mention."""
 MOST, MOST_LETTERS = 8, 12
 LONGEST = 40
 
 
 def enlisted(site: Site) -> Iterator[Rewrite]:
-    """`('a', 'b')` for `('a',)`, and for an `'a'` that is asked for, where the failures speak of `b`; in a table, with its usual value."""
+    """Add a member that the failures mention: `('a', 'b')` for `('a',)` or a compared `'a'`; in a table, with
+    its usual value.
+    """
     if not isinstance(getattr(site.node, "ctx", ast.Load()), ast.Load):
         return
     match site.node:
@@ -32,136 +34,149 @@ def enlisted(site: Site) -> Iterator[Rewrite]:
             | ast.List(elts=[_, *_] as members)
             | ast.Set(elts=[_, *_] as members)
         ):
-            yield from _member(site, members)
+            yield from _add_member(site, members)
         case ast.Dict(keys=[_, _, *_] as keys, values=values) if all(key is not None for key in keys):
-            yield from _entry(site, [key for key in keys if key is not None], values)
+            yield from _add_entry(site, [key for key in keys if key is not None], values)
         case (
             ast.Compare(
-                ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str()) as only]
+                ops=[ast.Eq() | ast.NotEq() as op],
+                comparators=[ast.Constant(value=str()) as compared_literal],
             ) as node
         ):
-            code = site.source.code(only)
-            asked = "in" if isinstance(op, ast.Eq) else "not in"
-            for text in _spoken_of([only], site):
-                new = f"{site.source.code(node.left)} {asked} ({code}, {literal(text, code)})"
-                yield from site.replace(node, new, weight=0.3, summary=f"let it be {text!r} as well")
+            code = site.source.code(compared_literal)
+            operator = "in" if isinstance(op, ast.Eq) else "not in"
+            for text in _mentioned_texts([compared_literal], site):
+                new = f"{site.source.code(node.left)} {operator} ({code}, {literal(text, code)})"
+                yield from site.replace(node, new, weight=0.3, summary=f"accept {text!r} as well")
         case ast.Compare(
-            ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, ast.Constant(value=str(letters)) as given]
+            ops=[*_, ast.In() | ast.NotIn()],
+            comparators=[*_, ast.Constant(value=str(letters)) as literal_node],
         ):
-            yield from _letter(site, given, letters)
+            yield from _add_letter(site, literal_node, letters)
         case _:
             pass
 
 
-def _member(site: Site, members: Sequence[ast.expr]) -> Iterator[Rewrite]:
+def _add_member(site: Site, members: Sequence[ast.expr]) -> Iterator[Rewrite]:
     if all(isinstance(member, ast.Constant) and isinstance(member.value, str) for member in members):
         texts = [str(member.value) for member in members if isinstance(member, ast.Constant)]
-        for text in _spoken_of(members, site):
-            yield from _inserted(site, members, texts, text, literal(text, site.source.code(members[-1])))
+        for text in _mentioned_texts(members, site):
+            yield from _insert_member(
+                site, members, texts, text, literal(text, site.source.code(members[-1]))
+            )
     elif all(isinstance(member, ast.Name | ast.Attribute) for member in members):
         names = [site.source.code(member) for member in members]
         known = BUILTIN | {*module_names(site.source)}
-        for name in _types(site.failures):
+        for name in _types_in_messages(site.failures):
             if name not in names and name.partition(".")[0] in known:
-                yield from _inserted(site, members, names, name, name)
+                yield from _insert_member(site, members, names, name, name)
 
 
-def _inserted(
+def _insert_member(
     site: Site, members: Sequence[ast.expr], texts: Sequence[str], text: str, code: str
 ) -> Iterator[Rewrite]:
-    """Where the order puts it if there is one, else at the end."""
-    place = (
-        next((place for place, other in enumerate(texts) if other > text), len(texts))
+    """Insert a member: at its place if the collection is sorted, else at the end."""
+    index = (
+        next((index for index, other in enumerate(texts) if other > text), len(texts))
         if sorted(texts) == [*texts]
         else len(texts)
     )
-    start, end = site.source.span(members[min(place, len(members) - 1)])
-    at, new = (start, f"{code}, ") if place < len(members) else (end, f", {code}")
+    start, end = site.source.span(members[min(index, len(members) - 1)])
+    position, new = (start, f"{code}, ") if index < len(members) else (end, f", {code}")
     weight = (
         NAMED
         if any(f"{quote}{text}{quote}" in failure.message for failure in site.failures for quote in "'\"`")
         else SPOKEN_OF
     )
-    yield Rewrite((Change(start=at, end=at, text=new),), weight, f"let {text[:LONGEST]!r} be among them")
+    yield Rewrite(
+        (Change(start=position, end=position, text=new),), weight, f"add {text[:LONGEST]!r} to the collection"
+    )
 
 
-def _entry(site: Site, keys: Sequence[ast.expr], values: Sequence[ast.expr]) -> Iterator[Rewrite]:
-    """What the table says of half of what is in it, or of more, may hold for what is not; so may that it is what its name says."""
+def _add_entry(site: Site, keys: Sequence[ast.expr], values: Sequence[ast.expr]) -> Iterator[Rewrite]:
+    """Add an entry with the value that at least half of the table's keys have, or with the key's own name as
+    the value.
+    """
     if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys):
         return
     codes = [*map(site.source.code, values)]
-    (usual, count), *_ = Counter(codes).most_common(1)
+    (common, count), *_ = Counter(codes).most_common(1)
     namesakes = sum(
         isinstance(key, ast.Constant) and key.value == code for key, code in zip(keys, codes, strict=True)
     )
     for text in (
-        _spoken_of(keys, site)
+        _mentioned_texts(keys, site)
         if max(count, namesakes) > 1 and 2 * max(count, namesakes) >= len(values)
         else ()
     ):
         value = (
-            usual if count >= namesakes else text if text in BUILTIN | {*module_names(site.source)} else ""
+            common if count >= namesakes else text if text in BUILTIN | {*module_names(site.source)} else ""
         )
         (_, end), key = site.source.span(values[-1]), literal(text, site.source.code(keys[-1]))
         if value:
             yield Rewrite(
-                (Change(start=end, end=end, text=f", {key}: {value}"),), 0.4, f"say the same of {text!r}"
+                (Change(start=end, end=end, text=f", {key}: {value}"),), 0.4, f"add an entry for {text!r}"
             )
 
 
-def _letter(site: Site, given: ast.Constant, letters: str) -> Iterator[Rewrite]:
-    """One letter more, in the other case or one that the failures quote."""
+def _add_letter(site: Site, node: ast.Constant, letters: str) -> Iterator[Rewrite]:
+    """Add a letter: in the other case, or one that the failures quote."""
     if not 1 < len(letters) <= MOST_LETTERS or any(letter.isspace() for letter in letters):
         return
     quotes = sorted(text for text in quoted(site.failures) if len(text) == 1)
     for letter in dict.fromkeys([*quotes, *letters.swapcase()]):
         if letter not in letters:
             for text, weight in ((letter + letters, 0.35), (letters + letter, 0.3)):
-                code = literal(text, site.source.code(given))
-                yield from site.replace(given, code, weight=weight, summary=f"let {letter!r} be among them")
+                code = literal(text, site.source.code(node))
+                yield from site.replace(node, code, weight=weight, summary=f"add {letter!r} to the letters")
 
 
-def _spoken_of(members: Sequence[ast.expr], site: Site) -> Sequence[str]:
-    """Texts of the same form that the failures speak of: first what the file says elsewhere, then the most alike."""
+def _mentioned_texts(members: Sequence[ast.expr], site: Site) -> Sequence[str]:
+    """Return texts of the same form that the failures mention: those used in the file first, then the most
+    similar.
+    """
     texts = tuple(str(member.value) for member in members if isinstance(member, ast.Constant))
-    return _likeliest(texts, site.failures, frozenset(short_texts(site.source)))
+    return _rank_mentioned_texts(texts, site.failures, frozenset(short_texts(site.source)))
 
 
 @lru_cache(maxsize=2048)
-def _likeliest(
+def _rank_mentioned_texts(
     texts: tuple[str, ...], failures: tuple[Failure, ...], elsewhere: frozenset[str]
 ) -> Sequence[str]:
     if all(len(text) == 1 for text in texts):
-        found = frozenset(letter for text in quoted(failures) for letter in text)
+        texts_found = frozenset(letter for text in quoted(failures) for letter in text)
     else:
-        found = _words(failures) if all(text.isidentifier() for text in texts) else quoted(failures)
-    new = [
+        texts_found = (
+            _words_in_messages(failures) if all(text.isidentifier() for text in texts) else quoted(failures)
+        )
+    candidates = [
         text
-        for text in found
-        if text not in texts and text.strip() and len(text) <= LONGEST and _cased(text, texts)
+        for text in texts_found
+        if text not in texts and text.strip() and len(text) <= LONGEST and _has_same_case(text, texts)
     ]
     return sorted(
-        new, key=lambda text: (text not in elsewhere, -max(likeness(text, other) for other in texts), text)
+        candidates,
+        key=lambda text: (text not in elsewhere, -max(likeness(text, other) for other in texts), text),
     )[:MOST]
 
 
-def _cased(text: str, texts: Sequence[str]) -> bool:
-    """Written in small or in capital letters where all of these are."""
+def _has_same_case(text: str, texts: Sequence[str]) -> bool:
+    """Tell whether a text is in upper or lower case if all the others are."""
     return all(
-        getattr(text, way)()
-        for way in ("isupper", "islower")
-        if all(getattr(other, way)() for other in texts)
+        getattr(text, predicate)()
+        for predicate in ("isupper", "islower")
+        if all(getattr(other, predicate)() for other in texts)
     )
 
 
 @lru_cache(maxsize=64)
-def _words(failures: tuple[Failure, ...]) -> frozenset[str]:
+def _words_in_messages(failures: tuple[Failure, ...]) -> frozenset[str]:
     return frozenset(word for failure in failures for word in WORD.findall(failure.message))
 
 
 @lru_cache(maxsize=64)
-def _types(failures: tuple[Failure, ...]) -> tuple[str, ...]:
-    found = (
+def _types_in_messages(failures: tuple[Failure, ...]) -> tuple[str, ...]:
+    mentioned = (
         name for failure in failures for names in TYPE.findall(failure.message) for name in names if name
     )
-    return tuple(dict.fromkeys(found))[:MOST]
+    return tuple(dict.fromkeys(mentioned))[:MOST]

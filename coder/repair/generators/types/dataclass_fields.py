@@ -1,4 +1,4 @@
-"""A value that a data class has to make anew for each of its objects."""
+"""Mutable defaults of data class fields."""
 
 import ast
 import re
@@ -14,30 +14,34 @@ FIELD = re.compile(r"mutable default .* for field (\w+)")
 
 
 def factory(site: Site) -> Iterator[Rewrite]:
-    """`field(default_factory=list)` for the `[]` of a data class."""
+    """Use a default factory: `field(default_factory=list)` for `[]`."""
     match site.node:
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in said(
             site.failures, FIELD
         ):
-            made = _made_by(site.source, value)
+            default_factory = _factory_of(site.source, value)
             start, end = site.source.span(value)
-            known = {
+            imported = {
                 alias.name
-                for item in site.source.tree.body
-                if isinstance(item, ast.ImportFrom)
-                for alias in item.names
+                for statement in site.source.tree.body
+                if isinstance(statement, ast.ImportFrom)
+                for alias in statement.names
             }
-            maker = "field" if "field" in known or not _imports_whole(site.source) else "dataclasses.field"
-            change = Change(start=start, end=end, text=f"{maker}(default_factory={made})")
-            needed = (
+            field_name = (
+                "field"
+                if "field" in imported or not _imports_dataclasses(site.source)
+                else "dataclasses.field"
+            )
+            change = Change(start=start, end=end, text=f"{field_name}(default_factory={default_factory})")
+            imports = (
                 [import_of(site.source, "dataclasses", "field")]
-                if maker == "field" and "field" not in known
+                if field_name == "field" and "field" not in imported
                 else []
             )
-            yield Rewrite((*needed, change), 2.0, f"make the default of `{name}` anew for each")
+            yield Rewrite((*imports, change), 2.0, f"use a default factory for `{name}`")
 
 
-def _imports_whole(source: Source) -> bool:
+def _imports_dataclasses(source: Source) -> bool:
     return any(
         alias.name == "dataclasses"
         for item in source.tree.body
@@ -46,7 +50,7 @@ def _imports_whole(source: Source) -> bool:
     )
 
 
-def _made_by(source: Source, value: ast.expr) -> str:
+def _factory_of(source: Source, value: ast.expr) -> str:
     match value:
         case ast.List(elts=[]):
             return "list"
