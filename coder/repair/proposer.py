@@ -1,4 +1,4 @@
-"""The Proposer that needs no model: localise, make candidates, try them, and believe the most credible that hold."""
+"""Proposer without a model: localize the fault, generate candidates, try them, and rank the survivors."""
 
 import difflib
 import re
@@ -25,16 +25,18 @@ from coder.retrieval.locating.ranking import locate
 
 TRACING_SHARE = 0.25
 MOST_TRACING = 15.0
-"""Of the time, and seconds, for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
+"""Share of the time, and seconds, for tracing. Failing tests run first; their neighbours only sharpen the
+suspicion."""
 CONFIRMING_SHARE = 0.3
 SINGLE_SHARE = 0.6
-"""For single edits where several tests fail: what none of them mends all of, two may. Where one fails, a survivor is enough after it."""
+"""Share of the time for single edits if several tests fail: a pair may fix what no single edit does. If one
+test fails, a survivor is enough after this share."""
 LEAST_FOR_PAIRS = 10.0
-"""Seconds that must be left for a search for two faults where no single edit holds."""
+"""Seconds that must be left to search for pairs of edits if no single edit passes."""
 LATE, LEAST_FOR_LATE = 12, 5.0
-"""So many candidates, and seconds that must be left for them, get more time for each test."""
+"""Number of timed-out candidates that get more time for each test, and seconds that must be left for them."""
 LEAST_AGAIN = 12.0
-"""Seconds that must be left to go on where nothing that held in a fork holds in a process of its own, or is credible."""
+"""Seconds that must be left to continue if no survivor passes in a fresh process, or none is credible."""
 
 
 class TemplateProposer:
@@ -66,14 +68,17 @@ class TemplateProposer:
             return Proposals(suspects=by_words(tree, issue), note=case)
         ranked = [item for item in case.candidates(guards) if may_write is None or may_write(item.edit.path)]
         evidence = Evidence(
-            sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined
+            sources=case.sources,
+            issue=issue,
+            tests=_read_test_files(tree, case.failing),
+            undefined=case.undefined,
         )
         chooser = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds)
-        before, choice = Search(), Choice()
-        left: Sequence[Candidate] = ranked
+        earlier, choice = Search(), Choice()
+        untried: Sequence[Candidate] = ranked
         while True:
-            new, left = self._searched(case, left, until=started + seconds, progress=progress)
-            found = new + before
+            new, untried = self._search_in_stages(case, untried, until=started + seconds, progress=progress)
+            found = new + earlier
             if new.survivors or new.cold:
                 credible = {
                     candidate: credibility(candidate, evidence)
@@ -83,34 +88,35 @@ class TemplateProposer:
             if (
                 not choice.poor
                 or not new.survivors
-                or not left
+                or not untried
                 or started + seconds - time.monotonic() < LEAST_AGAIN
             ):
                 break
-            before = replace(found, survivors=found.survivors if choice.held else [], cold=[])
-        shown = _shown(choice, case)
+            earlier = replace(found, survivors=found.survivors if choice.held else [], cold=[])
+        proposals = _build_proposals(choice, case)
         return Proposals(
-            proposals=() if choice.doubt else shown,
-            alternatives=shown if choice.doubt else shown[1:],
+            proposals=() if choice.doubt else proposals,
+            alternatives=proposals if choice.doubt else proposals[1:],
             suspects=case.suspects[:MOST_SUSPECTS],
             tried=found.tried,
             seconds=time.monotonic() - started,
             note="; ".join(filter(None, (found.line, choice.doubt))),
         )
 
-    def _searched(
+    def _search_in_stages(
         self, case: Case, ranked: Sequence[Candidate], *, until: float, progress: Progress | None
     ) -> tuple[Search, Sequence[Candidate]]:
-        """Single edits, then those that were stopped with more time, pairs, and single edits again: each where nothing before it holds.
+        """Search single edits, timed-out ones with more time, pairs, then the remaining single edits, until
+        one passes.
 
-        Pairs come last where no edit mends a part. Comes back with the single edits that have not been tried.
+        Pairs come last if no edit fixes a part. Returns the single edits that have not been tried as well.
         """
         tree, failing, trials = case.tree, case.failing, self._trials
 
         def time_for(share: float) -> float:
             return max(until - time.monotonic(), 0.0) * (1 - CONFIRMING_SHARE) * share
 
-        def wanting(least: float) -> bool:
+        def should_continue(least: float) -> bool:
             return not found.survivors and until - time.monotonic() > least
 
         if case.uncollected:
@@ -122,45 +128,45 @@ class TemplateProposer:
         found = search(
             trials, tree, failing, ranked, seconds=time_for(share), satisfied=satisfied, progress=progress
         )
-        left = ranked[found.tried :]
-        if found.late and wanting(LEAST_FOR_LATE):
+        untried = ranked[found.tried :]
+        if found.late and should_continue(LEAST_FOR_LATE):
             late, seconds = found.late[:LATE], time_for(SINGLE_SHARE)
             found = (
                 search(trials, tree, failing, late, seconds=seconds, progress=progress, patient=True) + found
             )
         early = bool(halves(found.red))
-        if early and not found.cold and wanting(LEAST_FOR_PAIRS):
-            seconds = time_for(SINGLE_SHARE if left else 1.0)
+        if early and not found.cold and should_continue(LEAST_FOR_PAIRS):
+            seconds = time_for(SINGLE_SHARE if untried else 1.0)
             found = (
                 search_pairs(trials, tree, failing, ranked, found.red, seconds=seconds, progress=progress)
                 + found
             )
-        if left and wanting(LEAST_AGAIN):
-            last = search(trials, tree, failing, left, seconds=time_for(1.0), progress=progress)
-            found, left = last + found, left[last.tried :]
-        if not early and not found.cold and wanting(LEAST_FOR_PAIRS):
+        if untried and should_continue(LEAST_AGAIN):
+            last = search(trials, tree, failing, untried, seconds=time_for(1.0), progress=progress)
+            found, untried = last + found, untried[last.tried :]
+        if not early and not found.cold and should_continue(LEAST_FOR_PAIRS):
             found = (
                 search_pairs(
                     trials, tree, failing, ranked, found.red, seconds=time_for(1.0), progress=progress
                 )
                 + found
             )
-        return found, left
+        return found, untried
 
 
-def _shown(choice: Choice, case: Case) -> tuple[Proposal, ...]:
-    """At most three that hold, each with a call that tells it from the others."""
+def _build_proposals(choice: Choice, case: Case) -> tuple[Proposal, ...]:
+    """Return at most three proposals, each with a call that distinguishes it from the others."""
     held = choice.held[:MOST]
-    shown = []
+    proposals = []
     for opinion in held:
-        telling = apart(opinion, [item for item in held if item is not opinion], choice.compared)
-        shown.append(proposal(opinion.first, case.sources[opinion.first.edit.path], telling))
-    return tuple(shown)
+        difference = apart(opinion, [other for other in held if other is not opinion], choice.compared)
+        proposals.append(proposal(opinion.first, case.sources[opinion.first.edit.path], difference))
+    return tuple(proposals)
 
 
 def proposal(candidate: Candidate, source: Source, apart: str = "") -> Proposal:
     edit = candidate.edit
-    # Not splitlines: it also splits at form feeds and the like, which are no line ends to git.
+    # Not splitlines: it also splits at form feeds and the like, which git does not treat as line ends.
     before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (source.text, edit.apply(source.text)))
     lines = difflib.unified_diff(before, after, f"a/{edit.path}", f"b/{edit.path}")
     diff = "".join(
@@ -170,14 +176,12 @@ def proposal(candidate: Candidate, source: Source, apart: str = "") -> Proposal:
 
 
 def by_words(tree: Path, issue: str) -> tuple[Suspect, ...]:
-    """Functions that the issue's words point to."""
+    """Return the functions that the words of the issue point to."""
     found = locate(SymbolIndex(tree).current(), clues(issue)).symbols[:MOST_SUSPECTS]
-    return tuple(
-        Suspect(place=likely.name, line=likely.item.start, score=0.0) for likely in found if likely.item
-    )
+    return tuple(Suspect(place=match.name, line=match.item.start, score=0.0) for match in found if match.item)
 
 
-def _texts(tree: Path, tests: Sequence[str]) -> str:
+def _read_test_files(tree: Path, tests: Sequence[str]) -> str:
     files: Mapping[str, None] = dict.fromkeys(test.split("::")[0] for test in tests)
     return "\n".join(
         (tree / path).read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Files that Python cannot read: the slips that are usual where its parser stopped, as far as the file can be read after them."""
+"""Repair of files with syntax errors: common slips near the line where the parser stopped."""
 
 import keyword
 import re
@@ -14,11 +14,11 @@ from coder.repair.context.scope import likeness
 
 TYPES = frozenset({"SyntaxError", "IndentationError", "TabError"})
 MOST_PARSED = 2_000
-"""Ways of writing a file that are looked at in all; to parse a long one takes its time."""
+"""Total number of variants to parse; parsing a long file takes time."""
 MOST_BEGUN, FURTHER = 4, 2
-"""Of the slips after which the parser stops later, and slips in a row after the first."""
+"""Number of slips to continue from if the parser only stops later, and depth of further slips."""
 CERTAIN, LIKELY, POSSIBLE, ANY = 1.0, 0.8, 0.5, 0.3
-"""What speaks for a slip: the text shows it, it is usual, or it is one character more or less."""
+"""Weights of slips: visible in the text, common, or one character more or less."""
 ALIKE = 0.6
 STEP = 4
 """Spaces of an indent."""
@@ -55,40 +55,49 @@ OTHERWISE: tuple[tuple[str, str, float], ...] = (
     (r"(?<![=!<>:+\-*/%&|^])=(?!=)", "==", LIKELY),
     (r"(?<![=!<>:+\-*/%&|^])==(?!=)", "=", POSSIBLE),
 )
-"""What stands in a line of another language or of Python 2, or is written the wrong way round; what is meant; and what speaks for it."""
+"""Pattern of another language, of Python 2, or of swapped characters; its replacement; its weight."""
 
 
 @dataclass(frozen=True)
 class Slip:
+    """A correction of a syntax error with its weight."""
+
     change: Change
     weight: float
     summary: str
 
 
 def unreadable(failures: Sequence[Failure]) -> dict[str, int]:
-    """The files that kept tests from being collected because Python cannot read them, with the line where it stopped."""
+    """Return the files that could not be parsed during collection, with the line where the parser stopped."""
     last = (failure.frames[-1] for failure in failures if failure.type in TYPES and failure.frames)
     return {frame.path: frame.line for frame in last if not frame.function}
 
 
 def rereadable(path: str, text: str, line: int) -> list[Candidate]:
-    """Edits at a line after which the file can be read, the likeliest first; nothing where it can be read."""
+    """Return edits at a line after which the file parses, best first; empty if it parses already."""
     file = PurePosixPath(path).name
-    made = _read_again(path, text, line, further=FURTHER, parses=iter(range(MOST_PARSED)))
+    candidates = _correct_syntax(path, text, line, further=FURTHER, parses=iter(range(MOST_PARSED)))
     return [
-        replace(item, edit=item.edit.model_copy(update={"summary": f"{file}: {item.edit.summary}"}))
-        for item in made
+        replace(
+            candidate, edit=candidate.edit.model_copy(update={"summary": f"{file}: {candidate.edit.summary}"})
+        )
+        for candidate in candidates
     ]
 
 
-def _read_again(path: str, text: str, line: int, *, further: int, parses: Iterator[int]) -> list[Candidate]:
-    """As long as there are `parses`; where no edit is enough, and the parser stops later, so many `further` ones are mended with it."""
-    if not _stops(text):
+def _correct_syntax(
+    path: str, text: str, line: int, *, further: int, parses: Iterator[int]
+) -> list[Candidate]:
+    """Search for corrections while `parses` lasts.
+
+    If no single edit is enough and the parser stops later, add up to `further` corrections of later lines.
+    """
+    if not _error_line(text):
         return []
     found: list[Candidate] = []
-    begun: list[tuple[Slip, str, int]] = []
+    partial: list[tuple[Slip, str, int]] = []
     seen = set[str]()
-    for slip in _slips(text, line):
+    for slip in _possible_slips(text, line):
         edit = Edit(path=path, changes=(slip.change,), line=line, family="syntax", summary=slip.summary)
         after = edit.apply(text)
         if after in seen:
@@ -96,35 +105,35 @@ def _read_again(path: str, text: str, line: int, *, further: int, parses: Iterat
         if next(parses, None) is None:
             break
         seen.add(after)
-        stop = _stops(after)
+        stop = _error_line(after)
         if not stop:
             found.append(Candidate(edit=edit, score=slip.weight, place=f"{path}:{line}"))
         elif stop > line:
-            begun.append((slip, after, stop))
+            partial.append((slip, after, stop))
     if not found and further:
-        for slip, after, stop in sorted(begun, key=lambda item: -item[0].weight)[:MOST_BEGUN]:
-            rest = _read_again(path, after, stop, further=further - 1, parses=parses)
-            found += [whole for item in rest if (whole := _both(slip, item, line)) is not None]
+        for slip, after, stop in sorted(partial, key=lambda item: -item[0].weight)[:MOST_BEGUN]:
+            rest = _correct_syntax(path, after, stop, further=further - 1, parses=parses)
+            found += [whole for item in rest if (whole := _combine(slip, item, line)) is not None]
     return sorted(found, key=lambda item: -item.score)
 
 
-def _both(slip: Slip, rest: Candidate, line: int) -> Candidate | None:
-    """A slip mended with what comes behind it; None where that is not behind it."""
+def _combine(slip: Slip, rest: Candidate, line: int) -> Candidate | None:
+    """Combine a correction with one of the text behind it; None if the second is not behind the first."""
     first = slip.change
-    grown = len(first.text) - (first.end - first.start)
+    growth = len(first.text) - (first.end - first.start)
     moved = [
-        Change(start=change.start - grown, end=change.end - grown, text=change.text)
+        Change(start=change.start - growth, end=change.end - growth, text=change.text)
         for change in rest.edit.changes
     ]
     if moved[0].start < first.end:
         return None
-    told = slip.summary if slip.summary == rest.edit.summary else f"{slip.summary}; {rest.edit.summary}"
-    edit = rest.edit.model_copy(update={"changes": (first, *moved), "line": line, "summary": told})
+    summary = slip.summary if slip.summary == rest.edit.summary else f"{slip.summary}; {rest.edit.summary}"
+    edit = rest.edit.model_copy(update={"changes": (first, *moved), "line": line, "summary": summary})
     return Candidate(edit=edit, score=slip.weight * rest.score, place=f"{rest.edit.path}:{line}")
 
 
-def _stops(text: str) -> int:
-    """The line at which Python stops reading; 0 where it reads all."""
+def _error_line(text: str) -> int:
+    """Return the line at which the parser stops; 0 if the text parses."""
     try:
         parsed(text)
     except SyntaxError as error:
@@ -134,106 +143,121 @@ def _stops(text: str) -> int:
     return 0
 
 
-def _slips(text: str, line: int) -> Iterator[Slip]:
+def _possible_slips(text: str, line: int) -> Iterator[Slip]:
     lines = LINE.findall(text)
     if CONFLICT.search(text):
-        for side, what in ((1, "first"), (2, "second")):
-            yield _whole(text, CONFLICT.sub(rf"\{side}", text), f"keep the {what} side of each conflict")
+        for side, side_name in ((1, "first"), (2, "second")):
+            yield _replace_text(
+                text, CONFLICT.sub(rf"\{side}", text), f"keep the {side_name} side of each conflict"
+            )
     if "\t" in text:
         for width in (STEP, 2 * STEP):
-            yield _whole(text, "".join(_spaced(item, width) for item in lines), "indent with spaces")
-    for pattern, meant in ((pattern, meant) for pattern, meant, weight in OTHERWISE if weight == CERTAIN):
-        again = [_everywhere(item, pattern, meant) for item in lines]
-        if sum(new != old for new, old in zip(again, lines, strict=True)) > 1:
-            yield _whole(text, "".join(again), "write as Python 3 does, everywhere")
+            yield _replace_text(
+                text, "".join(_expand_tabs(item, width) for item in lines), "indent with spaces"
+            )
+    for pattern, replacement in (
+        (pattern, replacement) for pattern, replacement, weight in OTHERWISE if weight == CERTAIN
+    ):
+        new_lines = [_substitute_in_line(item, pattern, replacement) for item in lines]
+        if sum(new != old for new, old in zip(new_lines, lines, strict=True)) > 1:
+            yield _replace_text(text, "".join(new_lines), "convert to Python 3 syntax")
     here = min(max(line - 1, 0), len(lines) - 1)
-    near = [here, *(place for place in range(here - 1, -1, -1) if lines[place].partition("#")[0].strip())][:2]
-    yield from _indents(lines, here, near[-1])
-    for make in (_otherwise, _colon, _words, _characters):
-        for place in near:
+    near_lines = [
+        here,
+        *(place for place in range(here - 1, -1, -1) if lines[place].partition("#")[0].strip()),
+    ][:2]
+    yield from _indentation_edits(lines, here, near_lines[-1])
+    for make in (_foreign_syntax, _missing_colon, _misspelled_keywords, _character_edits):
+        for place in near_lines:
             start = sum(map(len, lines[:place]))
             yield from make(lines[place].rstrip("\r\n"), start)
 
 
-def _whole(text: str, new: str, summary: str) -> Slip:
+def _replace_text(text: str, new: str, summary: str) -> Slip:
     return Slip(Change(start=0, end=len(text), text=new), CERTAIN, summary)
 
 
-def _everywhere(line: str, pattern: str, meant: str) -> str:
+def _substitute_in_line(line: str, pattern: str, replacement: str) -> str:
     code = line.rstrip("\r\n")
-    return re.sub(pattern, meant, code) + line[len(code) :]
+    return re.sub(pattern, replacement, code) + line[len(code) :]
 
 
-def _spaced(line: str, width: int) -> str:
+def _expand_tabs(line: str, width: int) -> str:
     code = line.lstrip(" \t")
     return line[: len(line) - len(code)].expandtabs(width) + code
 
 
-def _otherwise(line: str, start: int) -> Iterator[Slip]:
-    for pattern, meant, weight in OTHERWISE:
+def _foreign_syntax(line: str, start: int) -> Iterator[Slip]:
+    for pattern, replacement, weight in OTHERWISE:
         for match in re.finditer(pattern, line):
-            new = match.expand(meant)
+            new = match.expand(replacement)
             summary = f"write `{new.strip()}` instead of `{match[0].strip()}`"
             yield Slip(
                 Change(start=start + match.start(), end=start + match.end(), text=new), weight, summary
             )
 
 
-def _colon(line: str, start: int) -> Iterator[Slip]:
+def _missing_colon(line: str, start: int) -> Iterator[Slip]:
     end = len(re.sub(r"\s*(?:#[^'\"]*)?$", "", line))
-    yield Slip(Change(start=start + end, end=start + end, text=":"), LIKELY, "put the missing `:`")
+    yield Slip(Change(start=start + end, end=start + end, text=":"), LIKELY, "add the missing `:`")
 
 
-def _words(line: str, start: int) -> Iterator[Slip]:
+def _misspelled_keywords(line: str, start: int) -> Iterator[Slip]:
     for match in re.finditer(r"[A-Za-z_]\w*", line):
         for word in keyword.kwlist:
-            alike = likeness(match[0], word)
-            if alike >= ALIKE and match[0] != word:
+            ratio = likeness(match[0], word)
+            if ratio >= ALIKE and match[0] != word:
                 change = Change(start=start + match.start(), end=start + match.end(), text=word)
-                yield Slip(change, LIKELY * alike, f"write `{word}` instead of `{match[0]}`")
+                yield Slip(change, LIKELY * ratio, f"write `{word}` instead of `{match[0]}`")
 
 
-def _characters(line: str, start: int) -> Iterator[Slip]:
-    """One sign more, the likeliest at the end, or one less."""
+def _character_edits(line: str, start: int) -> Iterator[Slip]:
+    """Yield edits that insert a character, likeliest at the end of the line, or remove a token."""
     tokens = [*TOKEN.finditer(line)]
-    for sign in INSERTED:
+    for character in INSERTED:
         for match in reversed(tokens):
             place = start + match.end()
             weight = POSSIBLE if match is tokens[-1] else ANY
-            yield Slip(Change(start=place, end=place, text=sign), weight, f"put the missing `{sign.strip()}`")
+            yield Slip(
+                Change(start=place, end=place, text=character),
+                weight,
+                f"add the missing `{character.strip()}`",
+            )
     for match in reversed(tokens):
         yield Slip(
             Change(start=start + match.start(), end=start + match.end(), text=""),
             ANY,
-            f"take `{match[0]}` away",
+            f"remove `{match[0]}`",
         )
 
 
-def _indents(lines: Sequence[str], here: int, above: int) -> Iterator[Slip]:
-    """The line, or all down to the next that is indented less, at the indents of the lines before it; or `pass` in what is empty."""
+def _indentation_edits(lines: Sequence[str], here: int, above: int) -> Iterator[Slip]:
+    """Yield edits that indent the line, or its block, like earlier lines; or put `pass` into an empty block."""
     start = sum(map(len, lines[:here]))
-    own = _indent(lines[here])
+    current = _indent(lines[here])
     levels = {_indent(line) for line in lines[:here] if line.strip()} | {_indent(lines[above]) + STEP}
     last = next(
         (
-            place
-            for place in range(here + 1, len(lines))
-            if lines[place].strip() and _indent(lines[place]) < own
+            index
+            for index in range(here + 1, len(lines))
+            if lines[index].strip() and _indent(lines[index]) < current
         ),
         len(lines),
     )
-    for level in sorted(levels - {own}, key=lambda level: (abs(level - own), level)):
+    for level in sorted(levels - {current}, key=lambda level: (abs(level - current), level)):
         for end in dict.fromkeys((here + 1, last)):
             old = "".join(lines[here:end])
-            new = "".join(_moved(line, level - own) for line in lines[here:end])
+            new = "".join(_shift_line(line, level - current) for line in lines[here:end])
             yield Slip(
-                Change(start=start, end=start + len(old), text=new), LIKELY, "indent as the lines around"
+                Change(start=start, end=start + len(old), text=new),
+                LIKELY,
+                "indent like the surrounding lines",
             )
     if lines[above].rstrip().endswith(":"):
         end_of_line = lines[above][len(lines[above].rstrip("\r\n")) :]
         text = f"{' ' * (_indent(lines[above]) + STEP)}pass{end_of_line}"
         yield Slip(
-            Change(start=start, end=start, text=text), POSSIBLE, "put `pass` where a statement is missing"
+            Change(start=start, end=start, text=text), POSSIBLE, "add `pass` for the missing statement"
         )
 
 
@@ -241,11 +265,11 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _moved(line: str, by: int) -> str:
+def _shift_line(line: str, columns: int) -> str:
     return (
-        f"{' ' * by}{line}"
-        if by > 0 and line.strip()
-        else line[min(-by, _indent(line)) :]
-        if by < 0
+        f"{' ' * columns}{line}"
+        if columns > 0 and line.strip()
+        else line[min(-columns, _indent(line)) :]
+        if columns < 0
         else line
     )

@@ -1,7 +1,8 @@
-"""Which survivors of a search say the same, and what tells those that do not apart.
+"""Clusters of surviving edits by behaviour, and calls that distinguish them.
 
-Edits that turn weak tests green differ where no test looks. The idea to ask them the same further questions, and to distrust those that
-change more than others, is that of Y. Xiong et al., "Identifying Patch Correctness in Test-Based Program Repair" (ICSE 2018).
+Edits that pass weak tests differ where no test looks. Asking them all the same further calls, and distrusting
+edits that change more answers than others, follows Y. Xiong et al., "Identifying Patch Correctness in
+Test-Based Program Repair" (ICSE 2018).
 """
 
 import ast
@@ -17,26 +18,26 @@ from coder.repair.ranking.answers import changed, contradicting, levelled, stumb
 from coder.repair.ranking.type_hints import mistyped
 
 MOST_OF_ALL, MAJORITY, LEAD = 1.1, 0.4, 2.0
-"""An opinion is believed that has so many times what speaks for all others; or so much of what speaks for any, and so many times what
-speaks for the next."""
+"""An opinion is accepted if its weight is so many times that of all others together; or has this share of the
+total, and so many times the weight of the next."""
 CLEAR, LEAST_CONTESTED = 3.0, 0.8
-"""One failing test lets much through that is not right: where others answer otherwise, the first has so many times what speaks for them,
-or is so likely in itself, or is a mere slip."""
+"""With a single failing test, which lets wrong edits through, a contested opinion needs so many times the
+weight of the others, or this weight, or must be a slip."""
 SLIPS = frozenset(
     {"argument_order", "arithmetic", "boolean", "boundary", "comparison", "constant", "negation"}
 )
-"""Families that bring in nothing that is not there: another sign, another order."""
+"""Families that add nothing new: another operator, another order."""
 SHOWN = 60
 SECONDED = 0.35
-"""What a further family that says the same adds of its own weight."""
+"""Share of its own weight that a further family with the same answers adds."""
 ACCIDENT = 4.0
-"""How much it counts against an opinion that its answers are accidents where another's are none."""
+"""Penalty for accidental exceptions where another opinion has none."""
 CONTRADICTION = 4.0
-"""How much it counts against an opinion that it goes against an example or an annotation which another one keeps to."""
+"""Penalty for violating an example or an annotation that another opinion satisfies."""
 NEARLY = 0.8
-"""Of those that say the same, the simplest comes first that is worth so much of the best."""
+"""The simplest member with at least this share of the best score comes first."""
 LEVELLED = 0.2
-"""What an opinion is worth by which a function no longer tells anything apart."""
+"""Weight factor of an opinion that makes a function return the same for all calls."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Opinion:
     """Most credible first."""
     answers: tuple[str, ...]
     weight: float
-    """What independent families say for it, together; less where it changes more than another does, or stumbles where another does not."""
+    """Combined weight of independent families; less for changing more answers, or raising more accidental
+    exceptions, than others."""
 
     @property
     def first(self) -> Candidate:
@@ -61,30 +63,33 @@ def opinions(
     hinted: Mapping[str, str] | None = None,
     sources: Mapping[str, Source] | None = None,
 ) -> list[Opinion]:
-    """Group survivors (most credible first) by what they answer, the weightiest group first; who was not asked speaks for itself.
+    """Group survivors (most credible first) by their answers, heaviest group first; an edit without answers
+    is its own group.
 
-    So does an edit of a function that was not asked itself: that those who call it answer the same tells little. So does one that changes
-    no answer, though it turns tests green: what was asked does not see what it does. Given the `sources`, edits that make the same of it
-    are one, and so are those that put the same statement into a function.
+    So is an edit of a function that was not called itself, since equal answers of its callers say little, and
+    an edit that changes no answer although it turns tests green. Given the `sources`, such edits are grouped
+    if they produce the same code, or insert the same statement into a function.
     """
     groups: dict[object, list[int]] = {}
-    asked = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
+    called_names = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
     for place, candidate in enumerate(ranked):
         answers = found.after[place] if place < len(found.after) else ()
         names = candidate.place.rpartition("::")[2].split(
             "."
-        )  # a function inside of one that was asked has been heard with it
-        alone = is_blind(answers, found) or asked.isdisjoint(names)
+        )  # a nested function is exercised with the enclosing one
+        is_uninformative = is_blind(answers, found) or called_names.isdisjoint(names)
         text = (
-            _put_in(candidate) or meant(candidate.edit.apply(sources[candidate.edit.path].text))
-            if sources and alone
+            _inserted_statements(candidate) or meant(candidate.edit.apply(sources[candidate.edit.path].text))
+            if sources and is_uninformative
             else ""
         )
         groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
-    least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
-    surest = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
-    truest = min((contradicting(_answers(found, places), found) for places in groups.values()), default=0.0)
-    plainest = min(
+    least_changed = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
+    least_stumbling = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
+    least_contradicting = min(
+        (contradicting(_answers(found, places), found) for places in groups.values()), default=0.0
+    )
+    least_mistyped = min(
         (mistyped(_answers(found, places), found, hinted or {}) for places in groups.values()), default=0.0
     )
     made = []
@@ -92,19 +97,24 @@ def opinions(
         members = _simplest_first([ranked[place] for place in places], worth, sources)
         answers = _answers(found, places)
         weight = (
-            _said(members, worth)
-            / (1 + 2 * (changed(answers, found) - least))
-            / (1 + ACCIDENT * (stumbling(answers) - surest))
+            _combined_weight(members, worth)
+            / (1 + 2 * (changed(answers, found) - least_changed))
+            / (1 + ACCIDENT * (stumbling(answers) - least_stumbling))
         )
-        against = contradicting(answers, found) > truest or mistyped(answers, found, hinted or {}) > plainest
-        weight /= 1 + CONTRADICTION * against
+        violates = (
+            contradicting(answers, found) > least_contradicting
+            or mistyped(answers, found, hinted or {}) > least_mistyped
+        )
+        weight /= 1 + CONTRADICTION * violates
         weight *= LEVELLED if levelled(answers, found) else 1.0
         made.append(Opinion(members=members, answers=answers, weight=weight))
     return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
 
 
-def _put_in(candidate: Candidate) -> str:
-    """Where what stands there stays and statements come in: the function and these; else nothing."""
+def _inserted_statements(candidate: Candidate) -> str:
+    """Return the function and the inserted statements of an edit that only inserts statements; else an empty
+    string.
+    """
     changes = candidate.edit.changes
     if any(
         change.end > change.start or "\n" not in change.text or change.text.rstrip().endswith(":")
@@ -115,24 +125,24 @@ def _put_in(candidate: Candidate) -> str:
 
 
 def is_blind(answers: tuple[str, ...], found: Compared) -> bool:
-    """Was nothing asked, or nothing that tells an edit from the code before it?"""
+    """Tell whether there are no answers, or the answers are those of the unchanged code."""
     return answers in ((), found.before)
 
 
 def _simplest_first(
-    same: Sequence[Candidate], worth: Mapping[Candidate, float], sources: Mapping[str, Source] | None
+    members: Sequence[Candidate], worth: Mapping[Candidate, float], sources: Mapping[str, Source] | None
 ) -> tuple[Candidate, ...]:
-    """Of those that are worth nearly as much as the best the simplest come first, then the others by what they are worth."""
-    ordered = sorted(same, key=lambda item: -worth[item])
-    near = [item for item in ordered if worth[item] >= NEARLY * worth[ordered[0]]]
+    """Order members: those worth nearly as much as the best by simplicity, then the others by worth."""
+    ordered = sorted(members, key=lambda member: -worth[member])
+    near = [member for member in ordered if worth[member] >= NEARLY * worth[ordered[0]]]
     far = ordered[len(near) :]
     if sources and len(near) > 1:
-        near.sort(key=lambda item: _size(item.edit.apply(sources[item.edit.path].text)))
+        near.sort(key=lambda member: _size(member.edit.apply(sources[member.edit.path].text)))
     return (*near, *far)
 
 
 def _size(text: str) -> int:
-    """How much a module says, however it is written."""
+    """Return the number of nodes in a module's tree, or its length if it does not parse."""
     try:
         return sum(1 for _ in ast.walk(parsed(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -140,7 +150,9 @@ def _size(text: str) -> int:
 
 
 def meant(text: str) -> str:
-    """What a module says: the same for `not x in y` and `x not in y`, and whatever the parentheses; its text where it is no Python."""
+    """Return a normalized dump of a module: equal for `not x in y` and `x not in y`, with or without
+    parentheses; the text if it is not Python.
+    """
     try:
         return ast.dump(Plain().visit(parsed(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -148,7 +160,7 @@ def meant(text: str) -> str:
 
 
 class Plain(ast.NodeTransformer):
-    """Writes alike what is the same where nobody says otherwise: `not (a == b)` and `a != b`, named arguments in any order."""
+    """Normalizes equivalent code: `not (a == b)` and `a != b`, keyword arguments in any order."""
 
     OPPOSITES: ClassVar[dict[type[ast.cmpop], ast.cmpop]] = {
         ast.Eq: ast.NotEq(),
@@ -159,14 +171,14 @@ class Plain(ast.NodeTransformer):
         ast.IsNot: ast.Is(),
     }
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # a name that NodeTransformer looks for
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # NodeTransformer requires this name
         self.generic_visit(node)
         match node:
-            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[op]) as asked) if (
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[op]) as comparison) if (
                 type(op) in self.OPPOSITES
             ):
-                asked.ops = [self.OPPOSITES[type(op)]]
-                return asked
+                comparison.ops = [self.OPPOSITES[type(op)]]
+                return comparison
             case _:
                 return node
 
@@ -181,8 +193,10 @@ def _answers(found: Compared, places: Sequence[int]) -> tuple[str, ...]:
     return found.after[places[0]] if places[0] < len(found.after) else ()
 
 
-def _said(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> float:
-    """The best that speaks for members, and a part of what other families add: there are many ways to do away with a behaviour."""
+def _combined_weight(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> float:
+    """Return the weight of the best family plus a share of the others': there are many ways to remove a
+    behaviour.
+    """
     families: dict[str, float] = {}
     for member in members:
         families[member.edit.family] = max(worth[member], families.get(member.edit.family, 0.0))
@@ -191,15 +205,15 @@ def _said(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> flo
 
 
 def decided(held: Sequence[Opinion], *, tests: int) -> bool:
-    """Does the first of these opinions outweigh the others together by far enough, or nearly so and each of them clearly?
+    """Tell whether the first opinion outweighs the others together, or nearly so and each of them clearly.
 
-    `tests` is how many failing tests they all turn green.
+    `tests` is the number of failing tests that they all turn green.
     """
     if not held:
         return False
     first, others = held[0].weight, [opinion.weight for opinion in held[1:]]
-    slip = held[0].first.edit.family in SLIPS
-    if tests == 1 and not slip and first < min(LEAST_CONTESTED, CLEAR * sum(others)):
+    is_slip = held[0].first.edit.family in SLIPS
+    if tests == 1 and not is_slip and first < min(LEAST_CONTESTED, CLEAR * sum(others)):
         return False
     return first >= MOST_OF_ALL * sum(others) or (
         first >= MAJORITY * (first + sum(others)) and first >= LEAD * max(others)
@@ -207,13 +221,13 @@ def decided(held: Sequence[Opinion], *, tests: int) -> bool:
 
 
 def apart(opinion: Opinion, others: Sequence[Opinion], found: Compared) -> str:
-    """A call that an opinion answers otherwise than the others, with its answer and theirs; empty where none was seen."""
+    """Return a call that an opinion answers differently, with both answers; empty if none was seen."""
     for other in others:
-        for call, mine, theirs in zip(found.calls, opinion.answers, other.answers, strict=False):
-            if mine != theirs:
-                return f"{call} gives {_cut(mine)}, elsewhere {_cut(theirs)}"
+        for call, own_answer, other_answer in zip(found.calls, opinion.answers, other.answers, strict=False):
+            if own_answer != other_answer:
+                return f"{call} gives {_abbreviate(own_answer)}, elsewhere {_abbreviate(other_answer)}"
     return ""
 
 
-def _cut(text: str) -> str:
+def _abbreviate(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."

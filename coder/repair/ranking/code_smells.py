@@ -1,4 +1,4 @@
-"""What smells in a function, whatever the tests say of it: what does nothing, what is lost, what is asked twice, what is avoided."""
+"""Code smells that an edit may introduce: no-op operations, lost values, repeated conditions, avoided names."""
 
 import ast
 import re
@@ -31,24 +31,24 @@ CHANGING = frozenset(
 
 
 def line_after(candidate: Candidate, source: Source) -> str:
-    """The line on which the first change begins, as it is then."""
+    """Return the edited line on which the first change begins."""
     text, start = candidate.edit.apply(source.text), candidate.edit.changes[0].start
     return text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
 
 
 def settles(line: str) -> bool:
-    """Is there a condition that is always the same? What stands under it is always done, or never."""
+    """Tell whether a line has a constant condition, so that its body always or never runs."""
     return re.search(r"\bif (?:not )?(?:True|False)\s*:", line) is not None
 
 
 def spare_operations(function: Function) -> int:
-    """How many operations do nothing, such as `x * 1`, `x[0:]`, `False or x`, `not (a != b)` and a condition both of whose branches are
-    the same: what is meant is written without them.
+    """Count operations without effect, such as `x * 1`, `x[0:]`, `False or x`, `not (a != b)`, and conditions
+    with equal branches.
     """
-    return sum(_does_nothing(node) or _decides_nothing(node) for node in ast.walk(function))
+    return sum(_has_no_effect(node) or _has_equal_branches(node) for node in ast.walk(function))
 
 
-def _does_nothing(node: ast.AST) -> bool:
+def _has_no_effect(node: ast.AST) -> bool:
     match node:
         case ast.BinOp(op=ast.Mult() | ast.FloorDiv() | ast.Pow(), right=ast.Constant(value=1)):
             return True
@@ -65,7 +65,7 @@ def _does_nothing(node: ast.AST) -> bool:
             return True
         case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()])):
             return True
-        case ast.UnaryOp(op=ast.Not(), operand=ast.BoolOp(values=values)) if any(map(_denies, values)):
+        case ast.UnaryOp(op=ast.Not(), operand=ast.BoolOp(values=values)) if any(map(_is_negation, values)):
             return True
         case ast.BoolOp(values=values):
             return any(isinstance(value, ast.Constant) for value in values[:-1])
@@ -73,7 +73,7 @@ def _does_nothing(node: ast.AST) -> bool:
             return False
 
 
-def _decides_nothing(node: ast.AST) -> bool:
+def _has_equal_branches(node: ast.AST) -> bool:
     match node:
         case ast.If(body=body, orelse=[_, *_] as orelse):
             return [*map(ast.dump, body)] == [*map(ast.dump, orelse)]
@@ -83,8 +83,8 @@ def _decides_nothing(node: ast.AST) -> bool:
             return False
 
 
-def _denies(node: ast.expr) -> bool:
-    """`not` around what denies already says it the hard way."""
+def _is_negation(node: ast.expr) -> bool:
+    """Tell whether an expression is a negation, so that another `not` around it is redundant."""
     match node:
         case ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()]):
             return True
@@ -93,23 +93,23 @@ def _denies(node: ast.expr) -> bool:
 
 
 def changed_arguments(function: Function) -> int:
-    """How many calls change what the function was given: who calls it seldom expects that."""
-    given = {*arguments_of(function)} - {*stored(function)}
-    called = (
+    """Count calls that mutate a parameter: callers seldom expect that."""
+    parameters = {*arguments_of(function)} - {*stored(function)}
+    methods = (
         node.func
         for node in ast.walk(function)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     )
     return sum(
-        func.attr in CHANGING and isinstance(func.value, ast.Name) and func.value.id in given
-        for func in called
+        func.attr in CHANGING and isinstance(func.value, ast.Name) and func.value.id in parameters
+        for func in methods
     )
 
 
 def lost_values(function: Function) -> int:
-    """How many values are put where others are put in the same block, and nothing looks at them in between."""
+    """Count values that are overwritten in the same block before they are read."""
     return sum(
-        _overwritten(block)
+        _count_overwritten(block)
         for node in ast.walk(function)
         for name in BLOCKS
         for block in [getattr(node, name, None)]
@@ -117,103 +117,108 @@ def lost_values(function: Function) -> int:
     )
 
 
-def _overwritten(block: Sequence[ast.stmt]) -> int:
+def _count_overwritten(block: Sequence[ast.stmt]) -> int:
     count = 0
-    held: set[str] = set()
+    pending: set[str] = set()
     for statement in block:
         match statement:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value):
-                read, put = ast.unparse(value), ast.unparse(target)
-                held = {item for item in held if item not in read}
-                count += put in held
-                held.add(put)
+                value_text, target_text = ast.unparse(value), ast.unparse(target)
+                pending = {item for item in pending if item not in value_text}
+                count += target_text in pending
+                pending.add(target_text)
             case _:
-                held.clear()
+                pending.clear()
     return count
 
 
 def echoes(before: Function, after: Function, source: Source) -> bool:
-    """Is something calculated or asked now that was not before, and that stands elsewhere in the file already?
+    """Tell whether the change adds an operation that occurs elsewhere in the file.
 
-    Most of what fixes need is there: E. T. Barr et al., "The Plastic Surgery Hypothesis" (FSE 2014).
+    Most of the code that fixes need exists already: E. T. Barr et al., "The Plastic Surgery Hypothesis" (FSE
+    2014).
     """
-    said = Counter(operations(before))
-    new = (one for one, count in Counter(operations(after)).items() if count > said[one])
-    return any(item in operations_of(source) for item in new)
+    old_counts = Counter(operations(before))
+    added = (
+        operation for operation, count in Counter(operations(after)).items() if count > old_counts[operation]
+    )
+    return any(item in operations_of(source) for item in added)
 
 
 def operations(node: ast.AST) -> Iterator[str]:
-    """What is calculated, compared and looked up under a node."""
+    """Yield the calculations, comparisons and subscripts under a node."""
     return (
-        ast.dump(item)
-        for item in ast.walk(node)
-        if isinstance(item, ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript)
+        ast.dump(descendant)
+        for descendant in ast.walk(node)
+        if isinstance(descendant, ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript)
     )
 
 
 @lru_cache(maxsize=256)
 def operations_of(source: Source) -> frozenset[str]:
-    """What is calculated, compared and looked up anywhere in a file."""
+    """Return the calculations, comparisons and subscripts of a file."""
     return frozenset(operations(source.tree))
 
 
 def repetitions(function: Function) -> int:
-    """How many statements say what the one before them says, and how many calls are given a variable twice."""
+    """Count statements that repeat the previous one, and calls that pass a variable twice."""
     nodes = [*ast.walk(function)]
     blocks = [
         block for node in nodes for name in BLOCKS if isinstance(block := getattr(node, name, None), list)
     ]
     pairs = [pair for block in blocks for pair in pairwise(map(ast.dump, block))]
-    return sum(one == other for one, other in pairs) + sum(
-        _given_twice(node) for node in nodes if isinstance(node, ast.Call)
+    return sum(previous == following for previous, following in pairs) + sum(
+        _passes_variable_twice(node) for node in nodes if isinstance(node, ast.Call)
     )
 
 
-def _given_twice(call: ast.Call) -> bool:
+def _passes_variable_twice(call: ast.Call) -> bool:
     names = [argument.id for argument in call.args if isinstance(argument, ast.Name)]
-    told = any(
+    repeats_keyword = any(
         isinstance(keyword.value, ast.Name) and keyword.arg == keyword.value.id in names
         for keyword in call.keywords
     )
-    return told or len({*names}) < len(names)
+    return repeats_keyword or len({*names}) < len(names)
 
 
 def avoids(
     function: Function, names: frozenset[str], candidate: Candidate, source: Source, line: str
 ) -> bool:
-    """Is a name that is not there left as it is, nothing that decides whether it is given a value is changed, and the edit not say it?
+    """Tell whether an edit leaves an undefined name as it is and changes nothing that decides whether it is
+    assigned.
 
-    In another function than the one that reads it an edit can only keep that from being executed.
+    In a function that does not read the name, an edit can only keep the reader from running.
     """
-    used = names & {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    place = candidate.edit.line
+    read_here = names & {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    edited_line = candidate.edit.line
     around = (
         node
         for node in ast.walk(function)
-        if isinstance(node, ast.stmt) and node.lineno <= place <= (node.end_lineno or 0)
+        if isinstance(node, ast.stmt) and node.lineno <= edited_line <= (node.end_lineno or 0)
     )
-    inner = max(around, key=lambda node: node.lineno, default=function)
-    simple = not any(getattr(inner, name, None) for name in BLOCKS)
-    told = {
+    innermost = max(around, key=lambda node: node.lineno, default=function)
+    is_simple = not any(getattr(innermost, name, None) for name in BLOCKS)
+    protected = {
         node.id
-        for node in ast.walk(inner)
-        if isinstance(node, ast.Name) and (simple or isinstance(node.ctx, ast.Store))
+        for node in ast.walk(innermost)
+        if isinstance(node, ast.Name) and (is_simple or isinstance(node.ctx, ast.Store))
     }
-    changed = (
+    changed_texts = (
         text
         for change in candidate.edit.changes
         for text in (source.text[change.start : change.end], change.text)
     )
-    return bool(names) and not (used or names) & {
-        *told,
-        *(word for text in (line, *changed) for word in re.findall(r"\w+", text)),
+    return bool(names) and not (read_here or names) & {
+        *protected,
+        *(word for text in (line, *changed_texts) for word in re.findall(r"\w+", text)),
     }
 
 
 def asked_twice(function: Function, candidate: Candidate, source: Source, line: str) -> bool:
-    """Does it ask for what is asked in the same block, or around it, already, or for the opposite of what another branch asks?
+    """Tell whether a new condition is tested in the same block or around it already, or negates another
+    branch's condition.
 
-    In a loop of its own, or where what it asks about has been given a value since, it may have to be asked again.
+    In a loop of its own, or if one of its variables has been assigned since, testing again may be necessary.
     """
     question = re.match(r"\s*(?:el)?if (.+):$", line)
     if question is None:
@@ -227,35 +232,40 @@ def asked_twice(function: Function, candidate: Candidate, source: Source, line: 
     own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
     if own is None:
         return any(source.code(node.test) == question[1] for node in ifs)
-    again = any(
+    is_repeated = any(
         source.code(node.test) == question[1]
         for node in ifs
         if node is not own
-        and _beside(node, own, source)
-        and not _given(min(own, node, key=lambda item: item.lineno), question[1])
+        and _is_adjacent(node, own, source)
+        and not _assigns_variable_of(min(own, node, key=lambda item: item.lineno), question[1])
     )
-    return again or any(_opposite(source.code(node.test), question[1]) for node in _branches(own)[1:])
+    return is_repeated or any(
+        _are_opposite(source.code(node.test), question[1]) for node in _branches_of(own)[1:]
+    )
 
 
-def _given(first: ast.If, question: str) -> bool:
-    """Is something that is asked about given a value under the first of two conditions?"""
+def _assigns_variable_of(first: ast.If, question: str) -> bool:
+    """Tell whether a variable of a condition is assigned under the first of two conditions."""
     return any(name in re.findall(r"\w+", question) for statement in first.body for name in stored(statement))
 
 
-def _opposite(one: str, other: str) -> bool:
-    return one == f"not {other}" or other == f"not {one}"
+def _are_opposite(condition: str, other: str) -> bool:
+    return condition == f"not {other}" or other == f"not {condition}"
 
 
-def _beside(one: ast.If, own: ast.If, source: Source) -> bool:
-    """In the same block, a branch of what is there, or around it?"""
+def _is_adjacent(branch: ast.If, own: ast.If, source: Source) -> bool:
+    """Tell whether an `if` is in the same block, a branch of it, or around it."""
     chain = [own, *(node for node in source.around(own) if isinstance(node, ast.If))]
-    return one in chain or any(
-        one in _branches(node) for first in chain for node in source.block(first) if isinstance(node, ast.If)
+    return branch in chain or any(
+        branch in _branches_of(node)
+        for first in chain
+        for node in source.block(first)
+        if isinstance(node, ast.If)
     )
 
 
-def _branches(first: ast.If) -> list[ast.If]:
-    """An `if` with all its `elif`."""
+def _branches_of(first: ast.If) -> list[ast.If]:
+    """Return an `if` with all its `elif` branches."""
     found = [first]
     while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
         found.append(found[-1].orelse[0])

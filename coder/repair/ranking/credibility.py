@@ -1,4 +1,4 @@
-"""How far to believe an edit that made weak tests green: what smells of overfitting counts against it."""
+"""Credibility of edits that pass weak tests: signs of overfitting lower it."""
 
 import ast
 import re
@@ -53,46 +53,50 @@ DOUBT: dict[str, float] = {
     "attribute": 0.4,
     "undecorated": 0.4,
 }
-"""What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
+"""Factor per family once the tests are green: some satisfy tests without being right more often than others.
+"""
 SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.1, 0.25, 0.3
 LOST, AVOIDS, MERGED, AGAIN, CHANGES = 0.3, 0.2, 0.35, 0.3, 0.4
 REVIVED, FILLED, ECHOED = 1.25, 1.4, 1.25
-"""What an edit is worth after which something is read that nothing had read, or what is asked for is what is then given a value, or,
-where nothing speaks against it, something is calculated that is calculated elsewhere in the file."""
+"""Factors of an edit after which an unread name is read, or a value tested for None is then assigned, or, if
+nothing speaks against it, an operation matches one elsewhere in the file."""
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
-"""What an edit is worth after which a call is given what all other calls of the file are given at that place, or no longer is."""
+"""Factors of an edit that makes a call pass the same argument as all other calls of the file, or no longer
+does."""
 ENOUGH_CALLS = 2
 SAID = 0.15
-"""Each word of the changed place that the issue says as well adds so much, up to three of them."""
+"""Bonus for each word of the changed place that the issue contains, up to three."""
 NAMED, UNNAMED = 1.4, 0.8
-"""What an edit is worth where the issue names functions as code does, and this is one of them, or none."""
+"""Factors of an edit if the issue names functions: of one of them, and of another one."""
 CODE = re.compile(r"`([^`\n]+)`|\b([\w.]+)\(|\b(\w+_\w+)\b")
 TEST = re.compile(r"\S+::\S+|\btest_\w+")
 FILLS = re.compile(r"\bif (?:not ([\w.]+)|([\w.]+) is None):\n\s+(?:\1|\2) = ")
-"""What is found to have no value is given one."""
+"""A value tested for None or emptiness is assigned."""
 CORRECTED = 0.8
-"""How alike a text is to the one it replaces where it corrects that."""
+"""Similarity from which on a text counts as a correction of the one it replaces."""
 TELLING_NUMBER = 2
-"""Numbers up to this say nothing about where they come from."""
+"""Numbers up to this are too common to indicate a special case."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the edits are judged by."""
+    """The facts that edits are judged by."""
 
     sources: Mapping[str, Source]
     issue: str
     tests: str
     """The text of the failing tests' files."""
     undefined: frozenset[str] = frozenset()
-    """Names that the failing tests say are not there."""
+    """Names that the failing tests report undefined."""
 
 
 def credibility(candidate: Candidate, evidence: Evidence) -> float:
-    """1 is an ordinary edit; less is doubtful; a little more is one that the issue speaks for."""
+    """Return the credibility: 1 for an ordinary edit, less for a doubtful one, a little more for one that the
+    issue supports.
+    """
     source = evidence.sources[candidate.edit.path]
     worth = DOUBT.get(candidate.edit.family, 1.0)
-    if _special_case(candidate, source, evidence.tests):
+    if _is_special_case(candidate, source, evidence.tests):
         worth *= SPECIAL_CASE
     if candidate.edit.family != "deletion" and all(
         not change.text.strip() for change in candidate.edit.changes
@@ -110,19 +114,19 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
         worth *= (
             MERGED if candidate.edit.family == "variable" and {*stored(before)} - {*stored(after)} else 1.0
         )
-        worth *= _inside(before, after) * _elsewhere(candidate, source, before, after)
+        worth *= _smell_factor(before, after) * _consistency_factor(candidate, source, before, after)
         if worth >= DOUBT.get(candidate.edit.family, 1.0) and echoes(before, after, source):
             worth *= ECHOED
     if len(FILLS.findall(candidate.edit.apply(source.text))) > len(FILLS.findall(source.text)):
         worth *= FILLED
-    named = _named(evidence)
+    named = _functions_named_in_issue(evidence)
     if named:
         worth *= NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in named else UNNAMED
-    return worth * (1 + SAID * min(3, _said(candidate, source, evidence.issue)))
+    return worth * (1 + SAID * min(3, _shared_word_count(candidate, source, evidence.issue)))
 
 
-def _inside(before: Function, after: Function) -> float:
-    """What is left unread, spare, said again, changed or lost in the function now, and what was unread before and is not any more."""
+def _smell_factor(before: Function, after: Function) -> float:
+    """Return the factor for new smells in the function, and for names that were unread and are read now."""
     unread_before, unread_after = {*unread(before)}, {*unread(after)}
     worth = ORPHAN if unread_after - unread_before else REVIVED if unread_before - unread_after else 1.0
     worth *= IDLE if spare_operations(after) > spare_operations(before) else 1.0
@@ -131,90 +135,96 @@ def _inside(before: Function, after: Function) -> float:
     return worth * (LOST if lost_values(after) > lost_values(before) else 1.0)
 
 
-def _named(evidence: Evidence) -> frozenset[str]:
-    """Functions of the suspicious files that the issue names; what it says of tests is left out."""
-    defined = {function.name for source in evidence.sources.values() for function in source.functions}
-    said = CODE.findall(TEST.sub(" ", evidence.issue))
+def _functions_named_in_issue(evidence: Evidence) -> frozenset[str]:
+    """Return the functions of the suspicious files that the issue names, apart from mentions of tests."""
+    function_names = {function.name for source in evidence.sources.values() for function in source.functions}
+    mentions = CODE.findall(TEST.sub(" ", evidence.issue))
     return frozenset(
-        defined & {word for found in said for text in found for word in re.findall(r"\w+", text)}
+        function_names & {word for found in mentions for text in found for word in re.findall(r"\w+", text)}
     )
 
 
-def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
-    """Does it write a literal that only the tests know, and that is not for the most part what stood there?"""
+def _is_special_case(candidate: Candidate, source: Source, tests: str) -> bool:
+    """Tell whether an edit writes a literal that only the tests contain, and that does not correct the old
+    text.
+    """
     for change in candidate.edit.changes:
         old = source.text[change.start : change.end]
         for literal in re.findall(r"'[^']+'|\"[^\"]+\"|\b\d+(?:\.\d+)?\b", change.text):
             bare = literal.strip("'\"")
-            if bare in tests and bare not in source.text and _tells(literal, old, change.text):
+            if bare in tests and bare not in source.text and _is_telling(literal, old, change.text):
                 return True
     return False
 
 
-def _tells(literal: str, old: str, new: str) -> bool:
-    """Is it no everyday number, and no text that corrects the old one?"""
+def _is_telling(literal: str, old: str, new: str) -> bool:
+    """Tell whether a literal is neither a common number nor a correction of the old text."""
     return likeness(old, new) < CORRECTED if literal[0] in "'\"" else float(literal) > TELLING_NUMBER
 
 
-def _elsewhere(candidate: Candidate, source: Source, function: Function, after: Function) -> float:
-    """Are the calls that it changes given what the file's other calls of the same function are all given at some place?
+def _consistency_factor(candidate: Candidate, source: Source, function: Function, after: Function) -> float:
+    """Return the factor for agreement of changed calls with the file's other calls of the same function.
 
-    What is built in is given anything.
+    Built-in functions do not count: their arguments vary.
     """
-    before = Counter(ast.dump(node) for node in ast.walk(function) if isinstance(node, ast.Call))
-    made = [
-        node for node in ast.walk(after) if isinstance(node, ast.Call) and not _taken(before, ast.dump(node))
+    old_calls = Counter(ast.dump(node) for node in ast.walk(function) if isinstance(node, ast.Call))
+    new_calls = [
+        node
+        for node in ast.walk(after)
+        if isinstance(node, ast.Call) and not _take_one(old_calls, ast.dump(node))
     ]
-    own = [call for call in made if not (isinstance(call.func, ast.Name) and call.func.id in BUILTIN)]
-    told = {
-        same
-        for call in own
-        for same in _same(
-            call, [item for item in calls(source).get(called(call), ()) if _apart(item, candidate)]
+    checked = [
+        call for call in new_calls if not (isinstance(call.func, ast.Name) and call.func.id in BUILTIN)
+    ]
+    agreements = {
+        agrees
+        for call in checked
+        for agrees in _agreements(
+            call, [item for item in calls(source).get(called(call), ()) if _is_unchanged(item, candidate)]
         )
     }
-    return UNLIKE_ELSEWHERE if False in told else AS_ELSEWHERE if True in told else 1.0
+    return UNLIKE_ELSEWHERE if False in agreements else AS_ELSEWHERE if True in agreements else 1.0
 
 
-def _taken(counted: Counter[str], one: str) -> bool:
-    counted[one] -= 1
-    return counted[one] >= 0
+def _take_one(counted: Counter[str], call: str) -> bool:
+    counted[call] -= 1
+    return counted[call] >= 0
 
 
-def _same(call: ast.Call, others: Sequence[ast.Call]) -> Iterator[bool]:
-    """For each place at which all others are given the same: is this one?"""
-    for given, *theirs in zip(call.args, *(other.args for other in others), strict=False):
-        found = {ast.dump(their) for their in theirs}
-        if len(theirs) >= ENOUGH_CALLS and len(found) == 1:
-            yield ast.dump(given) in found
+def _agreements(call: ast.Call, others: Sequence[ast.Call]) -> Iterator[bool]:
+    """Yield, for each position at which all other calls pass the same, whether this call does."""
+    for argument, *other_arguments in zip(call.args, *(other.args for other in others), strict=False):
+        dumps = {ast.dump(their) for their in other_arguments}
+        if len(other_arguments) >= ENOUGH_CALLS and len(dumps) == 1:
+            yield ast.dump(argument) in dumps
 
 
-def _apart(call: ast.Call, candidate: Candidate) -> bool:
+def _is_unchanged(call: ast.Call, candidate: Candidate) -> bool:
     return not call.lineno <= candidate.edit.line <= (call.end_lineno or call.lineno)
 
 
 def _functions(candidate: Candidate, source: Source) -> tuple[Function | None, Function | None]:
-    """The function that is changed, before and after."""
+    """Return the changed function before and after the edit."""
     function = source.function_at(candidate.edit.line)
     if function is None:
         return None, None
     start, end = source.span(function)
     text = candidate.edit.apply(source.text)
-    grown = len(text) - len(source.text)
+    growth = len(text) - len(source.text)
     try:
-        after = parsed(_dedented(text[start : end + grown], source.indent(function))).body[0]
+        after = parsed(_dedent(text[start : end + growth], source.indent(function))).body[0]
     except (SyntaxError, IndexError):
         return function, None
     return function, after if isinstance(after, Function) else None
 
 
-def _dedented(text: str, indent: str) -> str:
+def _dedent(text: str, indent: str) -> str:
     return re.sub(rf"(?m)^{re.escape(indent)}", "", text)
 
 
-def _said(candidate: Candidate, source: Source, issue: str) -> int:
-    """How many words of the changed place the issue says."""
+def _shared_word_count(candidate: Candidate, source: Source, issue: str) -> int:
+    """Return the number of words of the changed place that the issue contains."""
     lines = source.text.split("\n")
     line = lines[candidate.edit.line - 1] if candidate.edit.line <= len(lines) else ""
-    here = words_of(f"{candidate.place.rpartition('::')[2]} {line}")
-    return len(here.keys() & words_of(issue).keys())
+    words = words_of(f"{candidate.place.rpartition('::')[2]} {line}")
+    return len(words.keys() & words_of(issue).keys())

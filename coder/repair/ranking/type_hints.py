@@ -1,4 +1,4 @@
-"""What a function's annotation says that it gives back, held against what it is seen to give."""
+"""Return annotations compared with the values that functions return."""
 
 import ast
 import re
@@ -20,30 +20,34 @@ WRITTEN = {
     "set": r"set\{",
     "None": r"None$",
 }
-"""How values of a type begin in an answer."""
+"""Patterns that match the start of an answer with a value of the type."""
 
 
 def hints(sources: Iterable[Source]) -> dict[str, str]:
-    """The plain return types of functions, by their qualified names."""
-    found: dict[str, str] = {}
+    """Return the simple return types of functions by qualified name."""
+    types: dict[str, str] = {}
     for source in sources:
         for function in source.functions:
-            if (kind := _kind(function.returns)) in WRITTEN:
-                found[source.place(function).rpartition("::")[2]] = kind
-    return found
+            if (kind := _type_name(function.returns)) in WRITTEN:
+                types[source.place(function).rpartition("::")[2]] = kind
+    return types
 
 
 def mistyped(answers: Sequence[str], found: Compared, hinted: Mapping[str, str]) -> float:
-    """The part of the values given that are not of the type which the function promises."""
-    told = [
+    """Return the share of returned values that violate the annotated return type."""
+    typed_values = [
         (WRITTEN[kind], answer.split(PART)[0])
         for call, answer in zip(found.calls, answers, strict=False)
         if (kind := hinted.get(call.partition("(")[0])) and not answer.startswith("raises ")
     ]
-    return sum(not re.match(pattern, value) for pattern, value in told) / len(told) if told else 0.0
+    return (
+        sum(not re.match(pattern, value) for pattern, value in typed_values) / len(typed_values)
+        if typed_values
+        else 0.0
+    )
 
 
-def _kind(annotation: ast.expr | None) -> str:
+def _type_name(annotation: ast.expr | None) -> str:
     match annotation:
         case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
             return name.lower() if name in ("List", "Dict", "Tuple", "Set") else name

@@ -1,4 +1,4 @@
-"""One fault as tests show it: what failed, what was executed for it, and how suspicious that makes each line."""
+"""A fault as tests show it: failures, executed lines and their suspicion."""
 
 import ast
 from collections.abc import Sequence
@@ -32,13 +32,13 @@ MOST_IMPACTED, IMPACTED_SECONDS = 300, 10.0
 
 
 class Case:
-    """One fault: the failing tests, what they executed, and how suspicious that makes each line."""
+    """One fault: the failing tests, the lines they execute, and the suspicion of each line."""
 
     def __init__(self, tree: Path, found: Traces, reds: Sequence[Trace]) -> None:
         self.tree = tree
         self.failing = tuple(trace.result.id for trace in reds)
         self.uncollected = any(trace.result.when == "collect" for trace in reds)
-        """Can tests not be collected? Then no process that has collected them can tell about an edit."""
+        """Whether tests could not be collected: then no process that has collected them can judge an edit."""
         self._failures = tuple(trace.result.failure for trace in reds if trace.result.failure)
         others = [trace for trace in found.tests if not trace.result.red]
         scores = weighted(ochiai([*reds, *others]), self._failures)
@@ -64,18 +64,18 @@ class Case:
 
     @property
     def undefined(self) -> frozenset[str]:
-        """Names that the failing tests say are not there, and that what they executed reads."""
+        """Names that failures report undefined and that the executed files read."""
         names = said(self._failures, NAME)
         trees = (source.tree for source in self.sources.values()) if names else ()
         return names & {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
     @property
     def endless(self) -> bool:
-        """Did a test not end? Then the code before has no answers to what matters."""
+        """Whether a test timed out: then the unchanged code has no answers to compare with."""
         return never_ended(self._failures)
 
     def candidates(self, guards: Sequence[str] = ()) -> list[Candidate]:
-        """In the order in which to try them, each with these guards and its own."""
+        """Return the candidates in the order to try them, each with these guards and its own."""
         single = candidates(self.sources, self._scores, self._failures)
         slips = [
             item
@@ -83,17 +83,19 @@ class Case:
             for item in rereadable(source.path, source.text, line)
         ]
         return [
-            self._guarded(candidate, guards)
+            self._with_guards(candidate, guards)
             for candidate in ranked([*slips, *single, *repeated(single, self.sources)])
         ]
 
     def impacted(self, candidate: Candidate) -> tuple[str, ...]:
-        """All passing tests seen to execute the changed function, as far as a process of its own can run them in time."""
+        """Return all passing tests that execute the changed function, as far as a separate process can run
+        them in time.
+        """
         return self._guards.of(
             candidate, self.sources[candidate.edit.path], most=MOST_IMPACTED, seconds=IMPACTED_SECONDS
         )
 
-    def _guarded(self, candidate: Candidate, guards: Sequence[str]) -> Candidate:
+    def _with_guards(self, candidate: Candidate, guards: Sequence[str]) -> Candidate:
         own = self._guards.of(candidate, self.sources[candidate.edit.path])
         edit = candidate.edit.model_copy(update={"guards": tuple(dict.fromkeys([*guards, *own]))})
         return Candidate(edit=edit, score=candidate.score, place=candidate.place)
@@ -102,7 +104,9 @@ class Case:
 def traced(
     tracer: Tracer, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
 ) -> Case | str:
-    """Run failing tests and their neighbours, and make a case of what they execute; why there is none."""
+    """Run failing tests and their neighbours and build a case from what they execute; return the reason if
+    there is none.
+    """
     found = tracer.trace(tree, tests, seconds=seconds, progress=progress)
     if found.problem is not None:
         return found.problem.text
@@ -112,7 +116,7 @@ def traced(
 
 
 class SpectrumFaults:
-    """The Faults of one project: Ochiai over what failing and passing tests execute."""
+    """Faults port: Ochiai over the lines that failing and passing tests execute."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
@@ -127,11 +131,13 @@ class SpectrumFaults:
 
 
 def _names_read(tree: Path, tests: Sequence[str]) -> frozenset[str]:
-    """The names that the functions of these tests read, attributes included."""
+    """Return the names and attributes that the functions of these tests read."""
     names: set[str] = set()
-    for path, own in {(test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests}:
+    for path, function_name in {
+        (test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests
+    }:
         source = read(tree, path)
-        for function in (item for item in source.functions if item.name == own) if source else ():
+        for function in (item for item in source.functions if item.name == function_name) if source else ():
             names |= {
                 node.id if isinstance(node, ast.Name) else node.attr
                 for node in ast.walk(function)
@@ -141,7 +147,7 @@ def _names_read(tree: Path, tests: Sequence[str]) -> frozenset[str]:
 
 
 def read(tree: Path, path: str) -> Source | None:
-    """A source file; None where it is not UTF-8, or no Python that this interpreter can parse."""
+    """Read a source file; None if it is not UTF-8, or not Python that this interpreter can parse."""
     try:
         return Source(path, (tree / path).read_bytes().decode())
     except (OSError, SyntaxError, ValueError):
@@ -149,7 +155,7 @@ def read(tree: Path, path: str) -> Source | None:
 
 
 def unparsed(tree: Path, path: str) -> Source | None:
-    """A source file that is no Python, as if there were nothing in it; None where it is not UTF-8."""
+    """Read a source file that does not parse, with an empty syntax tree; None if it is not UTF-8."""
     try:
         return Source(path, (tree / path).read_bytes().decode(), ast.Module([], []))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Two faults at once: what turns some failing tests green is put together with what turns the next one green."""
+"""Repair of two faults at once: combine edits that each turn some failing tests green."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +12,10 @@ from coder.repair.candidates import Candidate, ranked
 from coder.repair.search.search import Search, search
 
 MOST_TESTS, MOST_PARTS = 3, 16
-"""Tests of which the other half is looked for, and edits of each half."""
+"""Number of tests for which the other half is searched, and of edits of each half."""
 MOST_TRIED = 2_500
 REPEATED = 3.0
-"""What it speaks for a pair that both mistakes are the same."""
+"""Score factor of a pair in which both edits are the same."""
 
 
 def search_pairs(
@@ -28,29 +28,32 @@ def search_pairs(
     seconds: float,
     progress: Progress | None,
 ) -> Search:
-    """Search for pairs of edits of one file, each of which mends a part of what fails.
+    """Search for pairs of edits of one file, each of which fixes a part of the failures.
 
-    `red` are the candidates by the first test that each of them leaves red. Where that is the same of all, the others are looked at by
-    themselves.
+    `red` are the candidates by the first test that each of them leaves red. If that is the same for all, the
+    other tests are searched on their own.
     """
     deadline = time.monotonic() + seconds
     found = Search()
-    mending: list[Sequence[Candidate]] = []
-    known, first = halves(red), _first(red)
+    second_halves: list[Sequence[Candidate]] = []
+    first_halves, first = halves(red), _most_common_red(red)
     tests = (
-        sorted(known, key=lambda test: -known[test][0].score) or [test for test in failing if test != first]
+        sorted(first_halves, key=lambda test: -first_halves[test][0].score)
+        or [test for test in failing if test != first]
     )[:MOST_TESTS]
     for test in tests:
         left = (deadline - time.monotonic()) / (len(tests) + 1)
-        one = search(trials, tree, [test], candidates[:MOST_TRIED], seconds=max(left, 0.0), progress=progress)
-        found = replace(found, tried=found.tried + one.tried, seconds=found.seconds + one.seconds)
-        mending.append(one.survivors[:MOST_PARTS])
+        partial = search(
+            trials, tree, [test], candidates[:MOST_TRIED], seconds=max(left, 0.0), progress=progress
+        )
+        found = replace(found, tried=found.tried + partial.tried, seconds=found.seconds + partial.seconds)
+        second_halves.append(partial.survivors[:MOST_PARTS])
     parts = (
-        zip((known[test][:MOST_PARTS] for test in tests), mending, strict=True)
-        if known
-        else combinations(mending, 2)
+        zip((first_halves[test][:MOST_PARTS] for test in tests), second_halves, strict=True)
+        if first_halves
+        else combinations(second_halves, 2)
     )
-    pairs = [pair for some, others in parts for pair in _pairs(some, others)]
+    pairs = [pair for some, others in parts for pair in _combine(some, others)]
     if not pairs:
         return found
     unique = ranked({item.edit.changes: item for item in pairs}.values())
@@ -63,33 +66,33 @@ def search_pairs(
 
 
 def halves(red: Mapping[str, Sequence[Candidate]]) -> dict[str, Sequence[Candidate]]:
-    """What had turned other tests green, by the test that it left red: all but those of the test that is mostly left red."""
-    first = _first(red)
+    """Return candidates by the test that they leave red, without the test that is most often left red."""
+    first = _most_common_red(red)
     return {test: left for test, left in red.items() if test != first}
 
 
-def _first(red: Mapping[str, Sequence[Candidate]]) -> str:
+def _most_common_red(red: Mapping[str, Sequence[Candidate]]) -> str:
     return max(red, key=lambda test: len(red[test]), default="")
 
 
-def _pairs(some: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[Candidate]:
-    for one, other in product(some, others):
-        changes = sorted((*one.edit.changes, *other.edit.changes), key=lambda change: change.start)
-        if one.edit.path == other.edit.path and all(
+def _combine(some: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[Candidate]:
+    for left, right in product(some, others):
+        changes = sorted((*left.edit.changes, *right.edit.changes), key=lambda change: change.start)
+        if left.edit.path == right.edit.path and all(
             before.end <= after.start for before, after in pairwise(changes)
         ):
-            first = min((one, other), key=lambda part: part.edit.changes[0].start)
-            summary = f"{one.edit.summary}; {other.edit.summary}"
-            guards = tuple(dict.fromkeys([*one.edit.guards, *other.edit.guards]))
+            first = min((left, right), key=lambda part: part.edit.changes[0].start)
+            summary = f"{left.edit.summary}; {right.edit.summary}"
+            guards = tuple(dict.fromkeys([*left.edit.guards, *right.edit.guards]))
             edit = first.edit.model_copy(
                 update={"changes": tuple(changes), "summary": summary, "guards": guards}
             )
-            score = min(one.score, other.score) * (REPEATED if _alike(one, other) else 1.0)
+            score = min(left.score, right.score) * (REPEATED if _are_alike(left, right) else 1.0)
             yield Candidate(edit=edit, score=score, place=first.place)
 
 
-def _alike(one: Candidate, other: Candidate) -> bool:
-    """Is it the same mistake, made twice?"""
-    return one.edit.family == other.edit.family and [change.text for change in one.edit.changes] == [
-        change.text for change in other.edit.changes
+def _are_alike(left: Candidate, right: Candidate) -> bool:
+    """Tell whether two edits fix the same mistake."""
+    return left.edit.family == right.edit.family and [change.text for change in left.edit.changes] == [
+        change.text for change in right.edit.changes
     ]

@@ -1,6 +1,7 @@
-"""The same mistake made more than once: an edit carried out at every place of its function, or its file, that reads the same.
+"""Repeated edits: one edit applied at every identical place of a function or file.
 
-What repeats is what a hand repeats, after S. Saha et al., "Harnessing Evolution for Multi-Hunk Program Repair" (ICSE 2019).
+Mistakes are repeated by the same author, after S. Saha et al., "Harnessing Evolution for Multi-Hunk Program
+Repair" (ICSE 2019).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,9 +13,9 @@ from coder.repair.candidates import Candidate
 
 MOST_PLACES = 6
 IN_FUNCTION, IN_FILE = 0.6, 0.45
-"""What the edit of two places is worth against that of the likelier one."""
+"""Score factor of an edit at two places, relative to the better single one."""
 FURTHER = 0.45
-"""What it is worth for each place more."""
+"""Score factor for each further place."""
 ALONE = frozenset(
     {
         "deletion",
@@ -27,40 +28,40 @@ ALONE = frozenset(
         "dropped_guard",
     }
 )
-"""Families whose edits say nothing about another place."""
+"""Families whose edits do not carry over to other places."""
 
 
 def repeated(made: Iterable[Candidate], sources: Mapping[str, Source]) -> Iterator[Candidate]:
-    """For edits of one change that are made alike at several places: all of these in one edit."""
+    """Yield combined edits for single-change edits that apply identically at several places."""
     groups: dict[tuple[str, str, str, str], dict[int, Candidate]] = {}
-    for item in made:
-        if len(item.edit.changes) == 1 and item.edit.family not in ALONE:
-            change = item.edit.changes[0]
-            old = sources[item.edit.path].text[change.start : change.end]
+    for candidate in made:
+        if len(candidate.edit.changes) == 1 and candidate.edit.family not in ALONE:
+            change = candidate.edit.changes[0]
+            old = sources[candidate.edit.path].text[change.start : change.end]
             if old.strip():
-                groups.setdefault((item.edit.path, item.edit.family, old, change.text), {}).setdefault(
-                    change.start, item
-                )
+                groups.setdefault(
+                    (candidate.edit.path, candidate.edit.family, old, change.text), {}
+                ).setdefault(change.start, candidate)
     for group in groups.values():
         everywhere = [group[start] for start in sorted(group)]
         by_place: dict[str, list[Candidate]] = {}
-        for item in everywhere:
-            by_place.setdefault(item.place, []).append(item)
-        for inside in by_place.values():
-            yield from _together(inside, IN_FUNCTION)
+        for candidate in everywhere:
+            by_place.setdefault(candidate.place, []).append(candidate)
+        for in_place in by_place.values():
+            yield from _combine(in_place, IN_FUNCTION)
         if len(by_place) > 1:
-            yield from _together(everywhere, IN_FILE)
+            yield from _combine(everywhere, IN_FILE)
 
 
-def _together(places: list[Candidate], worth: float) -> Iterator[Candidate]:
+def _combine(places: list[Candidate], factor: float) -> Iterator[Candidate]:
     changes = [place.edit.changes[0] for place in places]
-    if 2 <= len(places) <= MOST_PLACES and _apart(changes):
+    if 2 <= len(places) <= MOST_PLACES and _are_disjoint(changes):
         best = max(places, key=lambda place: place.score)
         edit = best.edit.model_copy(
             update={"changes": tuple(changes), "summary": f"{best.edit.summary}, {len(places)} times"}
         )
-        yield Candidate(edit=edit, score=best.score * worth * FURTHER ** (len(places) - 2), place=best.place)
+        yield Candidate(edit=edit, score=best.score * factor * FURTHER ** (len(places) - 2), place=best.place)
 
 
-def _apart(changes: list[Change]) -> bool:
-    return all(one.end <= other.start for one, other in pairwise(changes))
+def _are_disjoint(changes: list[Change]) -> bool:
+    return all(change.end <= following.start for change, following in pairwise(changes))

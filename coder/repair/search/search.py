@@ -1,4 +1,6 @@
-"""Tries candidates in their order until there are enough survivors, then confirms these in processes of their own."""
+"""Search over candidates: try them in order until there are enough survivors; confirm survivors in fresh
+processes.
+"""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -13,32 +15,32 @@ from coder.core.values.paths import meant
 from coder.repair.candidates import Candidate
 
 ENOUGH = 16
-"""Survivors after which no more candidates are tried."""
+"""Number of survivors after which the search stops."""
 ENOUGH_ALONE = 4
-"""And where each takes a process of its own."""
+"""The same if each candidate needs a process of its own."""
 FURTHER = 600
-"""Candidates that are tried after the first survivor: the next best may be the right one."""
+"""Number of candidates to try after the first survivor: a later one may be the right one."""
 RIVAL = 0.2
-"""What scores less than this part of the first survivor's score would not outweigh it."""
+"""Share of the first survivor's score below which a candidate could not outweigh it."""
 TELLING_SECONDS = 0.5
 
 
 @dataclass
 class Search:
-    """What has been tried so far."""
+    """The state of a search."""
 
     survivors: list[Candidate] = field(default_factory=list)
     cold: list[Candidate] = field(default_factory=list)
-    """Those that only a process of their own can tell about."""
+    """Candidates that only a fresh process can judge."""
     late: list[Candidate] = field(default_factory=list)
-    """Those with which a test that must turn green was stopped: where it had failed at once, it may pass slowly."""
+    """Candidates with which a target test timed out: a test that failed at once before may pass slowly."""
     red: dict[str, list[Candidate]] = field(default_factory=dict)
-    """By the first of the failing tests that they leave red, in the order of the search."""
+    """Candidates by the first failing test that they leave red, in search order."""
     tried: int = 0
     seconds: float = 0.0
 
     def __add__(self, other: "Search") -> "Search":
-        """Both searches, this one's survivors first."""
+        """Combine two searches, this one's survivors first."""
         both = {name: [*getattr(self, name), *getattr(other, name)] for name in ("survivors", "cold", "late")}
         red = {
             test: [*self.red.get(test, ()), *other.red.get(test, ())] for test in {**self.red, **other.red}
@@ -47,7 +49,7 @@ class Search:
 
     @property
     def rate(self) -> float:
-        """Candidates a second."""
+        """Candidates per second."""
         return self.tried / self.seconds if self.seconds > 0.1 else 0.0
 
     @property
@@ -68,9 +70,11 @@ def search(
     satisfied: float = 1.0,
     patient: bool = False,
 ) -> Search:
-    """Try candidates in their order; after the `satisfied` part of the time a survivor is enough; `patient` as the trials understand it."""
+    """Try candidates in order; after the share `satisfied` of the time one survivor is enough; `patient` is
+    passed to the trials.
+    """
     found = Search()
-    began = started = told = time.monotonic()
+    search_start = started = last_report = time.monotonic()
     first, least = 0, 0.0
     results = trials.try_out(
         tree, tests, [candidate.edit for candidate in ranked], seconds=seconds, patient=patient
@@ -87,10 +91,10 @@ def search(
             elif tried.outcome == "cold":
                 found.cold.append(candidate)
             elif tried.test in tests:
-                kept = found.late if tried.outcome == "timeout" else found.red.setdefault(tried.test, [])
-                kept.append(candidate)
-            if progress is not None and time.monotonic() - told > TELLING_SECONDS:
-                told = time.monotonic()
+                bucket = found.late if tried.outcome == "timeout" else found.red.setdefault(tried.test, [])
+                bucket.append(candidate)
+            if progress is not None and time.monotonic() - last_report > TELLING_SECONDS:
+                last_report = time.monotonic()
                 progress(found.line)
             if (
                 len(found.survivors) == ENOUGH
@@ -98,7 +102,7 @@ def search(
                 or candidate.score < least
             ):
                 break
-            if found.survivors and time.monotonic() - began > satisfied * seconds:
+            if found.survivors and time.monotonic() - search_start > satisfied * seconds:
                 break
     return found
 
@@ -112,15 +116,15 @@ def search_alone(
     seconds: float,
     progress: Progress | None,
 ) -> Search:
-    """Try candidates in their order, each in a process of its own: where tests cannot be collected no fork can tell about an edit."""
+    """Try candidates in order, each in a fresh process: needed if tests cannot be collected."""
     found = Search()
     started = time.monotonic()
     for candidate in ranked:
-        left = seconds - found.seconds
-        likely = not found.survivors or candidate.score >= RIVAL * found.survivors[0].score
-        if left <= 0 or len(found.survivors) == ENOUGH_ALONE or not likely:
+        seconds_left = seconds - found.seconds
+        is_rival = not found.survivors or candidate.score >= RIVAL * found.survivors[0].score
+        if seconds_left <= 0 or len(found.survivors) == ENOUGH_ALONE or not is_rival:
             break
-        if confirmed(runner, tree, candidate.edit, tests, targets=tests, seconds=left):
+        if confirmed(runner, tree, candidate.edit, tests, targets=tests, seconds=seconds_left):
             found.survivors.append(candidate)
         found.tried += 1
         found.seconds = time.monotonic() - started
@@ -139,9 +143,11 @@ def confirmed(
     seconds: float,
     seen: bool = False,
 ) -> bool:
-    """Are the tests that must turn green, and others, not red in a process of their own that reads the edit from the disk?
+    """Tell whether the targets pass, and no other test fails, in a fresh process that reads the edit from
+    disk.
 
-    What has been `seen` to hold in a fork is not refuted by a run that time has ended: whoever judges the change runs all again.
+    If the edit was `seen` to pass in a fork, a timeout does not refute it: the final verification runs
+    everything again.
     """
     with written(tree, edit):
         report = runner.run(tree, tests, timeout_seconds=seconds, expect_loaded=[edit.path])
@@ -155,7 +161,7 @@ def confirmed(
 
 @contextmanager
 def written(tree: Path, edit: Edit) -> Iterator[None]:
-    """The edit applied to the tree, taken back on exit."""
+    """Apply the edit to the tree, and restore the file on exit."""
     file = tree / edit.path
     before = file.read_bytes()
     try:

@@ -1,4 +1,4 @@
-"""Chooses among the survivors of a search: confirms them, hears what each says of further calls, and offers or abstains."""
+"""Selection among survivors: confirm them, compare their behaviour, and propose one or abstain."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,39 +16,40 @@ from coder.repair.search.search import Search, confirmed
 
 MOST = 3
 COLD_RUNS = 8
-"""At most so many candidates that no fork can tell about get a process of their own, and none where a fork told of one."""
+"""Number of candidates that no fork can judge to run in a fresh process, if no survivor is confirmed."""
 CONFIRMED = 4
-"""So many of those that say the same are looked at for one that holds in a process of its own as well."""
+"""Number of members of an opinion to try in a fresh process until one passes."""
 LEAST_COMPARING = 6.0
-"""Seconds that must be left for survivors to be compared."""
+"""Seconds that must be left to compare survivors."""
 LEAST_CREDIBLE, LEAST_LIKELY, LEAST_UNHEARD = 0.3, 0.1, 0.35
-"""What is believed less, or was as unlikely from the beginning with all that speaks for it since, is shown and not offered: the more is
-tried, the more turns tests green by chance. More must speak for what could not be asked anything that tells it from the code before."""
+"""Minimum credibility and weight of what is proposed rather than shown: the more candidates are tried, the
+more pass by chance. The third is the minimum weight if no call distinguishes the edit from the unchanged
+code."""
 LEAST_SECONDS = 5.0
 HARDLY_CREDIBLE = "what holds is hardly credible"
 FLATTENED = "what holds no longer tells apart what it told apart before"
 UNWATCHED, ENOUGH_GUARDS = 0.7, 4
-"""What an edit is worth where no passing test executes the function, and how many have to for it to count in full."""
+"""Factor of an edit whose function no passing test executes, and the number of guards that counts in full."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a search ends with."""
+    """The result of a search."""
 
     held: tuple[Opinion, ...] = ()
-    """What also holds in a process of its own, with all tests that execute the place, the weightiest first."""
+    """Opinions that pass in a fresh process with all tests that execute the place, heaviest first."""
     compared: Compared = field(default_factory=Compared)
     doubt: str = ""
-    """Why none of them is offered; empty where they are."""
+    """Why none of them is proposed; empty if one is."""
 
     @property
     def poor(self) -> bool:
-        """Is there nothing to believe, so that something better may still be found?"""
+        """Whether nothing is credible, so that continuing the search may help."""
         return not self.held or self.doubt in (HARDLY_CREDIBLE, FLATTENED)
 
 
 class Chooser:
-    """Chooses for one case, as far as the time reaches."""
+    """Selects survivors of one case within the deadline."""
 
     def __init__(self, case: Case, *, trials: Trials, runner: TestRunner, deadline: float) -> None:
         self._case = case
@@ -59,15 +60,19 @@ class Chooser:
     def chosen(
         self, found: Search, credible: Mapping[Candidate, float], tried: Sequence[Candidate] = ()
     ) -> Choice:
-        """`credible` says of survivors, and of what no fork could tell about, how far to believe it; `tried` are all candidates."""
+        """Choose among the survivors.
+
+        `credible` is the credibility of survivors and of candidates that no fork could judge; `tried` are all
+        candidates.
+        """
         worth = {
             candidate: candidate.score * value * watched(candidate) for candidate, value in credible.items()
         }
-        ranked = sorted(found.survivors, key=lambda survivor: _order(survivor, worth))
+        ranked = sorted(found.survivors, key=lambda survivor: _sort_key(survivor, worth))
         removed = removals(ranked, tried, self._case.sources)
-        asked = [*dict.fromkeys([*ranked, *removed.values()])]
-        compared = self._compared(asked)
-        worth = unmasked(worth, removed, asked, compared)
+        compared_candidates = [*dict.fromkeys([*ranked, *removed.values()])]
+        compared = self._compare(compared_candidates)
+        worth = unmasked(worth, removed, compared_candidates, compared)
         held: list[Opinion] = []
         others: list[Opinion] = []
         for opinion in opinions(
@@ -75,63 +80,72 @@ class Chooser:
         ):
             if len(held) > MOST:
                 others.append(opinion)
-            elif holding := self._holding(opinion):
-                held.append(holding)
+            elif confirmed_opinion := self._confirm_opinion(opinion):
+                held.append(confirmed_opinion)
         if not held:
-            held = self._cold(sorted(found.cold, key=lambda item: _order(item, worth)), worth)
-        mute = self._case.endless or self._case.uncollected
-        unheard = (
-            found.survivors and not mute and all(is_blind(opinion.answers, compared) for opinion in held)
+            held = self._confirm_cold(sorted(found.cold, key=lambda item: _sort_key(item, worth)), worth)
+        has_no_answers = self._case.endless or self._case.uncollected
+        is_indistinguishable = (
+            found.survivors
+            and not has_no_answers
+            and all(is_blind(opinion.answers, compared) for opinion in held)
         )
-        least = LEAST_UNHEARD if unheard else LEAST_LIKELY
+        minimum = LEAST_UNHEARD if is_indistinguishable else LEAST_LIKELY
         if held and (
-            max(credible[member] for member in held[0].members) < LEAST_CREDIBLE or held[0].weight < least
+            max(credible[member] for member in held[0].members) < LEAST_CREDIBLE or held[0].weight < minimum
         ):
             return Choice(tuple(held), compared, HARDLY_CREDIBLE)
         if held and levelled(held[0].answers, compared):
             return Choice(tuple(held), compared, FLATTENED)
         if held and not decided([*held, *others], tests=len(self._case.failing)):
-            disagreeing = len({opinion.answers for opinion in held}) > 1
-            why = (
+            has_disagreement = len({opinion.answers for opinion in held}) > 1
+            reason = (
                 "what holds disagrees on other calls"
-                if disagreeing
+                if has_disagreement
                 else "what holds could not be asked where it differs"
             )
-            return Choice(tuple(held), compared, f"{why}, and nothing decides")
+            return Choice(tuple(held), compared, f"{reason}, and nothing decides")
         return Choice(tuple(held), compared)
 
-    def _compared(self, ranked: Sequence[Candidate]) -> Compared:
-        left = self._deadline - time.monotonic()
-        if not ranked or left < LEAST_COMPARING or self._case.uncollected:
+    def _compare(self, ranked: Sequence[Candidate]) -> Compared:
+        seconds_left = self._deadline - time.monotonic()
+        if not ranked or seconds_left < LEAST_COMPARING or self._case.uncollected:
             return Compared()
         return self._trials.compare(
-            self._case.tree, self._case.failing, [item.edit for item in ranked], seconds=left / 2
+            self._case.tree,
+            self._case.failing,
+            [candidate.edit for candidate in ranked],
+            seconds=seconds_left / 2,
         )
 
-    def _cold(self, candidates: Sequence[Candidate], worth: Mapping[Candidate, float]) -> list[Opinion]:
-        """The first that holds of those that only a process of its own can tell about."""
+    def _confirm_cold(
+        self, candidates: Sequence[Candidate], worth: Mapping[Candidate, float]
+    ) -> list[Opinion]:
+        """Return the first candidate that passes among those that only a fresh process can judge."""
         for candidate in candidates[:COLD_RUNS]:
-            if self._holds(candidate, seen=False):
+            if self._is_confirmed(candidate, seen=False):
                 return [Opinion(members=(candidate,), answers=(), weight=worth[candidate])]
         return []
 
-    def _holding(self, opinion: Opinion) -> Opinion | None:
-        """The opinion without those that do not hold before the first that does; None where no likely one does."""
-        held = (
-            place
-            for place, member in enumerate(opinion.members[:CONFIRMED])
-            if self._holds(member, seen=True)
+    def _confirm_opinion(self, opinion: Opinion) -> Opinion | None:
+        """Return the opinion from its first confirmed member on; None if none of the likeliest is confirmed."""
+        confirmed_indices = (
+            index
+            for index, member in enumerate(opinion.members[:CONFIRMED])
+            if self._is_confirmed(member, seen=True)
         )
-        place = next(held, None)
-        return None if place is None else replace(opinion, members=opinion.members[place:])
+        index = next(confirmed_indices, None)
+        return None if index is None else replace(opinion, members=opinion.members[index:])
 
-    def _holds(self, candidate: Candidate, *, seen: bool) -> bool:
-        """With no time left, what a fork has `seen` has to do: whoever judges the change runs all again."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+    def _is_confirmed(self, candidate: Candidate, *, seen: bool) -> bool:
+        """Confirm a candidate; with no time left, trust `seen`, since the final verification runs everything
+        again.
+        """
+        seconds_left = self._deadline - time.monotonic()
+        if seconds_left <= 0:
             return seen
         tests = [*self._case.failing, *self._case.impacted(candidate)]
-        seconds = max(left, LEAST_SECONDS)
+        seconds = max(seconds_left, LEAST_SECONDS)
         targets, edit = self._case.failing, candidate.edit
         return confirmed(
             self._runner, self._case.tree, edit, tests, targets=targets, seconds=seconds, seen=seen
@@ -139,10 +153,10 @@ class Chooser:
 
 
 def watched(candidate: Candidate) -> float:
-    """What nobody looks at is turned green by more than what is right."""
+    """Return a factor that grows with the number of guards: wrong edits pass easily where no test looks."""
     return UNWATCHED + (1 - UNWATCHED) * min(1.0, len(candidate.edit.guards) / ENOUGH_GUARDS)
 
 
-def _order(candidate: Candidate, worth: Mapping[Candidate, float]) -> tuple[float, str, int, str]:
+def _sort_key(candidate: Candidate, worth: Mapping[Candidate, float]) -> tuple[float, str, int, str]:
     change = candidate.edit.changes[0]
     return -worth[candidate], candidate.edit.path, change.start, change.text
