@@ -9,10 +9,10 @@ from coder.python.parsing import parsed
 
 
 def fingerprint(files: Mapping[str, str | None]) -> str:
-    """Return 16 hexadecimal digits that identify the contents of changed files by path, None for a deleted
-    one; empty if there are none.
+    """Return 16 hexadecimal digits that identify the contents of changed files.
 
-    Two versions of a Python file with the same syntax tree have the same fingerprint.
+    `files` maps paths to contents, None for a deleted file. Empty if there are none. Two versions of a Python
+    file with the same syntax tree have the same fingerprint.
     """
     if not files:
         return ""

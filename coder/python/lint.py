@@ -8,7 +8,10 @@ from coder.python.parsing import one_at_a_time, parsed
 
 
 def syntax_error(text: str, path: str) -> str:
-    """Return `path:line: message` and the line of a syntax error; empty if the text parses or is not Python."""
+    """Return `path:line: message` and the line of a syntax error.
+
+    Empty if the text parses or is not Python.
+    """
     if not path.endswith((".py", ".pyi")):
         return ""
     try:
@@ -24,9 +27,7 @@ def syntax_error(text: str, path: str) -> str:
 
 
 def undefined_names(before: str, after: str, path: str) -> list[str]:
-    """Return `path:line: undefined name 'x'` for each name that is undefined after the change and was not
-    before.
-    """
+    """Return `path:line: undefined name 'x'` for each name that the change made undefined."""
     if not path.endswith(".py"):
         return []
     known_counts = Counter(text for _, text in _undefined_names_in(before, path))
@@ -55,8 +56,9 @@ def _undefined_names_in(text: str, path: str) -> list[tuple[int, str]]:
 
 
 def _parse_and_compile(text: str, path: str) -> ast.Module:
-    """Return the syntax tree, after the compiler has checked it: it alone finds a `return` outside of a
-    function.
+    """Return the syntax tree after compiling the text too.
+
+    Only the compiler finds a `return` outside of a function.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -75,9 +75,7 @@ class Source:
         return parent if isinstance(parent, ast.ClassDef) else None
 
     def place(self, node: ast.AST) -> str:
-        """Return `path::Qualified.name` of the innermost function or class around a node, `path:line` outside
-        of any.
-        """
+        """Return `path::Qualified.name` of the innermost definition around a node, or `path:line`."""
         definitions = [
             definition
             for definition in (node, *self.around(node))
@@ -115,9 +113,7 @@ class Source:
         return match[0] if match else "\n"
 
     def lines_of(self, statement: ast.stmt) -> tuple[int, int]:
-        """Return the span of a statement's whole lines, from the start of its first to the start of the next
-        line.
-        """
+        """Return the span of a statement's whole lines, up to the start of the next line."""
         end = statement.end_lineno or statement.lineno
         return self._starts[statement.lineno - 1], self._starts[end] if end < len(self._starts) else len(
             self.text
@@ -154,8 +150,9 @@ def header(statement: ast.stmt) -> range:
 
 
 def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield a statement and its expressions, without nested statements; for a function only the defaults of
-    its parameters.
+    """Yield a statement and its expressions, without nested statements.
+
+    Of a function only the defaults of its parameters are included.
     """
     yield statement
     if isinstance(statement, Function):

@@ -106,8 +106,7 @@ class TemplateProposer:
     def _search_in_stages(
         self, case: Case, ranked: Sequence[Candidate], *, until: float, progress: Progress | None
     ) -> tuple[Search, Sequence[Candidate]]:
-        """Search single edits, timed-out ones with more time, pairs, then the remaining single edits, until
-        one passes.
+        """Search in stages until an edit passes: single, timed-out, pairs, remaining ones.
 
         Pairs come last if no edit fixes a part. Returns the single edits that have not been tried as well.
         """

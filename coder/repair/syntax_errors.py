@@ -161,12 +161,12 @@ def _possible_slips(text: str, line: int) -> Iterator[Slip]:
         new_lines = [_substitute_in_line(item, pattern, replacement) for item in lines]
         if sum(new != old for new, old in zip(new_lines, lines, strict=True)) > 1:
             yield _replace_text(text, "".join(new_lines), "convert to Python 3 syntax")
-    here = min(max(line - 1, 0), len(lines) - 1)
+    current = min(max(line - 1, 0), len(lines) - 1)
     near_lines = [
-        here,
-        *(place for place in range(here - 1, -1, -1) if lines[place].partition("#")[0].strip()),
+        current,
+        *(place for place in range(current - 1, -1, -1) if lines[place].partition("#")[0].strip()),
     ][:2]
-    yield from _indentation_edits(lines, here, near_lines[-1])
+    yield from _indentation_edits(lines, current, near_lines[-1])
     for make in (_foreign_syntax, _missing_colon, _misspelled_keywords, _character_edits):
         for place in near_lines:
             start = sum(map(len, lines[:place]))
@@ -232,7 +232,7 @@ def _character_edits(line: str, start: int) -> Iterator[Slip]:
 
 
 def _indentation_edits(lines: Sequence[str], here: int, above: int) -> Iterator[Slip]:
-    """Yield edits that indent the line, or its block, like earlier lines; or put `pass` into an empty block."""
+    """Yield edits that indent a line or block like earlier lines, or add `pass` to an empty block."""
     start = sum(map(len, lines[:here]))
     current = _indent(lines[here])
     levels = {_indent(line) for line in lines[:here] if line.strip()} | {_indent(lines[above]) + STEP}

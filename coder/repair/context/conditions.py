@@ -15,9 +15,7 @@ FADING = 0.93
 
 
 def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
-    """Return conditions with weights from 0 to 1, best first: those used elsewhere in the file, then simple
-    ones for each name.
-    """
+    """Return conditions for a place with weights from 0 to 1, best first."""
     function = source.function(node)
     weights: dict[str, float] = {}
     for text, weight in (
@@ -118,9 +116,7 @@ def _membership_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, floa
 
 
 def _attribute_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    """Yield attributes that the function reads, those under the condition first: what is tested is likely
-    used there.
-    """
+    """Yield attributes that the function reads, those under the condition first."""
     function = source.function(node)
     branch_statements = [statement for branch in _branches_of(source, node) for statement in branch]
     for weight, roots in ((0.8, branch_statements), (0.35, [function] if function else [])):
@@ -206,9 +202,7 @@ def _unread_attribute_tests(source: Source, function: Function | None) -> Iterat
 
 
 def _unread_name_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    """Yield names that the function never reads, parameters first, alone and combined with each other
-    variable.
-    """
+    """Yield names that the function never reads, alone and combined with other variables."""
     function, names = source.function(node), _names_by_use(source, node)
     for name in unread(function) if function else ():
         yield name, 0.8

@@ -22,8 +22,9 @@ def never_ended(failures: Sequence[Failure]) -> bool:
 
 
 def may_end(source: Source, node: ast.AST, changes: Sequence[Change]) -> bool:
-    """Tell whether an edit changes the condition of a loop around a node, a variable of that condition, or an
-    exit.
+    """Tell whether an edit may let a loop around a node terminate.
+
+    It may if it changes the condition of the loop, a variable of that condition, or an exit.
     """
     loops = list(_enclosing_loops(source, node))
     if not loops:
@@ -55,9 +56,7 @@ def _enclosing_loops(source: Source, node: ast.AST) -> Iterator[Loop]:
 
 
 def _controlling_expressions(loop: Loop) -> Iterator[ast.expr]:
-    """Yield the expressions that decide whether a loop goes on: its condition or iterable, and conditions of
-    its exits.
-    """
+    """Yield a loop's condition or iterable, and the conditions of its exits."""
     yield loop.iter if isinstance(loop, ast.For) else loop.test
     for node in ast.walk(loop):
         if isinstance(node, ast.If) and any(

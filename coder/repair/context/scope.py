@@ -39,8 +39,9 @@ def stored(node: ast.AST) -> tuple[str, ...]:
 
 
 def unread(function: Function) -> tuple[str, ...]:
-    """Return names that a function binds and never reads, parameters first; includes undecorated nested
-    functions.
+    """Return names that a function binds and never reads, parameters first.
+
+    Undecorated nested functions are included.
     """
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     nested = (
@@ -66,8 +67,9 @@ def idle(function: Function | None) -> tuple[str, ...]:
 
 
 def local_names(source: Source, node: ast.AST) -> tuple[str, ...]:
-    """Return parameters, assigned names and nested functions of the function around a node, then of the
-    enclosing ones.
+    """Return the local names visible at a node: of its function, then of the enclosing ones.
+
+    Of each function parameters come first, then assigned names and nested functions.
     """
     return _local_names(source, source.function(node))
 
@@ -85,8 +87,9 @@ def _local_names(source: Source, innermost: Function | None) -> tuple[str, ...]:
 
 @lru_cache(maxsize=CACHED)
 def module_names(source: Source) -> tuple[str, ...]:
-    """Return the names that the module's top level defines, assigns and imports, also under conditions and in
-    `try`.
+    """Return the names that the module's top level defines, assigns and imports.
+
+    Statements under conditions and in `try` are included.
     """
     names: dict[str, None] = {}
     for node in _same_scope_statements(source.tree.body):
@@ -113,10 +116,11 @@ def _same_scope_statements(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]
 
 
 def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:
-    """Return the attributes of self in the class around a node, most used first, then method names; then
-    those of its parents.
+    """Return the attributes of self in the class around a node, most used first.
+
+    Then method names, then the attributes and methods of its parents.
     """
-    owner = next((item for item in source.around(node) if isinstance(item, ast.ClassDef)), None)
+    owner = next((ancestor for ancestor in source.around(node) if isinstance(ancestor, ast.ClassDef)), None)
     return _own_attributes(source, owner) if owner else ()
 
 

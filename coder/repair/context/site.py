@@ -60,8 +60,9 @@ class Site:
         return frame.path == self.source.path and first <= frame.line <= last
 
     def replace(self, node: ast.AST, text: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
-        """Replace one expression with another, in parentheses where needed; yield nothing if the text stays
-        the same.
+        """Replace one expression with another, in parentheses where needed.
+
+        Yields nothing if the text stays the same.
         """
         start, end = self.source.span(node)
         new = f"({text})" if needs_parentheses(text, node, self.source) else text
@@ -69,8 +70,9 @@ class Site:
             yield Rewrite((Change(start=start, end=end, text=new),), weight, summary)
 
     def rename(self, node: ast.Attribute, name: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
-        """Access another attribute of the same object; only the attribute name is replaced, so edits of
-        different objects compare equal.
+        """Access another attribute of the same object.
+
+        Only the attribute name is replaced, so that edits of different objects compare equal.
         """
         _, end = self.source.span(node)
         if name != node.attr:
@@ -114,7 +116,7 @@ Template = Callable[[Site], Iterator[Rewrite]]
 
 
 def needs_parentheses(text: str, node: ast.AST, source: Source) -> bool:
-    """Tell whether an expression's text would parse differently in the place of `node` without parentheses."""
+    """Tell whether an expression's text needs parentheses in the place of `node`."""
     try:
         new = expression(text)
     except SyntaxError:

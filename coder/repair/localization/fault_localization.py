@@ -83,8 +83,9 @@ def without_comparisons(scores: Scores, sources: Mapping[str, Source]) -> dict[s
 def with_refused(
     scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]
 ) -> dict[str, dict[int, float]]:
-    """Raise the headers of functions that a TypeError says were called with wrong arguments: their bodies
-    never ran.
+    """Raise the headers of functions that a TypeError says were called with wrong arguments.
+
+    Their bodies never ran.
     """
     highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
     function_names = {
@@ -108,10 +109,10 @@ def with_demanded(
     """Raise definitions with names similar to names that tests use and do not find."""
     highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
     raised = {path: dict(lines) for path, lines in scores.items()}
-    for asked in asked_for(failures):
+    for wanted_name in asked_for(failures):
         for path, source in sources.items():
             for node in source.top_level:
-                if any(likeness(name, asked) >= LEAST_ALIKE for name in defined(node)):
+                if any(likeness(name, wanted_name) >= LEAST_ALIKE for name in defined(node)):
                     lines = raised.setdefault(path, {})
                     lines[node.lineno] = max(lines.get(node.lineno, 0.0), highest * HEADER)
     return raised
@@ -123,8 +124,9 @@ def with_imports(
     imported: Mapping[str, Collection[int]],
     asked: Collection[str] = (),
 ) -> dict[str, dict[int, float]]:
-    """Raise code that ran at import (lines `imported`) and that suspicious functions, or failing tests
-    (`asked`), refer to.
+    """Raise code that ran at import for the suspicious functions and failing tests that use it.
+
+    `imported` are the lines that ran at import, `asked` the names that failing tests read.
     """
     used = {path: _names_read(scores.get(path, {}), source) for path, source in sources.items()}
     highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
@@ -260,7 +262,9 @@ def with_mixed_up(scores: Scores, sources: Mapping[str, Source]) -> dict[str, di
 
 
 def _lines_with_confused_names(function: Function) -> Iterable[int]:
-    """Return all lines if a parameter is unread, else lines that pass a parameter under another parameter's
+    """Return the lines of a function that show signs of confused names.
+
+    All of its lines if a parameter is unread, else lines that pass a parameter under another parameter's
     name.
     """
     if idle(function):

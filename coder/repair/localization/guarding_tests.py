@@ -22,19 +22,20 @@ class Guards:
     def of(
         self, candidate: Candidate, source: Source, *, most: int = MOST_GUARDS, seconds: float = MOST_SECONDS
     ) -> tuple[str, ...]:
-        """Return ids of quick passing tests that execute the function, spread over test functions; else of
-        tests of the file.
+        """Return ids of quick passing tests that execute the function, or else the file.
+
+        The tests are spread over as many test functions as possible.
         """
         function = source.function_at(candidate.edit.line)
-        whole = (source.path, 1, source.text.count("\n") + 1, most, seconds)
+        whole_file = (source.path, 1, source.text.count("\n") + 1, most, seconds)
         identity = (
             (source.path, function.body[0].lineno, function.end_lineno or function.lineno, most, seconds)
             if function
-            else whole
+            else whole_file
         )
         if identity not in self._executing:
             # Code called only at import runs before any test, so any user of the file may depend on it.
-            self._executing[identity] = self._select(*identity) or self._select(*whole)
+            self._executing[identity] = self._select(*identity) or self._select(*whole_file)
         return self._executing[identity]
 
     def _select(self, path: str, first: int, last: int, most: int, most_seconds: float) -> tuple[str, ...]:
@@ -50,7 +51,10 @@ class Guards:
 
 
 def _interleave_by_function(traces: Iterable[Trace]) -> list[Trace]:
-    """The quickest case of each test function, then the second of each, and so on: the quickest of all may be many cases of one."""
+    """Order the quickest case of each test function first, then the second of each, and so on.
+
+    The quickest tests overall may be many cases of a single function.
+    """
     turn: Counter[str] = Counter()
     ranked = []
     for trace in sorted(traces, key=lambda trace: trace.result.seconds):

@@ -28,8 +28,9 @@ ACCIDENTS = frozenset(
 
 
 def changed(answers: Sequence[str], found: Compared) -> float:
-    """Return the share of the unchanged code's answers that differ now; an answer may differ in some of its
-    parts only.
+    """Return the share of the unchanged code's answers that differ now.
+
+    An answer may differ in some of its parts only.
     """
     pairs = [
         (before, after)
@@ -59,8 +60,9 @@ def contradicting(answers: Sequence[str], found: Compared) -> float:
 
 
 def levelled(answers: Sequence[str], found: Compared) -> bool:
-    """Tell whether a function that gave different answers now gives a single one, which is not an argument
-    passed in.
+    """Tell whether a function that gave different answers now gives a single one.
+
+    An answer that is one of the arguments does not count.
     """
     places_by_function: dict[str, list[int]] = {}
     for place, call in enumerate(found.calls[: len(answers)]):

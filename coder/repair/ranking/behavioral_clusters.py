@@ -63,20 +63,19 @@ def opinions(
     hinted: Mapping[str, str] | None = None,
     sources: Mapping[str, Source] | None = None,
 ) -> list[Opinion]:
-    """Group survivors (most credible first) by their answers, heaviest group first; an edit without answers
-    is its own group.
+    """Group survivors (most credible first) by their answers, heaviest group first.
 
-    So is an edit of a function that was not called itself, since equal answers of its callers say little, and
-    an edit that changes no answer although it turns tests green. Given the `sources`, such edits are grouped
-    if they produce the same code, or insert the same statement into a function.
+    An edit without answers is its own group. So is an edit of a function that was not called itself, since
+    equal answers of its callers say little, and an edit that changes no answer although it turns tests green.
+    Given the `sources`, such edits are grouped if they produce the same code, or insert the same statement
+    into a function.
     """
     groups: dict[object, list[int]] = {}
     called_names = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
     for place, candidate in enumerate(ranked):
         answers = found.after[place] if place < len(found.after) else ()
-        names = candidate.place.rpartition("::")[2].split(
-            "."
-        )  # a nested function is exercised with the enclosing one
+        # A nested function is exercised with the enclosing one.
+        names = candidate.place.rpartition("::")[2].split(".")
         is_uninformative = is_blind(answers, found) or called_names.isdisjoint(names)
         text = (
             _inserted_statements(candidate) or meant(candidate.edit.apply(sources[candidate.edit.path].text))
@@ -112,9 +111,7 @@ def opinions(
 
 
 def _inserted_statements(candidate: Candidate) -> str:
-    """Return the function and the inserted statements of an edit that only inserts statements; else an empty
-    string.
-    """
+    """Return the function and the statements that an edit inserts; empty if it does more."""
     changes = candidate.edit.changes
     if any(
         change.end > change.start or "\n" not in change.text or change.text.rstrip().endswith(":")
@@ -150,8 +147,9 @@ def _size(text: str) -> int:
 
 
 def meant(text: str) -> str:
-    """Return a normalized dump of a module: equal for `not x in y` and `x not in y`, with or without
-    parentheses; the text if it is not Python.
+    """Return a normalized dump of a module, or the text if it is not Python.
+
+    It is equal for `not x in y` and `x not in y`, with or without parentheses.
     """
     try:
         return ast.dump(Plain().visit(parsed(text)))
@@ -194,8 +192,9 @@ def _answers(found: Compared, places: Sequence[int]) -> tuple[str, ...]:
 
 
 def _combined_weight(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> float:
-    """Return the weight of the best family plus a share of the others': there are many ways to remove a
-    behaviour.
+    """Return the weight of the best family plus a share of the others.
+
+    Only a share, since there are many ways to remove a behaviour.
     """
     families: dict[str, float] = {}
     for member in members:

@@ -1,4 +1,4 @@
-"""Code smells that an edit may introduce: no-op operations, lost values, repeated conditions, avoided names."""
+"""Code smells that an edit may introduce: no-ops, lost values, repeated conditions, avoided names."""
 
 import ast
 import re
@@ -42,8 +42,9 @@ def settles(line: str) -> bool:
 
 
 def spare_operations(function: Function) -> int:
-    """Count operations without effect, such as `x * 1`, `x[0:]`, `False or x`, `not (a != b)`, and conditions
-    with equal branches.
+    """Count operations without effect, such as `x * 1`, `x[0:]`, `False or x`, `not (a != b)`.
+
+    Conditions with equal branches count as well.
     """
     return sum(_has_no_effect(node) or _has_equal_branches(node) for node in ast.walk(function))
 
@@ -184,10 +185,10 @@ def _passes_variable_twice(call: ast.Call) -> bool:
 def avoids(
     function: Function, names: frozenset[str], candidate: Candidate, source: Source, line: str
 ) -> bool:
-    """Tell whether an edit leaves an undefined name as it is and changes nothing that decides whether it is
-    assigned.
+    """Tell whether an edit keeps an undefined name from being read without defining it.
 
-    In a function that does not read the name, an edit can only keep the reader from running.
+    It does if it leaves the name as it is and changes nothing that decides whether the name is assigned. In a
+    function that does not read the name, an edit can only keep the reader from running.
     """
     read_here = names & {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     edited_line = candidate.edit.line
@@ -215,8 +216,7 @@ def avoids(
 
 
 def asked_twice(function: Function, candidate: Candidate, source: Source, line: str) -> bool:
-    """Tell whether a new condition is tested in the same block or around it already, or negates another
-    branch's condition.
+    """Tell whether a new condition repeats one nearby, or negates another branch's condition.
 
     In a loop of its own, or if one of its variables has been assigned since, testing again may be necessary.
     """
@@ -266,7 +266,7 @@ def _is_adjacent(branch: ast.If, own: ast.If, source: Source) -> bool:
 
 def _branches_of(first: ast.If) -> list[ast.If]:
     """Return an `if` with all its `elif` branches."""
-    found = [first]
-    while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
-        found.append(found[-1].orelse[0])
-    return found
+    chain = [first]
+    while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If):
+        chain.append(chain[-1].orelse[0])
+    return chain

@@ -91,8 +91,9 @@ class Evidence:
 
 
 def credibility(candidate: Candidate, evidence: Evidence) -> float:
-    """Return the credibility: 1 for an ordinary edit, less for a doubtful one, a little more for one that the
-    issue supports.
+    """Return the credibility of an edit.
+
+    It is 1 for an ordinary edit, less for a doubtful one, a little more for one that the issue supports.
     """
     source = evidence.sources[candidate.edit.path]
     worth = DOUBT.get(candidate.edit.family, 1.0)
@@ -140,13 +141,15 @@ def _functions_named_in_issue(evidence: Evidence) -> frozenset[str]:
     function_names = {function.name for source in evidence.sources.values() for function in source.functions}
     mentions = CODE.findall(TEST.sub(" ", evidence.issue))
     return frozenset(
-        function_names & {word for found in mentions for text in found for word in re.findall(r"\w+", text)}
+        function_names
+        & {word for mention in mentions for text in mention for word in re.findall(r"\w+", text)}
     )
 
 
 def _is_special_case(candidate: Candidate, source: Source, tests: str) -> bool:
-    """Tell whether an edit writes a literal that only the tests contain, and that does not correct the old
-    text.
+    """Tell whether an edit writes a literal that only the tests contain.
+
+    A literal that corrects the old text does not count.
     """
     for change in candidate.edit.changes:
         old = source.text[change.start : change.end]

@@ -88,9 +88,7 @@ class Case:
         ]
 
     def impacted(self, candidate: Candidate) -> tuple[str, ...]:
-        """Return all passing tests that execute the changed function, as far as a separate process can run
-        them in time.
-        """
+        """Return all passing tests that execute the changed function, within the time of one process."""
         return self._guards.of(
             candidate, self.sources[candidate.edit.path], most=MOST_IMPACTED, seconds=IMPACTED_SECONDS
         )
@@ -104,8 +102,9 @@ class Case:
 def traced(
     tracer: Tracer, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
 ) -> Case | str:
-    """Run failing tests and their neighbours and build a case from what they execute; return the reason if
-    there is none.
+    """Run failing tests and their neighbours, and build a case from what they execute.
+
+    Returns the reason if there is none.
     """
     found = tracer.trace(tree, tests, seconds=seconds, progress=progress)
     if found.problem is not None:

@@ -1,6 +1,4 @@
-"""Search over candidates: try them in order until there are enough survivors; confirm survivors in fresh
-processes.
-"""
+"""Search over candidates in order until enough survive, and confirmation in fresh processes."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -70,8 +68,9 @@ def search(
     satisfied: float = 1.0,
     patient: bool = False,
 ) -> Search:
-    """Try candidates in order; after the share `satisfied` of the time one survivor is enough; `patient` is
-    passed to the trials.
+    """Try candidates in order until enough survive.
+
+    After the share `satisfied` of the time one survivor is enough; `patient` is passed to the trials.
     """
     found = Search()
     search_start = started = last_report = time.monotonic()
@@ -143,8 +142,7 @@ def confirmed(
     seconds: float,
     seen: bool = False,
 ) -> bool:
-    """Tell whether the targets pass, and no other test fails, in a fresh process that reads the edit from
-    disk.
+    """Tell whether the targets pass, and no test fails, in a fresh process with the edit on disk.
 
     If the edit was `seen` to pass in a fork, a timeout does not refute it: the final verification runs
     everything again.

@@ -128,7 +128,7 @@ class Chooser:
         return []
 
     def _confirm_opinion(self, opinion: Opinion) -> Opinion | None:
-        """Return the opinion from its first confirmed member on; None if none of the likeliest is confirmed."""
+        """Return the opinion from its first confirmed member on; None if none is confirmed."""
         confirmed_indices = (
             index
             for index, member in enumerate(opinion.members[:CONFIRMED])
@@ -138,8 +138,9 @@ class Chooser:
         return None if index is None else replace(opinion, members=opinion.members[index:])
 
     def _is_confirmed(self, candidate: Candidate, *, seen: bool) -> bool:
-        """Confirm a candidate; with no time left, trust `seen`, since the final verification runs everything
-        again.
+        """Tell whether a candidate passes in a fresh process; without time left, return `seen`.
+
+        The final verification runs everything again.
         """
         seconds_left = self._deadline - time.monotonic()
         if seconds_left <= 0:

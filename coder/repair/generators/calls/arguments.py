@@ -96,9 +96,7 @@ def neighbour(site: Site) -> Iterator[Rewrite]:
 
 
 def _functions_with_same_parameters(site: Site, call: ast.Call) -> Iterator[str]:
-    """Yield functions of the module that have parameters named like at least two arguments, at their
-    positions.
-    """
+    """Yield functions of the module with at least two parameters named like the arguments."""
     argument_names = [argument.id if isinstance(argument, ast.Name) else "" for argument in call.args]
     for function in site.source.functions if len(argument_names) > 1 else ():
         parameters = arguments_of(function)
@@ -162,9 +160,7 @@ def _raises_type_error(site: Site) -> bool:
 
 
 def argument_missing(site: Site) -> Iterator[Rewrite]:
-    """Pass a parameter or an attribute of self that the callee takes under the same name, or drop a
-    superfluous argument.
-    """
+    """Pass a parameter or attribute that the callee takes by the same name, or drop an argument."""
     node = site.node
     if not isinstance(node, ast.Call):
         return
@@ -204,8 +200,9 @@ def _namesakes(site: Site, name: str) -> Iterator[tuple[str, float]]:
 
 
 def _parameters(site: Site, call: ast.Call) -> tuple[str, ...]:
-    """Return the parameters of the callee as far as the file shows: of a function, a constructor, or data
-    class fields.
+    """Return the parameters of the callee as far as the file shows them.
+
+    They are those of a function or a constructor, or the fields of a data class.
     """
     if (callee := callee_of(site, call)) is not None:
         return arguments_of(callee)
@@ -274,14 +271,14 @@ def _with_separator(site: Site, arguments: list[ast.expr | ast.keyword], index: 
 
 
 def _similar_functions(name: str) -> Iterator[tuple[str, float]]:
-    seen = {name}
+    yielded = {name}
     for group in NEIGHBOURS:
         if name in group:
-            for rank, other in enumerate(member for member in group if member not in seen):
-                seen.add(other)
+            for rank, other in enumerate(member for member in group if member not in yielded):
+                yielded.add(other)
                 yield other, 0.8 * 0.9**rank
     for group in REMOTE:
         for other in group if name in group else ():
-            if other not in seen:
-                seen.add(other)
+            if other not in yielded:
+                yielded.add(other)
                 yield other, 0.3

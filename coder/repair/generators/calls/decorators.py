@@ -20,9 +20,7 @@ OWN_MATTER = ("setter", "getter", "deleter", "overload", "register")
 
 
 def decorated(site: Site) -> Iterator[Rewrite]:
-    """Add a decorator: `@property` like other methods, `@staticmethod` without self, `@wraps(f)` on a wrapper
-    of `f`.
-    """
+    """Add a decorator: `@property`, `@staticmethod`, `@wraps(f)`, or one of its siblings."""
     node = site.node
     if not isinstance(node, Function):
         return

@@ -16,8 +16,9 @@ ITERATOR = re.compile(r"(reversed object|list_reverseiterator)")
 
 
 def in_place(site: Site) -> Iterator[Rewrite]:
-    """Use `sorted(x)` for the value of `x.sort()`, `x.append(y)` for `x = x.append(y)`, `x[::-1]` for
-    `reversed(x)`.
+    """Fix uses of in-place methods, such as `sorted(x)` for the value of `x.sort()`.
+
+    Also `x.append(y)` for `x = x.append(y)`, and `x[::-1]` for `reversed(x)`.
     """
     code = site.source.code
     match site.node:

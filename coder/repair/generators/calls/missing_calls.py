@@ -18,7 +18,10 @@ MOST_INSTEAD, MOST_TARGETS = 4, 3
 
 
 def uncalled(site: Site) -> Iterator[Rewrite]:
-    """Insert `self._check(size)`, or `size = self._check(size)`, where `_check` is defined and never called."""
+    """Insert a call of a function that is defined and never called.
+
+    Examples: `self._check(size)`, `size = self._check(size)`.
+    """
     node, function = site.node, site.function
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
@@ -51,7 +54,7 @@ def _uncalled_functions(source: Source) -> tuple[Function, ...]:
 
 
 def _is_reachable(site: Site, callee: Function, function: Function) -> bool:
-    """Tell whether a function belongs to the module, an enclosing function, or is a method of the same class."""
+    """Tell whether a function can be called: of the module, an enclosing function, or the class."""
     owner = site.source.parents[callee]
     if isinstance(owner, ast.ClassDef):
         return (
@@ -115,9 +118,7 @@ def _assigned_before(site: Site, node: ast.stmt) -> list[str]:
 
 
 def _statements(site: Site, node: ast.stmt, function: Function, callee: Function, call: str) -> Iterator[str]:
-    """Yield statements around the call: bare if it returns nothing, else assigned to a missing or passed
-    name, or returned.
-    """
+    """Yield statements with the call: assigned to a missing or passed name, returned, or bare."""
     own_body = [descendant for descendant in ast.walk(callee) if site.source.function(descendant) is callee]
     if any(isinstance(descendant, ast.Yield | ast.YieldFrom) for descendant in own_body):
         yield f"yield from {call}"

@@ -23,9 +23,7 @@ TOLD, UNTOLD = 1.1, 0.45
 
 
 def calling(site: Site) -> Iterator[Rewrite]:
-    """Add or remove call parentheses: `x.strip()` for `x.strip`; `x.area` for `x.area()` if it is a property
-    or not callable.
-    """
+    """Add or remove call parentheses: `x.strip()` for `x.strip`, `x.area` for `x.area()`."""
     match site.node, site.parent:
         case _, ast.Call(func=called) if called is site.node:
             return
@@ -49,9 +47,7 @@ def calling(site: Site) -> Iterator[Rewrite]:
 
 
 def _is_callable_without_arguments(site: Site, name: str) -> bool:
-    """Tell whether a name needs no arguments when called: a well-known method, or a method or function of the
-    file.
-    """
+    """Tell whether a name is a method or function that needs no arguments."""
     if isinstance(site.node, ast.Attribute):
         return WITHOUT_ARGUMENTS.fullmatch(name) is not None or name in _methods_without_arguments(
             site.source, properties=False

@@ -30,7 +30,7 @@ NEVER_OTHERS = frozenset(
 
 
 def argument_added(site: Site) -> Iterator[Rewrite]:
-    """Add an argument: a name in scope at any position, or a keyword that other calls of the function pass."""
+    """Add an argument: a name in scope, or a keyword that other calls of the function pass."""
     node = site.node
     if isinstance(node, ast.Call):
         yield from _unpack_arguments(site, node)

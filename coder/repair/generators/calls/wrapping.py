@@ -69,9 +69,7 @@ AS_INDEX = ("abs", "str", "int", "len", "tuple")
 
 
 def wrapped(site: Site) -> Iterator[Rewrite]:
-    """Wrap an expression: `str(x)`, `x.strip()`, `('x',)` for `'x'`, `x.get(key, 0) or 0` if the value may be
-    None.
-    """
+    """Wrap an expression: `str(x)`, `x.strip()`, `('x',)` for `'x'`, `x.get(key, 0) or 0`."""
     yield from _wrap_string_in_tuple(site)
     yield from _replace_none_by_default(site)
     yield from _clean_up_before_method(site)

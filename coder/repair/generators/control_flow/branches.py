@@ -12,9 +12,7 @@ MOST_BRANCHES = 4
 
 
 def branch(site: Site) -> Iterator[Rewrite]:
-    """Change the kind of a branch: `b if x else a` for `a if x else b`; `if` for `while` or `elif`, and the
-    reverse.
-    """
+    """Swap the branches of a conditional expression, or `if` with `while` or `elif`."""
     match site.node:
         case ast.IfExp(body=body, orelse=other):
             yield from site.swap(

@@ -23,9 +23,7 @@ EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*(?:\d+\s+)?\(?([A-
 
 
 def exception_type(site: Site) -> Iterator[Rewrite]:
-    """Raise the exception the test expects or another built-in one; catch another type, or one that escaped
-    as well.
-    """
+    """Raise the exception the test expects, or another one; catch another type."""
     match site.node:
         case ast.Raise(exc=ast.Call(func=ast.Name() as name)) | ast.Raise(exc=ast.Name() as name):
             expected = [expected_name for expected_name in awaited_instead(site) if expected_name != name.id]

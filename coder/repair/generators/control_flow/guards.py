@@ -217,7 +217,7 @@ def _failure_conditions(site: Site, node: ast.stmt) -> Iterator[tuple[str, float
 
 
 def _exit_statements(site: Site, function: Function) -> list[str]:
-    """Return statements that leave: those the function has, then common ones, then with its first parameter."""
+    """Return statements that leave: the function's own, common ones, its first parameter."""
     in_loop = any(
         isinstance(ancestor, ast.For | ast.While)
         for ancestor in site.source.around(site.node)

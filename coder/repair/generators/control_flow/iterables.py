@@ -15,8 +15,9 @@ TOLD, UNTOLD = 1.2, 0.3
 
 
 def iterated(site: Site) -> Iterator[Rewrite]:
-    """Change an iterable: `range(n)`, `range(len(x))`, `enumerate(x)`; a list for a generator; an ordered
-    set; str elements to join.
+    """Change an iterable: `range(n)`, `range(len(x))`, `enumerate(x)`, a list for a generator.
+
+    Also keeps the order of a set, and converts the elements of a join to str.
     """
     node, code = site.node, site.source.code
     match node, site.parent:

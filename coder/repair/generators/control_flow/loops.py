@@ -35,9 +35,7 @@ def kept(site: Site) -> Iterator[Rewrite]:
 
 
 def advanced(site: Site) -> Iterator[Rewrite]:
-    """Make a loop progress: pop the element, follow the link, count if a condition fails; only if a test
-    timed out.
-    """
+    """Make a loop progress, if a test timed out: pop an element, follow a link, count."""
     loop = next(
         (ancestor for ancestor in site.source.around(site.node) if isinstance(ancestor, ast.While)), None
     )

@@ -32,7 +32,7 @@ WRONG = (
 
 
 def raising(site: Site) -> Iterator[Rewrite]:
-    """Raise the expected exception: instead of `pass` or a return, in a handler, or for an invalid parameter."""
+    """Raise the expected exception in place of `pass` or a return, or for an invalid parameter."""
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
@@ -86,9 +86,7 @@ def converted(site: Site) -> Iterator[Rewrite]:
 
 
 def _raise_statements(source: Source, failures: tuple[Failure, ...]) -> Iterator[tuple[str, str]]:
-    """Yield missing exceptions with a `raise` statement, with the message that the test expects if there is
-    one.
-    """
+    """Yield missing exceptions with a `raise` statement, with the expected message if known."""
     message = next(iter(_expected_messages(failures)), None)
     for name in _missing_exceptions(source, failures):
         yield name, f"raise {name}({message!r})" if message else f"raise {name}()"

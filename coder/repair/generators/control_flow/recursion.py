@@ -15,7 +15,7 @@ MOST = 3
 
 
 def base_case(site: Site) -> Iterator[Rewrite]:
-    """Add a base case or a visited check if a RecursionError or a timeout was seen; store looked-up results."""
+    """Add a base case or a visited check after a RecursionError or a timeout, or memoize."""
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
@@ -56,7 +56,10 @@ def _skip_visited(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
     for rank, collection in enumerate(
         name for name in local_names(site.source, node) if name != loop.target.id
     ):
-        text = f"if {loop.target.id} not in {collection}:{site.source.line_end}{indent}    {site.source.code(node)}"
+        text = (
+            f"if {loop.target.id} not in {collection}:{site.source.line_end}"
+            f"{indent}    {site.source.code(node)}"
+        )
         weight = (0.9 if collection in collections else 0.3) * 0.95**rank
         yield from site.replace(node, text, weight=weight, summary=f"skip what is already in `{collection}`")
 

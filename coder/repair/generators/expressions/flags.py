@@ -64,9 +64,9 @@ def _combinable(source: Source) -> dict[str, tuple[str, ...]]:
     """Return the file's flags by kind, for the kinds that it combines."""
     expressions = [node for node in ast.walk(source.tree) if isinstance(node, ast.expr)]
     combined_kinds = {
-        _kind(found[0])
+        _kind(flags[0])
         for node in expressions
-        if isinstance(node, ast.BinOp) and (found := _flags(source, node))
+        if isinstance(node, ast.BinOp) and (flags := _flags(source, node))
     }
     occurrences = [
         name

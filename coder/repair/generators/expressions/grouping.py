@@ -8,9 +8,7 @@ from coder.repair.context.site import Rewrite, Site
 
 
 def grouping(site: Site) -> Iterator[Rewrite]:
-    """Regroup operands: `(a + b) * c` for `a + b * c`, `(a or b) and c` for `a or b and c`, `f(a) * b` for
-    `f(a * b)`.
-    """
+    """Regroup operands: `(a + b) * c` for `a + b * c`, `f(a) * b` for `f(a * b)`."""
     yield from _move_out_of_call(site)
     match site.node:
         case ast.BinOp(left=left, right=ast.BinOp(left=middle, right=last)) as node:
@@ -77,9 +75,9 @@ def _regroup_operands(
 
 def _regroup_conditions(site: Site, node: ast.BoolOp, left: ast.expr, right: ast.expr) -> Iterator[Rewrite]:
     start, end = site.source.span(left)[0], site.source.span(right)[1]
-    whole, text = site.source.span(node), site.source.text
+    span, text = site.source.span(node), site.source.text
     if text[start:end].count("(") == text[start:end].count(")"):
-        new = f"{text[whole[0] : start]}({text[start:end]}){text[end : whole[1]]}"
+        new = f"{text[span[0] : start]}({text[start:end]}){text[end : span[1]]}"
         yield from site.replace(node, new, weight=0.4, summary="regroup the conditions")
 
 

@@ -50,9 +50,7 @@ def negation(site: Site) -> Iterator[Rewrite]:
 
 
 def _test_membership(site: Site, node: ast.expr, tested: ast.expr, operator: str) -> Iterator[Rewrite]:
-    """Test membership instead of a truthy value: `key in x` for `x.get(key)`, whose value may be empty or
-    zero.
-    """
+    """Test membership: `key in x` for `x.get(key)`, whose value may be empty or zero."""
     match tested:
         case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key], keywords=[]):
             text = f"{site.source.code(key)} {operator} {site.source.code(holder)}"

@@ -115,7 +115,7 @@ def _is_tested(site: Site) -> bool:
 
 
 def comparison(site: Site) -> Iterator[Rewrite]:
-    """Replace a comparison operator: `<=` for `<`, `!=` for `==`, `not in` for `in`, `b in a` for `a in b`."""
+    """Replace a comparison operator, or swap the operands of `in`."""
     if not isinstance(site.node, ast.Compare):
         return
     left = site.node.left
@@ -193,9 +193,9 @@ def _replace_operator(
     """Change the operator between two nodes."""
     start, end = site.source.span(left)[1], site.source.span(right)[0]
     pattern = re.escape(old).replace(r"\ ", r"\s+")
-    found = re.search(rf"\b{pattern}\b" if old[0].isalpha() else pattern, site.source.text[start:end])
-    if found and "#" not in site.source.text[start : start + found.start()]:
-        change = Change(start=start + found.start(), end=start + found.end(), text=new)
+    match = re.search(rf"\b{pattern}\b" if old[0].isalpha() else pattern, site.source.text[start:end])
+    if match and "#" not in site.source.text[start : start + match.start()]:
+        change = Change(start=start + match.start(), end=start + match.end(), text=new)
         yield Rewrite((change,), weight, f"use `{new}` instead of `{old}`")
 
 

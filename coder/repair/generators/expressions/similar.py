@@ -85,8 +85,9 @@ def similar(site: Site) -> Iterator[Rewrite]:
 
 @lru_cache(maxsize=256)
 def _expressions(source: Source) -> dict[type[ast.AST], tuple[list[int], list[tuple[str, frozenset[str]]]]]:
-    """Return, by node type, the first lines of the file's expressions, and their texts with the local names
-    they read.
+    """Return the file's expressions by node type: their first lines, and their texts.
+
+    Each text comes with the local names that it reads.
     """
     nodes_by_text: dict[type[ast.AST], dict[str, ast.expr]] = {kind: {} for kind in COPIED}
     for node in ast.walk(source.tree):

@@ -16,9 +16,7 @@ LEAST_ALIKE = 0.6
 
 
 def demanded(site: Site) -> Iterator[Rewrite]:
-    """Rename a function, class or variable to the similar name that a test uses, wherever the file mentions
-    it.
-    """
+    """Rename a definition to the similar name that a test uses, wherever the file mentions it."""
     for name in defined(site.node) if site.node in site.source.top_level else ():
         for wanted in asked_for(site.failures):
             ratio = likeness(name, wanted)
@@ -51,7 +49,7 @@ def _is_defined(source: Source, name: str) -> bool:
 
 
 def _name_spans(source: Source, definition: ast.AST, name: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a definition's name: variables of that name, or attributes if it is a class member."""
+    """Yield the spans of a definition's name: of variables, or of attributes for a class member."""
     is_member = isinstance(source.parents.get(definition), ast.ClassDef)
     if isinstance(definition, Function | ast.ClassDef):
         start, end = source.span(definition)

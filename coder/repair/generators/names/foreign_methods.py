@@ -34,9 +34,7 @@ TOLD = 1.4
 
 
 def vocabulary(site: Site) -> Iterator[Rewrite]:
-    """Replace an unknown method: `x.append(y)` for `x.push(y)`, `len(x)` for `x.length`, `y in x` for
-    `x.has_key(y)`.
-    """
+    """Replace an unknown method: `x.append(y)` for `x.push(y)`, `len(x)` for `x.length`."""
     unknown = said(site.failures, ATTRIBUTE)
     code = site.source.code
     match site.node, site.parent:

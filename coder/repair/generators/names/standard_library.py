@@ -16,9 +16,7 @@ MODULE_ATTRIBUTE = re.compile(r"module '[\w.]+' has no attribute '(\w+)'")
 
 
 def moved(site: Site) -> Iterator[Rewrite]:
-    """Use the current location of a name: `collections.abc.Mapping` for `collections.Mapping`, also in
-    imports.
-    """
+    """Use the current location of a name: `collections.abc.Mapping` for `collections.Mapping`."""
     match site.node:
         case ast.Attribute(value=ast.Name(id=module), attr=name) if name in said(
             site.failures, MODULE_ATTRIBUTE
@@ -37,8 +35,12 @@ def moved(site: Site) -> Iterator[Rewrite]:
 
 def _current_names(module: str, name: str) -> list[str]:
     """Return the full names under which a former name of a module is found now."""
-    known = SUCCESSORS.get((module, name))
-    return [known] if known else [f"{other}.{name}" for other in offered().get(name, ()) if other != module]
+    successor = SUCCESSORS.get((module, name))
+    return (
+        [successor]
+        if successor
+        else [f"{other}.{name}" for other in offered().get(name, ()) if other != module]
+    )
 
 
 def _replace_attribute(source: Source, module: str, name: str, new: str) -> Rewrite:
@@ -61,9 +63,7 @@ def _replace_attribute(source: Source, module: str, name: str, new: str) -> Rewr
 
 
 def _replace_import(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: str) -> Rewrite:
-    """Import a name from its current module under its known name, with other names of the import that moved
-    along.
-    """
+    """Import a name from its current module, with other names that moved along."""
     home, _, name = new.rpartition(".")
     local_name = alias.asname or alias.name
     if home in ("", "str"):
@@ -99,10 +99,10 @@ def _replace_import(source: Source, statement: ast.ImportFrom, alias: ast.alias,
 
 def _current_members(statement: ast.ImportFrom) -> list[str]:
     """Return the current names of a standard-library module."""
-    known = statement.module in sys.stdlib_module_names
+    is_standard = statement.module in sys.stdlib_module_names
     return (
         dir(importlib.import_module(str(statement.module)))
-        if known
+        if is_standard
         else [alias.name for alias in statement.names]
     )
 

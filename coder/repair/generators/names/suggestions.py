@@ -118,8 +118,9 @@ def unknown_attribute(site: Site) -> Iterator[Rewrite]:
 
 
 def _attribute_ends(source: Source, name: str) -> list[int]:
-    """Return the end offsets of an attribute that the file only reads; empty if something defines it, as
-    other objects may have it.
+    """Return the end offsets of an attribute that the file only reads.
+
+    Empty if something defines it, since other objects may have it.
     """
     accesses = [
         node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute) and node.attr == name

@@ -28,9 +28,7 @@ REVIVING = 1.3
 
 
 def variable(site: Site) -> Iterator[Rewrite]:
-    """Use another variable of the function, by similarity and position, or a variable for an attribute of
-    self.
-    """
+    """Use another variable of the function, or a variable for an attribute of self."""
     node, candidates = site.node, local_names(site.source, site.node)
     match node:
         case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()) if (
@@ -185,8 +183,9 @@ def key(site: Site) -> Iterator[Rewrite]:
 
 
 def against_itself(site: Site) -> Iterator[Rewrite]:
-    """Fix self-references: `self.x == other.x` for `self.x == self.x`; `self._x` in a property `x` that reads
-    itself.
+    """Fix self-references: `self.x == other.x` for `self.x == self.x`.
+
+    Also `self._x` in a property `x` that reads itself.
     """
     match site.node:
         case ast.Compare(

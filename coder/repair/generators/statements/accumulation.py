@@ -1,6 +1,4 @@
-"""Missing steps: a collection that is not filled, a counter that is not incremented, a variable that is not
-updated.
-"""
+"""Missing steps: filling a collection, incrementing a counter, updating a variable."""
 
 import ast
 from collections.abc import Iterator

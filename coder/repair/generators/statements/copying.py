@@ -31,9 +31,7 @@ UNPAIRED = 2.0
 
 
 def copied(site: Site) -> Iterator[Rewrite]:
-    """Copy a statement of the same function, class or file, or its opposite, with names that can be read
-    here.
-    """
+    """Copy a statement of the same function, class or file, or insert its opposite."""
     node, function = site.node, site.function
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
@@ -79,7 +77,7 @@ def copied(site: Site) -> Iterator[Rewrite]:
 def _adapt_names(
     piece: Piece, visible_names: frozenset[str], candidates: Sequence[str]
 ) -> Iterator[tuple[str, float]]:
-    """Yield a fragment as it is if all of its names can be read, else with the one unreadable name replaced."""
+    """Yield a fragment with at most one unreadable name, which is replaced by a similar one."""
     foreign = sorted(piece.names - visible_names)
     if not foreign:
         yield piece.text, 1.0
@@ -95,8 +93,9 @@ def _replace_name(text: str, name: str, replacement: str) -> str:
 
 @lru_cache(maxsize=CACHED)
 def _preceding_statement(source: Source, node: ast.AST) -> str:
-    """Return the assigned targets or the text of the statement before another in its block; empty for the
-    first.
+    """Return the assigned targets or the text of the statement before another in its block.
+
+    Empty for the first statement.
     """
     if not isinstance(node, ast.stmt):
         return ""
@@ -122,8 +121,9 @@ def _count_statements(source: Source) -> Counter[str]:
 
 
 def _adapt_attribute_assignment(piece: Piece, unread_names: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """Yield an assignment to an attribute adapted to an unread name: `self.b = b or []` for `self.a = a or
-    []`.
+    """Yield an attribute assignment adapted to an unread name.
+
+    Example: `self.b = b or []` for `self.a = a or []`.
     """
     match piece.node:
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value) if (
@@ -141,9 +141,7 @@ def _adapt_attribute_assignment(piece: Piece, unread_names: frozenset[str]) -> I
 def _adapt_module_name(
     piece: Piece, site: Site, visible_names: frozenset[str]
 ) -> Iterator[tuple[str, float]]:
-    """Yield a fragment of another function with a module-level name of it replaced by a similar one used only
-    here.
-    """
+    """Yield a fragment of another function with a module-level name replaced by one used here."""
     if piece.function in (None, site.function) or site.function is None or piece.names - visible_names:
         return
     other_names, own_names = (
@@ -201,8 +199,9 @@ def _repeat_for_next_index(piece: Piece, site: Site) -> Iterator[tuple[str, floa
 def _adapt_function_name(
     piece: Piece, function: Function, visible_names: frozenset[str]
 ) -> Iterator[tuple[str, float]]:
-    """Yield a fragment that mentions its own function, with the name of this one: `"minor is readonly"` for
-    `"major is readonly"`.
+    """Yield a fragment that mentions its own function, with the name of this one.
+
+    Example: `"minor is readonly"` for `"major is readonly"`.
     """
     name = piece.function.name if piece.function else ""
     if (
@@ -214,8 +213,7 @@ def _adapt_function_name(
 
 
 def _adapt_to_condition(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
-    """Yield a statement from under a similar condition, with the one word replaced in which they differ:
-    `right` for `left`.
+    """Yield a statement from under a condition that differs in one word, with the word replaced.
 
     If they differ as `FG_COLORS` and `BG_COLORS` do, the lower-case part is replaced as well.
     """
@@ -245,9 +243,7 @@ def _adapt_to_condition(piece: Piece, site: Site) -> Iterator[tuple[str, float]]
 def _index_instead_of_unpacking(
     piece: Piece, site: Site, visible_names: frozenset[str]
 ) -> Iterator[tuple[str, float]]:
-    """Yield a fragment that works on variables unpacked by a loop, with the elements of a sequence not
-    unpacked here.
-    """
+    """Yield a fragment over variables that a loop unpacks, with indexed elements instead."""
     match loop := next((item for item in site.source.around(piece.node) if isinstance(item, ast.For)), None):
         case ast.For(target=ast.Tuple(elts=targets)) if all(
             isinstance(target, ast.Name) for target in targets

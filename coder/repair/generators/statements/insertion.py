@@ -35,9 +35,7 @@ AGAIN = 0.6
 
 
 def inserted(site: Site) -> Iterator[Rewrite]:
-    """Insert a simple statement, or replace `pass`: store a parameter, initialize a variable, return,
-    continue.
-    """
+    """Insert a simple statement, or replace `pass`: assign, store, return, continue."""
     node, function = site.node, site.function
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
@@ -84,25 +82,25 @@ def _store_weight(site: Site, function: Function, name: str) -> float:
 
 
 def _initializations(
-    site: Site, node: ast.stmt, function: Function, likely: float
+    site: Site, node: ast.stmt, function: Function, factor: float
 ) -> Iterator[tuple[str, float]]:
-    """Yield initializations of an undefined variable, or of an attribute that the constructor does not set."""
+    """Yield initializations of an undefined variable, or of a missing attribute."""
     code, function_code = site.source.code(node), site.source.code(function)
     for name in said(site.failures, NAME):
         if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", code):
             yield from (
-                (f"{name} = {value}", 0.9 * likely * 0.93**rank)
+                (f"{name} = {value}", 0.9 * factor * 0.93**rank)
                 for rank, value in enumerate(_first_values(name, function_code))
             )
             conversions = enumerate(_values_from_unread(site, function, name))
-            yield from ((f"{name} = {value}", 0.7 * likely * 0.97**rank) for rank, value in conversions)
+            yield from ((f"{name} = {value}", 0.7 * factor * 0.97**rank) for rank, value in conversions)
     missing_names = said(site.failures, ATTRIBUTE) if function.name in _constructor_names(site.source) else ()
     for name in (MANGLED.sub("__", name) for name in missing_names):
         read = re.search(rf"\bself\.{name}\b", site.source.text)
         if read and (isinstance(node, ast.Pass) or node is function.body[-1] or read[0] in code):
             counters = COUNTED if f"next(self.{name})" in site.source.text else ()
             values = enumerate((*counters, *_first_values(f"self.{name}", site.source.text)))
-            yield from ((f"self.{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in values)
+            yield from ((f"self.{name} = {value}", 0.9 * factor * 0.93**rank) for rank, value in values)
 
 
 @lru_cache(maxsize=CACHED)
@@ -125,9 +123,7 @@ def _constructor_names(source: Source) -> frozenset[str]:
 
 
 def _values_from_unread(site: Site, function: Function, name: str) -> Iterator[str]:
-    """Yield expressions over unread variables: the value itself, its member of the name, or a conversion of
-    it.
-    """
+    """Yield expressions over unread variables: the value, a member of it, or a conversion."""
     for value in unread(function):
         yield from (value, f'{value}["{name}"]', f"{value}.{name}", f'{value}.get("{name}")')
         yield from (f'{value}.get("{name}", {default})' for default in DEFAULTS)
@@ -149,17 +145,19 @@ def _setter_assignments(site: Site, function: Function) -> Iterator[str]:
                     for getter in getters
                     if site.source.class_of(getter) is site.source.class_of(function)
                 ]
-                kept = dict.fromkeys(
-                    kept
+                attributes = dict.fromkeys(
+                    attributes
                     for item in own_getters
-                    for kept in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(item))
+                    for attributes in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(item))
                 )
-                kept |= {
+                attributes |= {
                     site.source.code(returned): None
                     for item in own_getters
                     if (returned := _returned_attribute(item))
                 }
-                yield from (f"{item} = {argument}" for item in kept if item not in site.source.code(function))
+                yield from (
+                    f"{item} = {argument}" for item in attributes if item not in site.source.code(function)
+                )
             case _:
                 pass
 
@@ -174,9 +172,7 @@ def _returned_attribute(function: Function) -> ast.expr | None:
 
 
 def _collecting_statements(site: Site, function: Function) -> Iterator[str]:
-    """Yield statements for an empty branch that collect a tested variable, or its items, as other branches
-    do.
-    """
+    """Yield statements for an empty branch that collect what its condition tests."""
     branches = (
         [item for item in site.source.around(site.node) if isinstance(item, ast.If)]
         if isinstance(site.node, ast.Pass)
@@ -229,9 +225,7 @@ def _adding_statements(site: Site) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _unfilled_tables(source: Source) -> tuple[tuple[str, str], ...]:
-    """Return attributes that start as an empty dictionary, are read by key and never filled, with the keys'
-    names.
-    """
+    """Return attributes that hold a dictionary which is read but never filled, with the keys' names."""
     initialized: set[str] = set()
     read: dict[tuple[str, str], None] = {}
     filled: set[str] = set()

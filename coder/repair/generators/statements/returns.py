@@ -45,9 +45,7 @@ def missing_return(site: Site) -> Iterator[Rewrite]:
 
 
 def _return_itself(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
-    """Return a nested function that ends the body, or self at the end of a method; raise an exception that is
-    only created.
-    """
+    """Return a nested function or self at the end; raise an exception that is only created."""
     outer = site.parent
     if isinstance(node, Function) and isinstance(outer, Function) and outer.body[-1] is node:
         yield from site.after(node, [f"return {node.name}"], weight=1.2, summary=f"return `{node.name}`")

@@ -11,8 +11,9 @@ MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
 
 def shared(site: Site) -> Iterator[Rewrite]:
-    """Create separate objects: `[[] for _ in range(n)]` for `[[]] * n`; likewise for `dict.fromkeys` and
-    class attributes.
+    """Create separate objects: `[[] for _ in range(n)]` for `[[]] * n`.
+
+    Likewise for `dict.fromkeys` and for mutable class attributes.
     """
     code = site.source.code
     match site.node:

@@ -153,9 +153,7 @@ def _add_option(site: Site, node: ast.Call, name: str) -> Iterator[Rewrite]:
 
 
 def _change_literal_parts(site: Site, node: ast.JoinedStr) -> Iterator[Rewrite]:
-    """Replace the literal parts of an f-string by what an assertion expected, and change the precision of
-    numbers.
-    """
+    """Replace literal parts of an f-string by what an assertion expected; change precisions."""
     start, end = site.source.span(node)
     code = site.source.text[start:end]
     yield from _change_precision(start, code)

@@ -100,7 +100,7 @@ def imports_re(source: Source) -> bool:
 
 def _compiles(code: str) -> bool:
     """Tell whether a literal, formatted or not, is a valid pattern."""
-    plain = FILLED.sub(lambda found: found[0].translate({ord("f"): None, ord("F"): None}), code)
+    plain = FILLED.sub(lambda match: match[0].translate({ord("f"): None, ord("F"): None}), code)
     try:
         with warnings.catch_warnings(action="ignore"):
             text = ast.literal_eval(expression(plain))

@@ -99,7 +99,7 @@ def separated(site: Site) -> Iterator[Rewrite]:
 
 
 def filled(site: Site) -> Iterator[Rewrite]:
-    """Replace the text between the placeholders of a format string by its counterpart in the expected text."""
+    """Correct the text between the placeholders of a format string."""
     node = site.node
     if not isinstance(node, ast.JoinedStr | ast.Constant) or isinstance(
         site.parent, ast.JoinedStr | ast.Expr
@@ -129,8 +129,9 @@ def filled(site: Site) -> Iterator[Rewrite]:
 
 
 def _locate_texts(texts: Sequence[str], seen: str) -> list[int]:
-    """Return the offsets of consecutive texts in what was seen, the last at its end if possible; empty if one
-    is missing.
+    """Return the offsets of consecutive texts in what was seen; empty if one is missing.
+
+    The last text is located at the end if possible.
     """
     offsets: list[int] = []
     end = 0
@@ -165,8 +166,9 @@ def quoted(failures: tuple[Failure, ...]) -> frozenset[str]:
 
 
 def counterpart(text: str, seen: str, expected: str, start: int | None = None) -> str | None:
-    """Return the part of `expected` aligned with `text` in `seen`, at its first occurrence or at `start`;
-    None if equal.
+    """Return the part of `expected` that is aligned with `text` in `seen`; None if it is equal.
+
+    `text` is located at `start`, or at its first occurrence.
     """
     start = seen.find(text) if start is None else start
     end = start + len(text)

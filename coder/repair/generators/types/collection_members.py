@@ -23,8 +23,9 @@ LONGEST = 40
 
 
 def enlisted(site: Site) -> Iterator[Rewrite]:
-    """Add a member that the failures mention: `('a', 'b')` for `('a',)` or a compared `'a'`; in a table, with
-    its usual value.
+    """Add a member that the failures mention to a collection, a table or a comparison.
+
+    Example: `('a', 'b')` for `('a',)`. A table entry gets the usual value.
     """
     if not isinstance(getattr(site.node, "ctx", ast.Load()), ast.Load):
         return
@@ -94,9 +95,7 @@ def _insert_member(
 
 
 def _add_entry(site: Site, keys: Sequence[ast.expr], values: Sequence[ast.expr]) -> Iterator[Rewrite]:
-    """Add an entry with the value that at least half of the table's keys have, or with the key's own name as
-    the value.
-    """
+    """Add an entry with the value of at least half of the keys, or with the key as its value."""
     if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys):
         return
     codes = [*map(site.source.code, values)]
@@ -132,8 +131,9 @@ def _add_letter(site: Site, node: ast.Constant, letters: str) -> Iterator[Rewrit
 
 
 def _mentioned_texts(members: Sequence[ast.expr], site: Site) -> Sequence[str]:
-    """Return texts of the same form that the failures mention: those used in the file first, then the most
-    similar.
+    """Return texts of the same form that the failures mention.
+
+    Those used in the file come first, then the most similar.
     """
     texts = tuple(str(member.value) for member in members if isinstance(member, ast.Constant))
     return _rank_mentioned_texts(texts, site.failures, frozenset(short_texts(site.source)))

@@ -20,9 +20,7 @@ WEIGHT = 1.2
 
 
 def meant_as(site: Site) -> Iterator[Rewrite]:
-    """Convert a value: `list(x)[0]` for `x[0]`, `x + [y]` for `x + y`, `int(float(x))` for `int(x)`; compare
-    floats; `async for`.
-    """
+    """Convert a value to the type it is used as: `list(x)[0]` for `x[0]`, `x + [y]` for `x + y`."""
     for pattern, applies, form in FORMS:
         if said(site.failures, pattern) and applies(site):
             yield from _apply_form(site, form)
