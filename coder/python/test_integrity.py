@@ -16,13 +16,13 @@ def tests_cut(before: str, after: str, path: str) -> list[str]:
     findings = []
     for name, body in old_tests.items():
         remaining = new_tests.get(name, body)
-        lost = _dump_statements(body)[len(remaining) :]
-        if lost and _dump_statements(body)[: len(remaining)] == _dump_statements(remaining):
+        lost_statements = _dump_statements(body)[len(remaining) :]
+        if lost_statements and _dump_statements(body)[: len(remaining)] == _dump_statements(remaining):
             taker = next(
                 (
                     other
                     for other, other_body in added.items()
-                    if _dump_statements(other_body)[-len(lost) :] == lost
+                    if _dump_statements(other_body)[-len(lost_statements) :] == lost_statements
                 ),
                 "",
             )

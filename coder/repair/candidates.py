@@ -18,8 +18,7 @@ LET_THROUGH = 0.5
 """The share of the suspicion inside an `if` that falls on its condition: the condition may let too much
 through."""
 MOST = 8_000
-"""Number of candidates to keep. A count, not a time limit, so that a slow machine tries the same candidates.
-"""
+"""Number of candidates to keep: a count, not a time limit, so that a slow machine tries the same."""
 MOST_MADE = 5 * MOST
 """Number of candidates to generate before ranking, most suspicious statements first: a file of tables has no
 end of places."""
@@ -71,9 +70,9 @@ def candidates(
     return ranked(best.values())
 
 
-def ranked(made: Iterable[Candidate]) -> list[Candidate]:
+def ranked(unsorted: Iterable[Candidate]) -> list[Candidate]:
     """Return the `MOST` best candidates in a deterministic order."""
-    return sorted(made, key=_sort_key)[:MOST]
+    return sorted(unsorted, key=_sort_key)[:MOST]
 
 
 def _sort_key(candidate: Candidate) -> tuple[float, str, int, int, int, str]:

@@ -66,7 +66,11 @@ class TemplateProposer:
         )
         if isinstance(case, str):
             return Proposals(suspects=by_words(tree, issue), note=case)
-        ranked = [item for item in case.candidates(guards) if may_write is None or may_write(item.edit.path)]
+        ranked = [
+            candidate
+            for candidate in case.candidates(guards)
+            if may_write is None or may_write(candidate.edit.path)
+        ]
         evidence = Evidence(
             sources=case.sources,
             issue=issue,
@@ -78,13 +82,13 @@ class TemplateProposer:
         untried: Sequence[Candidate] = ranked
         while True:
             new, untried = self._search_in_stages(case, untried, until=started + seconds, progress=progress)
-            found = new + earlier
+            total = new + earlier
             if new.survivors or new.cold:
                 credible = {
                     candidate: credibility(candidate, evidence)
-                    for candidate in (*found.survivors, *found.cold)
+                    for candidate in (*total.survivors, *total.cold)
                 }
-                choice = chooser.chosen(found, credible, ranked)
+                choice = chooser.chosen(total, credible, ranked)
             if (
                 not choice.poor
                 or not new.survivors
@@ -92,15 +96,15 @@ class TemplateProposer:
                 or started + seconds - time.monotonic() < LEAST_AGAIN
             ):
                 break
-            earlier = replace(found, survivors=found.survivors if choice.held else [], cold=[])
+            earlier = replace(total, survivors=total.survivors if choice.held else [], cold=[])
         proposals = _build_proposals(choice, case)
         return Proposals(
             proposals=() if choice.doubt else proposals,
             alternatives=proposals if choice.doubt else proposals[1:],
             suspects=case.suspects[:MOST_SUSPECTS],
-            tried=found.tried,
+            tried=total.tried,
             seconds=time.monotonic() - started,
-            note="; ".join(filter(None, (found.line, choice.doubt))),
+            note="; ".join(filter(None, (total.line, choice.doubt))),
         )
 
     def _search_in_stages(
@@ -116,49 +120,49 @@ class TemplateProposer:
             return max(until - time.monotonic(), 0.0) * (1 - CONFIRMING_SHARE) * share
 
         def should_continue(least: float) -> bool:
-            return not found.survivors and until - time.monotonic() > least
+            return not total.survivors and until - time.monotonic() > least
 
         if case.uncollected:
-            found = search_alone(
+            total = search_alone(
                 self._runner, tree, failing, ranked, seconds=time_for(1.0), progress=progress
             )
-            return found, ranked[found.tried :]
+            return total, ranked[total.tried :]
         share, satisfied = (SINGLE_SHARE, 1.0) if len(failing) > 1 else (1.0, SINGLE_SHARE)
-        found = search(
+        total = search(
             trials, tree, failing, ranked, seconds=time_for(share), satisfied=satisfied, progress=progress
         )
-        untried = ranked[found.tried :]
-        if found.late and should_continue(LEAST_FOR_LATE):
-            late, seconds = found.late[:LATE], time_for(SINGLE_SHARE)
-            found = (
-                search(trials, tree, failing, late, seconds=seconds, progress=progress, patient=True) + found
+        untried = ranked[total.tried :]
+        if total.late and should_continue(LEAST_FOR_LATE):
+            late, seconds = total.late[:LATE], time_for(SINGLE_SHARE)
+            total = (
+                search(trials, tree, failing, late, seconds=seconds, progress=progress, patient=True) + total
             )
-        early = bool(halves(found.red))
-        if early and not found.cold and should_continue(LEAST_FOR_PAIRS):
+        has_halves = bool(halves(total.red))
+        if has_halves and not total.cold and should_continue(LEAST_FOR_PAIRS):
             seconds = time_for(SINGLE_SHARE if untried else 1.0)
-            found = (
-                search_pairs(trials, tree, failing, ranked, found.red, seconds=seconds, progress=progress)
-                + found
+            total = (
+                search_pairs(trials, tree, failing, ranked, total.red, seconds=seconds, progress=progress)
+                + total
             )
         if untried and should_continue(LEAST_AGAIN):
             last = search(trials, tree, failing, untried, seconds=time_for(1.0), progress=progress)
-            found, untried = last + found, untried[last.tried :]
-        if not early and not found.cold and should_continue(LEAST_FOR_PAIRS):
-            found = (
+            total, untried = last + total, untried[last.tried :]
+        if not has_halves and not total.cold and should_continue(LEAST_FOR_PAIRS):
+            total = (
                 search_pairs(
-                    trials, tree, failing, ranked, found.red, seconds=time_for(1.0), progress=progress
+                    trials, tree, failing, ranked, total.red, seconds=time_for(1.0), progress=progress
                 )
-                + found
+                + total
             )
-        return found, untried
+        return total, untried
 
 
 def _build_proposals(choice: Choice, case: Case) -> tuple[Proposal, ...]:
     """Return at most three proposals, each with a call that distinguishes it from the others."""
-    held = choice.held[:MOST]
+    confirmed = choice.held[:MOST]
     proposals = []
-    for opinion in held:
-        difference = apart(opinion, [other for other in held if other is not opinion], choice.compared)
+    for opinion in confirmed:
+        difference = apart(opinion, [other for other in confirmed if other is not opinion], choice.compared)
         proposals.append(proposal(opinion.first, case.sources[opinion.first.edit.path], difference))
     return tuple(proposals)
 
@@ -176,8 +180,10 @@ def proposal(candidate: Candidate, source: Source, apart: str = "") -> Proposal:
 
 def by_words(tree: Path, issue: str) -> tuple[Suspect, ...]:
     """Return the functions that the words of the issue point to."""
-    found = locate(SymbolIndex(tree).current(), clues(issue)).symbols[:MOST_SUSPECTS]
-    return tuple(Suspect(place=match.name, line=match.item.start, score=0.0) for match in found if match.item)
+    matches = locate(SymbolIndex(tree).current(), clues(issue)).symbols[:MOST_SUSPECTS]
+    return tuple(
+        Suspect(place=match.name, line=match.item.start, score=0.0) for match in matches if match.item
+    )
 
 
 def _read_test_files(tree: Path, tests: Sequence[str]) -> str:

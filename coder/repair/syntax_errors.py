@@ -94,27 +94,27 @@ def _correct_syntax(
     """
     if not _error_line(text):
         return []
-    found: list[Candidate] = []
+    corrections: list[Candidate] = []
     partial: list[tuple[Slip, str, int]] = []
-    seen = set[str]()
+    seen_texts = set[str]()
     for slip in _possible_slips(text, line):
         edit = Edit(path=path, changes=(slip.change,), line=line, family="syntax", summary=slip.summary)
         after = edit.apply(text)
-        if after in seen:
+        if after in seen_texts:
             continue
         if next(parses, None) is None:
             break
-        seen.add(after)
+        seen_texts.add(after)
         stop = _error_line(after)
         if not stop:
-            found.append(Candidate(edit=edit, score=slip.weight, place=f"{path}:{line}"))
+            corrections.append(Candidate(edit=edit, score=slip.weight, place=f"{path}:{line}"))
         elif stop > line:
             partial.append((slip, after, stop))
-    if not found and further:
+    if not corrections and further:
         for slip, after, stop in sorted(partial, key=lambda item: -item[0].weight)[:MOST_BEGUN]:
             rest = _correct_syntax(path, after, stop, further=further - 1, parses=parses)
-            found += [whole for item in rest if (whole := _combine(slip, item, line)) is not None]
-    return sorted(found, key=lambda item: -item.score)
+            corrections += [combined for item in rest if (combined := _combine(slip, item, line)) is not None]
+    return sorted(corrections, key=lambda item: -item.score)
 
 
 def _combine(slip: Slip, rest: Candidate, line: int) -> Candidate | None:
@@ -231,23 +231,25 @@ def _character_edits(line: str, start: int) -> Iterator[Slip]:
         )
 
 
-def _indentation_edits(lines: Sequence[str], here: int, above: int) -> Iterator[Slip]:
+def _indentation_edits(lines: Sequence[str], index_of_line: int, above: int) -> Iterator[Slip]:
     """Yield edits that indent a line or block like earlier lines, or add `pass` to an empty block."""
-    start = sum(map(len, lines[:here]))
-    current = _indent(lines[here])
-    levels = {_indent(line) for line in lines[:here] if line.strip()} | {_indent(lines[above]) + STEP}
+    start = sum(map(len, lines[:index_of_line]))
+    current = _indent(lines[index_of_line])
+    levels = {_indent(line) for line in lines[:index_of_line] if line.strip()} | {
+        _indent(lines[above]) + STEP
+    }
     last = next(
         (
             index
-            for index in range(here + 1, len(lines))
+            for index in range(index_of_line + 1, len(lines))
             if lines[index].strip() and _indent(lines[index]) < current
         ),
         len(lines),
     )
     for level in sorted(levels - {current}, key=lambda level: (abs(level - current), level)):
-        for end in dict.fromkeys((here + 1, last)):
-            old = "".join(lines[here:end])
-            new = "".join(_shift_line(line, level - current) for line in lines[here:end])
+        for end in dict.fromkeys((index_of_line + 1, last)):
+            old = "".join(lines[index_of_line:end])
+            new = "".join(_shift_line(line, level - current) for line in lines[index_of_line:end])
             yield Slip(
                 Change(start=start, end=start + len(old), text=new),
                 LIKELY,

@@ -56,18 +56,18 @@ def statements(source: Source) -> tuple[Piece, ...]:
 @lru_cache(maxsize=256)
 def conditions(source: Source) -> tuple[Piece, ...]:
     """Return the conditions of if, while and comprehensions, and the operands of `and` and `or`."""
-    found: dict[ast.expr, None] = {}
+    nodes: dict[ast.expr, None] = {}
     for node in ast.walk(source.tree):
         match node:
             case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-                found[test] = None
+                nodes[test] = None
             case ast.comprehension(ifs=tests):
-                found |= dict.fromkeys(tests)
+                nodes |= dict.fromkeys(tests)
             case ast.BoolOp(values=values):
-                found |= dict.fromkeys(values)
+                nodes |= dict.fromkeys(values)
             case _:
                 pass
-    return tuple(piece for node in found if not _suspends(node) and (piece := _build_piece(source, node)))
+    return tuple(piece for node in nodes if not _suspends(node) and (piece := _build_piece(source, node)))
 
 
 def _suspends(node: ast.expr) -> bool:

@@ -169,9 +169,9 @@ def short_texts(source: Source) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=200_000)
-def likeness(one: str, other: str) -> float:
+def likeness(name: str, other: str) -> float:
     """Return the similarity of two names, from 0 to 1."""
-    return SequenceMatcher(None, _normalize_name(one), _normalize_name(other), autojunk=False).ratio()
+    return SequenceMatcher(None, _normalize_name(name), _normalize_name(other), autojunk=False).ratio()
 
 
 @lru_cache(maxsize=20_000)

@@ -122,15 +122,15 @@ def with_imports(
     scores: Scores,
     sources: Mapping[str, Source],
     imported: Mapping[str, Collection[int]],
-    asked: Collection[str] = (),
+    names_in_tests: Collection[str] = (),
 ) -> dict[str, dict[int, float]]:
     """Raise code that ran at import for the suspicious functions and failing tests that use it.
 
-    `imported` are the lines that ran at import, `asked` the names that failing tests read.
+    `imported` are the lines that ran at import, `names_in_tests` the names that failing tests read.
     """
     used = {path: _names_read(scores.get(path, {}), source) for path, source in sources.items()}
     highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
-    scores_by_name = dict.fromkeys(asked, highest * ELSEWHERE)
+    scores_by_name = dict.fromkeys(names_in_tests, highest * ELSEWHERE)
     for names in used.values():
         scores_by_name |= {
             name: max(score * ELSEWHERE, scores_by_name.get(name, 0.0)) for name, score in names.items()
@@ -138,7 +138,7 @@ def with_imports(
     raised = {}
     for path, source in sources.items():
         names = {name: max(score, used[path].get(name, 0.0)) for name, score in scores_by_name.items()}
-        asked_scores = {name: highest * ELSEWHERE for name in asked}
+        asked_scores = {name: highest * ELSEWHERE for name in names_in_tests}
         raised[path] = _raise_import_lines(
             scores.get(path, {}), source, names, imported.get(path, ()), asked_scores
         )
@@ -150,14 +150,14 @@ def _raise_import_lines(
     source: Source,
     used: Mapping[str, float],
     imported: Collection[int],
-    asked: Mapping[str, float],
+    scores_in_tests: Mapping[str, float],
 ) -> dict[int, float]:
     raised = dict(scores)
     function_scores = {function: score_of(function, scores) for function in source.functions}
     class_scores: dict[ast.ClassDef | None, float] = {}
     caller_scores: dict[str, float] = {}
     for function, score in function_scores.items():
-        own_score = max(score, asked.get(function.name, 0.0))
+        own_score = max(score, scores_in_tests.get(function.name, 0.0))
         raised[function.lineno] = max(raised.get(function.lineno, 0.0), own_score * AT_IMPORT)
         caller_scores |= {
             name: max(own_score, caller_scores.get(name, 0.0)) for name in _decorator_names(function)
@@ -194,8 +194,11 @@ def _raise_import_lines(
 
 def _decorator_names(function: Function) -> frozenset[str]:
     """Return the names of a function's decorators."""
-    callees = (item.func if isinstance(item, ast.Call) else item for item in function.decorator_list)
-    return frozenset(item.id for item in callees if isinstance(item, ast.Name))
+    callees = (
+        decorator.func if isinstance(decorator, ast.Call) else decorator
+        for decorator in function.decorator_list
+    )
+    return frozenset(decorator.id for decorator in callees if isinstance(decorator, ast.Name))
 
 
 def _non_local_names(source: Source, function: Function) -> frozenset[str]:

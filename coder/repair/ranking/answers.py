@@ -27,14 +27,14 @@ ACCIDENTS = frozenset(
 """Exceptions that code raises by accident rather than on purpose."""
 
 
-def changed(answers: Sequence[str], found: Compared) -> float:
+def changed(answers: Sequence[str], comparison: Compared) -> float:
     """Return the share of the unchanged code's answers that differ now.
 
     An answer may differ in some of its parts only.
     """
     pairs = [
         (before, after)
-        for call, before, after in zip(found.calls, found.before, answers, strict=False)
+        for call, before, after in zip(comparison.calls, comparison.before, answers, strict=False)
         if not _is_example(call)
     ]
     return (
@@ -49,29 +49,29 @@ def stumbling(answers: Sequence[str]) -> float:
     return sum(answer.split(PART)[0] in ACCIDENTS for answer in answers) / len(answers) if answers else 0.0
 
 
-def contradicting(answers: Sequence[str], found: Compared) -> float:
+def contradicting(answers: Sequence[str], comparison: Compared) -> float:
     """Return the share of the documentation's examples with another output than documented."""
     example_answers = [
-        answer for call, answer in zip(found.calls, answers, strict=False) if _is_example(call)
+        answer for call, answer in zip(comparison.calls, answers, strict=False) if _is_example(call)
     ]
     return (
         sum(answer != KEPT for answer in example_answers) / len(example_answers) if example_answers else 0.0
     )
 
 
-def levelled(answers: Sequence[str], found: Compared) -> bool:
+def levelled(answers: Sequence[str], comparison: Compared) -> bool:
     """Tell whether a function that gave different answers now gives a single one.
 
     An answer that is one of the arguments does not count.
     """
     places_by_function: dict[str, list[int]] = {}
-    for place, call in enumerate(found.calls[: len(answers)]):
+    for place, call in enumerate(comparison.calls[: len(answers)]):
         places_by_function.setdefault(call.partition("(")[0], []).append(place)
     return any(
         len(places) >= LEAST_TOLD
-        and len(_distinct_results(found.before, places) - ACCIDENTS) > 1
+        and len(_distinct_results(comparison.before, places) - ACCIDENTS) > 1
         and len(results := _distinct_results(answers, places)) == 1
-        and not all(f"={result}" in found.calls[place] for result in results for place in places)
+        and not all(f"={result}" in comparison.calls[place] for result in results for place in places)
         for places in places_by_function.values()
     )
 

@@ -59,8 +59,8 @@ class Opinion:
 def opinions(
     ranked: Sequence[Candidate],
     worth: Mapping[Candidate, float],
-    found: Compared,
-    hinted: Mapping[str, str] | None = None,
+    comparison: Compared,
+    return_types: Mapping[str, str] | None = None,
     sources: Mapping[str, Source] | None = None,
 ) -> list[Opinion]:
     """Group survivors (most credible first) by their answers, heaviest group first.
@@ -71,43 +71,51 @@ def opinions(
     into a function.
     """
     groups: dict[object, list[int]] = {}
-    called_names = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
+    called_names = {call.partition("(")[0].rpartition(".")[2] for call in comparison.calls}
     for place, candidate in enumerate(ranked):
-        answers = found.after[place] if place < len(found.after) else ()
+        answers = comparison.after[place] if place < len(comparison.after) else ()
         # A nested function is exercised with the enclosing one.
         names = candidate.place.rpartition("::")[2].split(".")
-        is_uninformative = is_blind(answers, found) or called_names.isdisjoint(names)
+        is_uninformative = is_blind(answers, comparison) or called_names.isdisjoint(names)
         text = (
             _inserted_statements(candidate) or meant(candidate.edit.apply(sources[candidate.edit.path].text))
             if sources and is_uninformative
             else ""
         )
         groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
-    least_changed = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
-    least_stumbling = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
+    least_changed = min(
+        (changed(_answers(comparison, places), comparison) for places in groups.values()), default=0.0
+    )
+    least_stumbling = min(
+        (stumbling(_answers(comparison, places)) for places in groups.values()), default=0.0
+    )
     least_contradicting = min(
-        (contradicting(_answers(found, places), found) for places in groups.values()), default=0.0
+        (contradicting(_answers(comparison, places), comparison) for places in groups.values()), default=0.0
     )
     least_mistyped = min(
-        (mistyped(_answers(found, places), found, hinted or {}) for places in groups.values()), default=0.0
+        (
+            mistyped(_answers(comparison, places), comparison, return_types or {})
+            for places in groups.values()
+        ),
+        default=0.0,
     )
-    made = []
+    weighted = []
     for places in groups.values():
         members = _simplest_first([ranked[place] for place in places], worth, sources)
-        answers = _answers(found, places)
+        answers = _answers(comparison, places)
         weight = (
             _combined_weight(members, worth)
-            / (1 + 2 * (changed(answers, found) - least_changed))
+            / (1 + 2 * (changed(answers, comparison) - least_changed))
             / (1 + ACCIDENT * (stumbling(answers) - least_stumbling))
         )
         violates = (
-            contradicting(answers, found) > least_contradicting
-            or mistyped(answers, found, hinted or {}) > least_mistyped
+            contradicting(answers, comparison) > least_contradicting
+            or mistyped(answers, comparison, return_types or {}) > least_mistyped
         )
         weight /= 1 + CONTRADICTION * violates
-        weight *= LEVELLED if levelled(answers, found) else 1.0
-        made.append(Opinion(members=members, answers=answers, weight=weight))
-    return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
+        weight *= LEVELLED if levelled(answers, comparison) else 1.0
+        weighted.append(Opinion(members=members, answers=answers, weight=weight))
+    return sorted(weighted, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
 
 
 def _inserted_statements(candidate: Candidate) -> str:
@@ -121,9 +129,9 @@ def _inserted_statements(candidate: Candidate) -> str:
     return "\n".join([candidate.place, *(change.text.strip() for change in changes)])
 
 
-def is_blind(answers: tuple[str, ...], found: Compared) -> bool:
+def is_blind(answers: tuple[str, ...], comparison: Compared) -> bool:
     """Tell whether there are no answers, or the answers are those of the unchanged code."""
-    return answers in ((), found.before)
+    return answers in ((), comparison.before)
 
 
 def _simplest_first(
@@ -187,8 +195,8 @@ class Plain(ast.NodeTransformer):
         return node
 
 
-def _answers(found: Compared, places: Sequence[int]) -> tuple[str, ...]:
-    return found.after[places[0]] if places[0] < len(found.after) else ()
+def _answers(comparison: Compared, places: Sequence[int]) -> tuple[str, ...]:
+    return comparison.after[places[0]] if places[0] < len(comparison.after) else ()
 
 
 def _combined_weight(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> float:
@@ -203,15 +211,15 @@ def _combined_weight(members: Sequence[Candidate], worth: Mapping[Candidate, flo
     return best + SECONDED * (sum(families.values()) - best)
 
 
-def decided(held: Sequence[Opinion], *, tests: int) -> bool:
+def decided(ranked: Sequence[Opinion], *, tests: int) -> bool:
     """Tell whether the first opinion outweighs the others together, or nearly so and each of them clearly.
 
     `tests` is the number of failing tests that they all turn green.
     """
-    if not held:
+    if not ranked:
         return False
-    first, others = held[0].weight, [opinion.weight for opinion in held[1:]]
-    is_slip = held[0].first.edit.family in SLIPS
+    first, others = ranked[0].weight, [opinion.weight for opinion in ranked[1:]]
+    is_slip = ranked[0].first.edit.family in SLIPS
     if tests == 1 and not is_slip and first < min(LEAST_CONTESTED, CLEAR * sum(others)):
         return False
     return first >= MOST_OF_ALL * sum(others) or (
@@ -219,10 +227,12 @@ def decided(held: Sequence[Opinion], *, tests: int) -> bool:
     )
 
 
-def apart(opinion: Opinion, others: Sequence[Opinion], found: Compared) -> str:
+def apart(opinion: Opinion, others: Sequence[Opinion], comparison: Compared) -> str:
     """Return a call that an opinion answers differently, with both answers; empty if none was seen."""
     for other in others:
-        for call, own_answer, other_answer in zip(found.calls, opinion.answers, other.answers, strict=False):
+        for call, own_answer, other_answer in zip(
+            comparison.calls, opinion.answers, other.answers, strict=False
+        ):
             if own_answer != other_answer:
                 return f"{call} gives {_abbreviate(own_answer)}, elsewhere {_abbreviate(other_answer)}"
     return ""

@@ -125,7 +125,7 @@ def _count_overwritten(block: Sequence[ast.stmt]) -> int:
         match statement:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value):
                 value_text, target_text = ast.unparse(value), ast.unparse(target)
-                pending = {item for item in pending if item not in value_text}
+                pending = {assigned for assigned in pending if assigned not in value_text}
                 count += target_text in pending
                 pending.add(target_text)
             case _:
@@ -143,7 +143,7 @@ def echoes(before: Function, after: Function, source: Source) -> bool:
     added = (
         operation for operation, count in Counter(operations(after)).items() if count > old_counts[operation]
     )
-    return any(item in operations_of(source) for item in added)
+    return any(operation_added in operations_of(source) for operation_added in added)
 
 
 def operations(node: ast.AST) -> Iterator[str]:
@@ -237,7 +237,7 @@ def asked_twice(function: Function, candidate: Candidate, source: Source, line: 
         for node in ifs
         if node is not own
         and _is_adjacent(node, own, source)
-        and not _assigns_variable_of(min(own, node, key=lambda item: item.lineno), question[1])
+        and not _assigns_variable_of(min(own, node, key=lambda branch: branch.lineno), question[1])
     )
     return is_repeated or any(
         _are_opposite(source.code(node.test), question[1]) for node in _branches_of(own)[1:]

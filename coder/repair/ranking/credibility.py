@@ -53,8 +53,7 @@ DOUBT: dict[str, float] = {
     "attribute": 0.4,
     "undecorated": 0.4,
 }
-"""Factor per family once the tests are green: some satisfy tests without being right more often than others.
-"""
+"""Factor per family once the tests are green: some are right less often than others."""
 SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.1, 0.25, 0.3
 LOST, AVOIDS, MERGED, AGAIN, CHANGES = 0.3, 0.2, 0.35, 0.3, 0.4
 REVIVED, FILLED, ECHOED = 1.25, 1.4, 1.25
@@ -120,9 +119,11 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
             worth *= ECHOED
     if len(FILLS.findall(candidate.edit.apply(source.text))) > len(FILLS.findall(source.text)):
         worth *= FILLED
-    named = _functions_named_in_issue(evidence)
-    if named:
-        worth *= NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in named else UNNAMED
+    functions_named = _functions_named_in_issue(evidence)
+    if functions_named:
+        worth *= (
+            NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in functions_named else UNNAMED
+        )
     return worth * (1 + SAID * min(3, _shared_word_count(candidate, source, evidence.issue)))
 
 
@@ -183,7 +184,12 @@ def _consistency_factor(candidate: Candidate, source: Source, function: Function
         agrees
         for call in checked
         for agrees in _agreements(
-            call, [item for item in calls(source).get(called(call), ()) if _is_unchanged(item, candidate)]
+            call,
+            [
+                other_call
+                for other_call in calls(source).get(called(call), ())
+                if _is_unchanged(other_call, candidate)
+            ],
         )
     }
     return UNLIKE_ELSEWHERE if False in agreements else AS_ELSEWHERE if True in agreements else 1.0

@@ -14,8 +14,7 @@ from coder.repair.ranking.behavioral_clusters import is_blind
 from coder.repair.ranking.code_smells import line_after, settles
 
 REMOVING = {"deletion": 0.4, "dropped_guard": 0.6}
-"""Deleting families, with the factor of an edit equivalent to one: what a guard keeps away may be harmless.
-"""
+"""Deleting families, with the factor of an edit equivalent to one: dropping a guard may be harmless."""
 SETTLED = 0.2
 """Factor of a condition that was never, or always, met in all calls: any such condition would do."""
 
@@ -42,7 +41,7 @@ def removals(
         for survivor in survivors
         if not _is_exempt(survivor, sources)
     )
-    return {one: deletion for one, deletion in pairs if deletion is not None}
+    return {edited: deletion for edited, deletion in pairs if deletion is not None}
 
 
 def _place(candidate: Candidate) -> tuple[str, int]:
@@ -64,19 +63,19 @@ def _is_exempt(candidate: Candidate, sources: Mapping[str, Source]) -> bool:
 
 def unmasked(
     worth: Mapping[Candidate, float],
-    removed: Mapping[Candidate, Candidate],
-    asked: Sequence[Candidate],
-    found: Compared,
+    deletions: Mapping[Candidate, Candidate],
+    compared: Sequence[Candidate],
+    comparison: Compared,
 ) -> dict[Candidate, float]:
     """Lower the worth of survivors that answer all calls as the deletion of their statement does.
 
     Unless the unchanged code answers the same: then the calls do not exercise the statement.
     """
-    answers = dict(zip(asked, found.after, strict=False))
+    answers = dict(zip(compared, comparison.after, strict=False))
     return {
         survivor: score * REMOVING.get(deletion.edit.family, SETTLED)
-        if (deletion := removed.get(survivor))
-        and not is_blind(answers.get(survivor, ()), found)
+        if (deletion := deletions.get(survivor))
+        and not is_blind(answers.get(survivor, ()), comparison)
         and answers[survivor] == answers.get(deletion)
         else score
         for survivor, score in worth.items()

@@ -33,12 +33,12 @@ def hints(sources: Iterable[Source]) -> dict[str, str]:
     return types
 
 
-def mistyped(answers: Sequence[str], found: Compared, hinted: Mapping[str, str]) -> float:
+def mistyped(answers: Sequence[str], comparison: Compared, return_types: Mapping[str, str]) -> float:
     """Return the share of returned values that violate the annotated return type."""
     typed_values = [
         (WRITTEN[kind], answer.split(PART)[0])
-        for call, answer in zip(found.calls, answers, strict=False)
-        if (kind := hinted.get(call.partition("(")[0])) and not answer.startswith("raises ")
+        for call, answer in zip(comparison.calls, answers, strict=False)
+        if (kind := return_types.get(call.partition("(")[0])) and not answer.startswith("raises ")
     ]
     return (
         sum(not re.match(pattern, value) for pattern, value in typed_values) / len(typed_values)

@@ -34,15 +34,15 @@ MOST_IMPACTED, IMPACTED_SECONDS = 300, 10.0
 class Case:
     """One fault: the failing tests, the lines they execute, and the suspicion of each line."""
 
-    def __init__(self, tree: Path, found: Traces, reds: Sequence[Trace]) -> None:
+    def __init__(self, tree: Path, traces: Traces, reds: Sequence[Trace]) -> None:
         self.tree = tree
         self.failing = tuple(trace.result.id for trace in reds)
         self.uncollected = any(trace.result.when == "collect" for trace in reds)
         """Whether tests could not be collected: then no process that has collected them can judge an edit."""
         self._failures = tuple(trace.result.failure for trace in reds if trace.result.failure)
-        others = [trace for trace in found.tests if not trace.result.red]
+        others = [trace for trace in traces.tests if not trace.result.red]
         scores = weighted(ochiai([*reds, *others]), self._failures)
-        paths = [*sorted(scores), *sorted(found.imported.keys() - scores.keys())]
+        paths = [*sorted(scores), *sorted(traces.imported.keys() - scores.keys())]
         self.sources = {path: source for path in paths if (source := read(tree, path)) is not None}
         self._unreadable = {
             source: line
@@ -53,7 +53,7 @@ class Case:
         scores = without_comparisons(scores, self.sources)
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
         scores = with_refused(
-            with_imports(scores, self.sources, found.imported, _names_read(tree, self.failing)),
+            with_imports(scores, self.sources, traces.imported, _names_read(tree, self.failing)),
             self.sources,
             self._failures,
         )
@@ -78,9 +78,9 @@ class Case:
         """Return the candidates in the order to try them, each with these guards and its own."""
         single = candidates(self.sources, self._scores, self._failures)
         slips = [
-            item
+            slip
             for source, line in self._unreadable.items()
-            for item in rereadable(source.path, source.text, line)
+            for slip in rereadable(source.path, source.text, line)
         ]
         return [
             self._with_guards(candidate, guards)
@@ -106,12 +106,12 @@ def traced(
 
     Returns the reason if there is none.
     """
-    found = tracer.trace(tree, tests, seconds=seconds, progress=progress)
-    if found.problem is not None:
-        return found.problem.text
+    traces = tracer.trace(tree, tests, seconds=seconds, progress=progress)
+    if traces.problem is not None:
+        return traces.problem.text
     is_named = meant(tests)
-    reds = [trace for trace in found.tests if trace.result.red and is_named(trace.result.id)]
-    return Case(tree, found, reds) if reds else "The tests that failed pass when they run by themselves."
+    reds = [trace for trace in traces.tests if trace.result.red and is_named(trace.result.id)]
+    return Case(tree, traces, reds) if reds else "The tests that failed pass when they run by themselves."
 
 
 class SpectrumFaults:
@@ -136,7 +136,11 @@ def _names_read(tree: Path, tests: Sequence[str]) -> frozenset[str]:
         (test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests
     }:
         source = read(tree, path)
-        for function in (item for item in source.functions if item.name == function_name) if source else ():
+        for function in (
+            (definition for definition in source.functions if definition.name == function_name)
+            if source
+            else ()
+        ):
             names |= {
                 node.id if isinstance(node, ast.Name) else node.attr
                 for node in ast.walk(function)

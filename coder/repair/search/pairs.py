@@ -34,7 +34,7 @@ def search_pairs(
     other tests are searched on their own.
     """
     deadline = time.monotonic() + seconds
-    found = Search()
+    total = Search()
     second_halves: list[Sequence[Candidate]] = []
     first_halves, first = halves(red), _most_common_red(red)
     tests = (
@@ -42,11 +42,11 @@ def search_pairs(
         or [test for test in failing if test != first]
     )[:MOST_TESTS]
     for test in tests:
-        left = (deadline - time.monotonic()) / (len(tests) + 1)
+        seconds_each = (deadline - time.monotonic()) / (len(tests) + 1)
         partial = search(
-            trials, tree, [test], candidates[:MOST_TRIED], seconds=max(left, 0.0), progress=progress
+            trials, tree, [test], candidates[:MOST_TRIED], seconds=max(seconds_each, 0.0), progress=progress
         )
-        found = replace(found, tried=found.tried + partial.tried, seconds=found.seconds + partial.seconds)
+        total = replace(total, tried=total.tried + partial.tried, seconds=total.seconds + partial.seconds)
         second_halves.append(partial.survivors[:MOST_PARTS])
     parts = (
         zip((first_halves[test][:MOST_PARTS] for test in tests), second_halves, strict=True)
@@ -55,13 +55,13 @@ def search_pairs(
     )
     pairs = [pair for some, others in parts for pair in _combine(some, others)]
     if not pairs:
-        return found
+        return total
     unique = ranked({item.edit.changes: item for item in pairs}.values())
     return (
         search(
             trials, tree, failing, unique, seconds=max(deadline - time.monotonic(), 0.0), progress=progress
         )
-        + found
+        + total
     )
 
 

@@ -31,10 +31,10 @@ ALONE = frozenset(
 """Families whose edits do not carry over to other places."""
 
 
-def repeated(made: Iterable[Candidate], sources: Mapping[str, Source]) -> Iterator[Candidate]:
+def repeated(single: Iterable[Candidate], sources: Mapping[str, Source]) -> Iterator[Candidate]:
     """Yield combined edits for single-change edits that apply identically at several places."""
     groups: dict[tuple[str, str, str, str], dict[int, Candidate]] = {}
-    for candidate in made:
+    for candidate in single:
         if len(candidate.edit.changes) == 1 and candidate.edit.family not in ALONE:
             change = candidate.edit.changes[0]
             old = sources[candidate.edit.path].text[change.start : change.end]

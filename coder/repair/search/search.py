@@ -72,7 +72,7 @@ def search(
 
     After the share `satisfied` of the time one survivor is enough; `patient` is passed to the trials.
     """
-    found = Search()
+    state = Search()
     search_start = started = last_report = time.monotonic()
     first, least = 0, 0.0
     results = trials.try_out(
@@ -80,30 +80,30 @@ def search(
     )
     with closing(results):
         for candidate, tried in zip(ranked, results, strict=False):
-            if found.tried == 0:
+            if state.tried == 0:
                 started = time.monotonic()
-            found.tried += 1
-            found.seconds = time.monotonic() - started
+            state.tried += 1
+            state.seconds = time.monotonic() - started
             if tried.outcome == "passed":
-                first, least = first or found.tried, least or RIVAL * candidate.score
-                found.survivors.append(candidate)
+                first, least = first or state.tried, least or RIVAL * candidate.score
+                state.survivors.append(candidate)
             elif tried.outcome == "cold":
-                found.cold.append(candidate)
+                state.cold.append(candidate)
             elif tried.test in tests:
-                bucket = found.late if tried.outcome == "timeout" else found.red.setdefault(tried.test, [])
+                bucket = state.late if tried.outcome == "timeout" else state.red.setdefault(tried.test, [])
                 bucket.append(candidate)
             if progress is not None and time.monotonic() - last_report > TELLING_SECONDS:
                 last_report = time.monotonic()
-                progress(found.line)
+                progress(state.line)
             if (
-                len(found.survivors) == ENOUGH
-                or (first and found.tried >= first + FURTHER)
+                len(state.survivors) == ENOUGH
+                or (first and state.tried >= first + FURTHER)
                 or candidate.score < least
             ):
                 break
-            if found.survivors and time.monotonic() - search_start > satisfied * seconds:
+            if state.survivors and time.monotonic() - search_start > satisfied * seconds:
                 break
-    return found
+    return state
 
 
 def search_alone(
@@ -116,20 +116,20 @@ def search_alone(
     progress: Progress | None,
 ) -> Search:
     """Try candidates in order, each in a fresh process: needed if tests cannot be collected."""
-    found = Search()
+    state = Search()
     started = time.monotonic()
     for candidate in ranked:
-        seconds_left = seconds - found.seconds
-        is_rival = not found.survivors or candidate.score >= RIVAL * found.survivors[0].score
-        if seconds_left <= 0 or len(found.survivors) == ENOUGH_ALONE or not is_rival:
+        seconds_left = seconds - state.seconds
+        is_rival = not state.survivors or candidate.score >= RIVAL * state.survivors[0].score
+        if seconds_left <= 0 or len(state.survivors) == ENOUGH_ALONE or not is_rival:
             break
         if confirmed(runner, tree, candidate.edit, tests, targets=tests, seconds=seconds_left):
-            found.survivors.append(candidate)
-        found.tried += 1
-        found.seconds = time.monotonic() - started
+            state.survivors.append(candidate)
+        state.tried += 1
+        state.seconds = time.monotonic() - started
         if progress is not None:
-            progress(found.line)
-    return found
+            progress(state.line)
+    return state
 
 
 def confirmed(

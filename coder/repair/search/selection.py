@@ -58,7 +58,7 @@ class Chooser:
         self._deadline = deadline
 
     def chosen(
-        self, found: Search, credible: Mapping[Candidate, float], tried: Sequence[Candidate] = ()
+        self, result: Search, credible: Mapping[Candidate, float], tried: Sequence[Candidate] = ()
     ) -> Choice:
         """Choose among the survivors.
 
@@ -68,7 +68,7 @@ class Chooser:
         worth = {
             candidate: candidate.score * value * watched(candidate) for candidate, value in credible.items()
         }
-        ranked = sorted(found.survivors, key=lambda survivor: _sort_key(survivor, worth))
+        ranked = sorted(result.survivors, key=lambda survivor: _sort_key(survivor, worth))
         removed = removals(ranked, tried, self._case.sources)
         compared_candidates = [*dict.fromkeys([*ranked, *removed.values()])]
         compared = self._compare(compared_candidates)
@@ -83,10 +83,10 @@ class Chooser:
             elif confirmed_opinion := self._confirm_opinion(opinion):
                 held.append(confirmed_opinion)
         if not held:
-            held = self._confirm_cold(sorted(found.cold, key=lambda item: _sort_key(item, worth)), worth)
+            held = self._confirm_cold(sorted(result.cold, key=lambda item: _sort_key(item, worth)), worth)
         has_no_answers = self._case.endless or self._case.uncollected
         is_indistinguishable = (
-            found.survivors
+            result.survivors
             and not has_no_answers
             and all(is_blind(opinion.answers, compared) for opinion in held)
         )

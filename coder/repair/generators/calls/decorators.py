@@ -84,15 +84,15 @@ def _missing_import(site: Site, text: str) -> Iterator[Change]:
 @lru_cache(maxsize=256)
 def _common_decorators(source: Source, owner: ast.ClassDef | None) -> tuple[str, ...]:
     """Return the decorators used in the class, or on the file's functions, most frequent first."""
-    decorators = (
-        item
+    nodes = (
+        decorator_node
         for function in source.functions
         if source.class_of(function) is owner
-        for item in function.decorator_list
+        for decorator_node in function.decorator_list
     )
     plain = (
         decorator
-        for decorator in decorators
+        for decorator in nodes
         if not (isinstance(decorator, ast.Attribute) and decorator.attr in OWN_MATTER)
     )
     return tuple(

@@ -68,9 +68,9 @@ def super_call(site: Site) -> Iterator[Rewrite]:
         or node not in function.body
     ):
         return
-    first = next((item for item in function.body if not is_docstring(item)), None)
+    first = next((descendant for descendant in function.body if not is_docstring(descendant)), None)
     if node is not first or any(
-        isinstance(item, ast.Name) and item.id == "super" for item in ast.walk(function)
+        isinstance(descendant, ast.Name) and descendant.id == "super" for descendant in ast.walk(function)
     ):
         return
     names = [argument.arg for argument in [*function.args.posonlyargs, *function.args.args][1:]]

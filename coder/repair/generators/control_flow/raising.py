@@ -46,14 +46,18 @@ def raising(site: Site) -> Iterator[Rewrite]:
         )
     for name, error in _raise_statements(site.source, site.failures):
         caught = next(
-            (item for item in site.source.around(node) if isinstance(item, ast.ExceptHandler | Function)),
+            (
+                ancestor
+                for ancestor in site.source.around(node)
+                if isinstance(ancestor, ast.ExceptHandler | Function)
+            ),
             None,
         )
         cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
         if isinstance(node, ast.Pass | ast.Return):
             weight = 0.8 if isinstance(node, ast.Pass) or isinstance(caught, ast.ExceptHandler) else 0.35
             yield from site.replace(node, error + cause, weight=weight, summary=f"raise {name}")
-        if node is next((item for item in function.body if not is_docstring(item)), None):
+        if node is next((ancestor for ancestor in function.body if not is_docstring(ancestor)), None):
             for parameter, (template, weight) in product(arguments_of(function)[:MOST_NAMES], WRONG):
                 condition = template.format(parameter)
                 lines = [f"if {condition}:", f"    {error}"]

@@ -24,13 +24,13 @@ def base_case(site: Site) -> Iterator[Rewrite]:
     if not timed_out and not any(failure.type == "RecursionError" for failure in site.failures):
         return
     calls = [
-        item
-        for item in ast.walk(node)
-        if isinstance(item, ast.Call)
-        and (_is_recursive_call(item, function) or (timed_out and _adds_element(item)))
+        descendant
+        for descendant in ast.walk(node)
+        if isinstance(descendant, ast.Call)
+        and (_is_recursive_call(descendant, function) or (timed_out and _adds_element(descendant)))
     ]
     yield from _skip_visited(site, node) if calls else ()
-    if node is next((item for item in function.body if not is_docstring(item)), None):
+    if node is next((descendant for descendant in function.body if not is_docstring(descendant)), None):
         guards = product(arguments_of(function)[:MOST], enumerate(ENDS), enumerate(GIVEN))
         for name, (place, end), (rank, value) in guards:
             lines = [f"if {end.format(name)}:", f"    return {value.format(name)}"]

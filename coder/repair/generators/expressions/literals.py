@@ -49,12 +49,12 @@ def asserted_number(site: Site) -> Iterator[Rewrite]:
         return
     weights: dict[float, float] = {}
     for left, right in numbers(site.failures):
-        for seen, expected in ((left, right), (right, left)):
-            weights[node.value + expected - seen] = 0.4
-            if node.value == seen:
+        for actual, expected in ((left, right), (right, left)):
+            weights[node.value + expected - actual] = 0.4
+            if node.value == actual:
                 weights[expected] = 0.45
-            if seen and node.value and (node.value * expected / seen) % 1 == 0:
-                weights.setdefault(node.value * expected / seen, 0.35)
+            if actual and node.value and (node.value * expected / actual) % 1 == 0:
+                weights.setdefault(node.value * expected / actual, 0.35)
     for number, weight in weights.items():
         text = (
             str(int(number)) if number == int(number) and isinstance(node.value, int) else repr(float(number))

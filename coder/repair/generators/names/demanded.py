@@ -18,12 +18,12 @@ LEAST_ALIKE = 0.6
 def demanded(site: Site) -> Iterator[Rewrite]:
     """Rename a definition to the similar name that a test uses, wherever the file mentions it."""
     for name in defined(site.node) if site.node in site.source.top_level else ():
-        for wanted in asked_for(site.failures):
-            ratio = likeness(name, wanted)
-            if ratio >= LEAST_ALIKE and wanted != name and not _is_defined(site.source, wanted):
+        for test_name in asked_for(site.failures):
+            ratio = likeness(name, test_name)
+            if ratio >= LEAST_ALIKE and test_name != name and not _is_defined(site.source, test_name):
                 spans = sorted(_name_spans(site.source, site.node, name))
-                changes = tuple(Change(start=start, end=end, text=wanted) for start, end in spans)
-                yield Rewrite(changes, 1.0 + ratio, f"rename `{name}` to `{wanted}`, as tests expect")
+                changes = tuple(Change(start=start, end=end, text=test_name) for start, end in spans)
+                yield Rewrite(changes, 1.0 + ratio, f"rename `{name}` to `{test_name}`, as tests expect")
 
 
 def asked_for(failures: Sequence[Failure]) -> tuple[str, ...]:

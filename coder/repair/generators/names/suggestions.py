@@ -85,14 +85,19 @@ def _replace_undefined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
 def _rename_everywhere(source: Source, node: ast.Name, name: str) -> tuple[Change, ...]:
     """Rename an undefined name wherever the file reads it, unless the file defines it somewhere."""
     occurrences = [
-        item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == node.id
+        other_node
+        for other_node in ast.walk(source.tree)
+        if isinstance(other_node, ast.Name) and other_node.id == node.id
     ]
     defined_names = {
-        getattr(item, name, None) for item in ast.walk(source.tree) for name in ("arg", "name", "asname")
+        getattr(other_node, name, None)
+        for other_node in ast.walk(source.tree)
+        for name in ("arg", "name", "asname")
     }
     targets = (
         occurrences
-        if all(isinstance(item.ctx, ast.Load) for item in occurrences) and node.id not in defined_names
+        if all(isinstance(other_node.ctx, ast.Load) for other_node in occurrences)
+        and node.id not in defined_names
         else [node]
     )
     return tuple(Change(start=start, end=end, text=name) for start, end in sorted(map(source.span, targets)))

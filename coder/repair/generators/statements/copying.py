@@ -26,8 +26,7 @@ FOLLOWING = 1.5
 LEAST_PARALLEL, LEAST_REPEATED = 0.6, 0.5
 """Minimum similarity of names for substituting one for the other."""
 UNPAIRED = 2.0
-"""Weight factor of the opposite of a statement that only increments, or only decrements, in the whole file.
-"""
+"""Weight factor of the opposite of a statement that occurs in one direction only."""
 
 
 def copied(site: Site) -> Iterator[Rewrite]:
@@ -218,7 +217,7 @@ def _adapt_to_condition(piece: Piece, site: Site) -> Iterator[tuple[str, float]]
     If they differ as `FG_COLORS` and `BG_COLORS` do, the lower-case part is replaced as well.
     """
     tests = [
-        next((item.test for item in site.source.around(node) if isinstance(item, ast.If)), None)
+        next((ancestor.test for ancestor in site.source.around(node) if isinstance(ancestor, ast.If)), None)
         for node in (piece.node, site.node)
     ]
     other_tokens, own_tokens = (
@@ -244,7 +243,9 @@ def _index_instead_of_unpacking(
     piece: Piece, site: Site, visible_names: frozenset[str]
 ) -> Iterator[tuple[str, float]]:
     """Yield a fragment over variables that a loop unpacks, with indexed elements instead."""
-    match loop := next((item for item in site.source.around(piece.node) if isinstance(item, ast.For)), None):
+    match loop := next(
+        (ancestor for ancestor in site.source.around(piece.node) if isinstance(ancestor, ast.For)), None
+    ):
         case ast.For(target=ast.Tuple(elts=targets)) if all(
             isinstance(target, ast.Name) for target in targets
         ):

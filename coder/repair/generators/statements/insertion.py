@@ -138,7 +138,9 @@ def _setter_assignments(site: Site, function: Function) -> Iterator[str]:
         match decorator, arguments_of(function):
             case ast.Attribute(value=ast.Name(id=name), attr="setter"), [argument]:
                 getters = [
-                    item for item in site.source.functions if item.name == name and item is not function
+                    candidate
+                    for candidate in site.source.functions
+                    if candidate.name == name and candidate is not function
                 ]
                 own_getters = [
                     getter
@@ -147,16 +149,18 @@ def _setter_assignments(site: Site, function: Function) -> Iterator[str]:
                 ]
                 attributes = dict.fromkeys(
                     attributes
-                    for item in own_getters
-                    for attributes in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(item))
+                    for candidate in own_getters
+                    for attributes in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(candidate))
                 )
                 attributes |= {
                     site.source.code(returned): None
-                    for item in own_getters
-                    if (returned := _returned_attribute(item))
+                    for candidate in own_getters
+                    if (returned := _returned_attribute(candidate))
                 }
                 yield from (
-                    f"{item} = {argument}" for item in attributes if item not in site.source.code(function)
+                    f"{candidate} = {argument}"
+                    for candidate in attributes
+                    if candidate not in site.source.code(function)
                 )
             case _:
                 pass
@@ -174,7 +178,7 @@ def _returned_attribute(function: Function) -> ast.expr | None:
 def _collecting_statements(site: Site, function: Function) -> Iterator[str]:
     """Yield statements for an empty branch that collect what its condition tests."""
     branches = (
-        [item for item in site.source.around(site.node) if isinstance(item, ast.If)]
+        [ancestor for ancestor in site.source.around(site.node) if isinstance(ancestor, ast.If)]
         if isinstance(site.node, ast.Pass)
         else []
     )
@@ -185,7 +189,9 @@ def _collecting_statements(site: Site, function: Function) -> Iterator[str]:
         name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in names
     ]
     subscripts = [
-        site.source.code(item.slice) for item in ast.walk(function) if isinstance(item, ast.Subscript)
+        site.source.code(ancestor.slice)
+        for ancestor in ast.walk(function)
+        if isinstance(ancestor, ast.Subscript)
     ]
     keys = [key for key in subscripts if key[0] in "'\""]
     for node in ast.walk(branches[-1]):

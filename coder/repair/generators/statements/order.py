@@ -172,7 +172,7 @@ def _with_headers(source: Source) -> list[tuple[str, frozenset[str]]]:
     statements = [
         node
         for node in ast.walk(source.tree)
-        if isinstance(node, ast.With) and all(not item.optional_vars for item in node.items)
+        if isinstance(node, ast.With) and all(not with_item.optional_vars for with_item in node.items)
     ]
     counts = Counter(_with_header(source, node) for node in statements)
     reads = {_with_header(source, node): _names_read(node) for node in statements}
@@ -180,12 +180,12 @@ def _with_headers(source: Source) -> list[tuple[str, frozenset[str]]]:
 
 
 def _with_header(source: Source, node: ast.With) -> str:
-    return f"with {', '.join(source.code(item.context_expr) for item in node.items)}:"
+    return f"with {', '.join(source.code(with_item.context_expr) for with_item in node.items)}:"
 
 
 def _names_read(node: ast.With) -> frozenset[str]:
     return frozenset(
-        entry.id for item in node.items for entry in ast.walk(item) if isinstance(entry, ast.Name)
+        entry.id for with_item in node.items for entry in ast.walk(with_item) if isinstance(entry, ast.Name)
     )
 
 

@@ -70,14 +70,14 @@ def _return_itself(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
 
 def _return_opposite(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
     """Return the opposite at the end of a function that returns only True or only False."""
-    returns = (item.value for item in ast.walk(function) if isinstance(item, ast.Return))
+    returns = (descendant.value for descendant in ast.walk(function) if isinstance(descendant, ast.Return))
     constants = {value.value if isinstance(value, ast.Constant) else None for value in returns}
     if (
         _ends(function, node)
         and isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try)
         and len(constants) == 1
     ):
-        for truth in (item for item in constants if isinstance(item, bool)):
+        for truth in (descendant for descendant in constants if isinstance(descendant, bool)):
             yield from site.after(
                 node, [f"return {not truth}"], weight=0.8, summary=f"return {not truth} otherwise"
             )

@@ -55,10 +55,19 @@ def _move_to_constructor(
     """Move a class attribute to the constructor; create one that calls the parents' if there is none."""
     summary, source = f"set `{line[:40]}` in the constructor", site.source
     constructor = next(
-        (item for item in owner.body if isinstance(item, Function) and item.name == "__init__"), None
+        (
+            statement
+            for statement in owner.body
+            if isinstance(statement, Function) and statement.name == "__init__"
+        ),
+        None,
     )
     indent, (start, end) = source.indent(assignment), source.span(assignment)
-    first = next((item for item in constructor.body if not is_docstring(item)), None) if constructor else None
+    first = (
+        next((statement for statement in constructor.body if not is_docstring(statement)), None)
+        if constructor
+        else None
+    )
     if first is not None:
         yield from Site(source, first, site.failures).before(first, [line], weight=0.7, summary=summary)
     elif constructor is None and not indent.strip():

@@ -81,10 +81,10 @@ def _change_date_format(site: Site, start: int, code: str) -> Iterator[Rewrite]:
             pass
 
 
-def _can_be_filled(piece: str, known: Set[str]) -> bool:
+def _can_be_filled(piece: str, known_names: Set[str]) -> bool:
     """Tell whether a literal holds known variables in braces and no other braces."""
     names = PLACEHOLDER.findall(piece)
-    return bool(names) and known >= {*names} and not {*"{}"} & {*PLACEHOLDER.sub("", piece)}
+    return bool(names) and known_names >= {*names} and not {*"{}"} & {*PLACEHOLDER.sub("", piece)}
 
 
 def pieces(code: str) -> Iterator[tuple[int, str]]:
@@ -165,8 +165,8 @@ def _change_literal_parts(site: Site, node: ast.JoinedStr) -> Iterator[Rewrite]:
         if code.count(part) != 1 or not part.strip():
             continue
         position = start + code.index(part)
-        for seen, expected in compared(site.failures):
-            for old_text, new_text in ((seen, expected), (expected, seen)):
+        for actual, expected in compared(site.failures):
+            for old_text, new_text in ((actual, expected), (expected, actual)):
                 new = counterpart(part, old_text, new_text) if part in old_text else None
                 if new and not set(new) & set("{}\\'\"\n") and new != part:
                     yield Rewrite(

@@ -29,8 +29,8 @@ def string(site: Site) -> Iterator[Rewrite]:
     ):
         return
     weights: dict[str, float] = {}
-    for seen, expected in compared(site.failures):
-        for old_text, new_text in ((seen, expected), (expected, seen)):
+    for actual, expected in compared(site.failures):
+        for old_text, new_text in ((actual, expected), (expected, actual)):
             if (
                 node.value
                 and node.value in old_text
@@ -128,7 +128,7 @@ def filled(site: Site) -> Iterator[Rewrite]:
                 yield from site.replace(node, code.replace(match[3], body), weight=0.7, summary=summary)
 
 
-def _locate_texts(texts: Sequence[str], seen: str) -> list[int]:
+def _locate_texts(texts: Sequence[str], actual: str) -> list[int]:
     """Return the offsets of consecutive texts in what was seen; empty if one is missing.
 
     The last text is located at the end if possible.
@@ -136,8 +136,8 @@ def _locate_texts(texts: Sequence[str], seen: str) -> list[int]:
     offsets: list[int] = []
     end = 0
     for number, text in enumerate(texts):
-        last = len(seen) - len(text) if number == len(texts) - 1 and seen.endswith(text) else -1
-        start = last if last >= end else seen.find(text, end)
+        last = len(actual) - len(text) if number == len(texts) - 1 and actual.endswith(text) else -1
+        start = last if last >= end else actual.find(text, end)
         if start < 0:
             return []
         offsets.append(start)

@@ -67,9 +67,9 @@ def _add_member(site: Site, members: Sequence[ast.expr]) -> Iterator[Rewrite]:
             )
     elif all(isinstance(member, ast.Name | ast.Attribute) for member in members):
         names = [site.source.code(member) for member in members]
-        known = BUILTIN | {*module_names(site.source)}
+        known_names = BUILTIN | {*module_names(site.source)}
         for name in _types_in_messages(site.failures):
-            if name not in names and name.partition(".")[0] in known:
+            if name not in names and name.partition(".")[0] in known_names:
                 yield from _insert_member(site, members, names, name, name)
 
 

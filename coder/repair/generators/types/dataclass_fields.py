@@ -44,9 +44,9 @@ def factory(site: Site) -> Iterator[Rewrite]:
 def _imports_dataclasses(source: Source) -> bool:
     return any(
         alias.name == "dataclasses"
-        for item in source.tree.body
-        if isinstance(item, ast.Import)
-        for alias in item.names
+        for statement in source.tree.body
+        if isinstance(statement, ast.Import)
+        for alias in statement.names
     )
 
 
