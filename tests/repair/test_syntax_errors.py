@@ -67,7 +67,7 @@ def test_the_slip_is_mended_where_the_parser_stopped(before: str, line: int, aft
 def test_the_likeliest_comes_first() -> None:
     first = rereadable("a.py", "def f(x)\n    return x\n", 1)[0]
     assert (first.edit.summary, first.place, first.edit.family) == (
-        "a.py: put the missing `:`",
+        "a.py: add the missing `:`",
         "a.py:1",
         "syntax",
     )

@@ -1257,7 +1257,7 @@ def test_where_one_has_been_is_looked_for_where_that_is_put() -> None:
         for rewrite in TEMPLATES["base_case"](Site(source, node, (failure,)))
     ]
     waiting = [item for item in made if "waiting.append" in item.changes[0].text]
-    assert max(waiting, key=lambda item: item.weight).summary == "not where it is in `seen` already"
+    assert max(waiting, key=lambda item: item.weight).summary == "skip what is already in `seen`"
     assert any("in `start`" in item.summary for item in waiting)
 
 
