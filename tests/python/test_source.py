@@ -1,4 +1,4 @@
-"""Where nodes stand in a text."""
+"""Positions of nodes in a text."""
 
 import ast
 
@@ -11,15 +11,17 @@ TEXT = (
 )
 
 
-def test_positions_count_characters_whatever_the_line_ends_and_letters() -> None:
+def test_positions_count_characters() -> None:
     source = Source("a.py", TEXT)
-    one = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and node.value == 1)
-    assert source.span(one) == (9, 10)
+    constant = next(
+        node for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and node.value == 1
+    )
+    assert source.span(constant) == (9, 10)
     assert source.code(source.functions[0]) == "def total(self):\r\n        return [lambda: 1]"
     assert source.line_end == "\r\n"
 
 
-def test_a_place_is_named_by_what_holds_it() -> None:
+def test_names_place_by_enclosing_definitions() -> None:
     source = Source("a.py", TEXT)
     statement = source.functions[0].body[0]
     assert source.place(statement) == "a.py::Shop.total"
@@ -29,6 +31,6 @@ def test_a_place_is_named_by_what_holds_it() -> None:
     assert source.indent(statement) == "        "
 
 
-def test_what_is_no_python_is_refused() -> None:
+def test_rejects_text_that_is_not_python() -> None:
     with pytest.raises(SyntaxError):
         Source("a.py", "def f(:\n")

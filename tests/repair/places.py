@@ -1,4 +1,4 @@
-"""Small sources, and what the templates make of them."""
+"""Helpers that build small sources and apply templates to them."""
 
 import ast
 
@@ -11,7 +11,7 @@ from coder.repair.generators import TEMPLATES
 
 
 def rewritten(family: str, text: str, *failures: Failure) -> set[str]:
-    """Every text that one template makes of a file, at whatever place."""
+    """Return every text that a template makes of a file, at any node."""
     source = Source("a.py", text)
     found = set()
     for node in ast.walk(source.tree):
@@ -25,7 +25,7 @@ def rewritten(family: str, text: str, *failures: Failure) -> set[str]:
 def candidate(
     text: str, old: str, new: str, *, family: str = "comparison", score: float = 0.5, place: str = "a.py::f"
 ) -> Candidate:
-    """The edit of a.py that puts `new` in the place of the first `old`."""
+    """Return an edit of a.py that replaces the first `old` with `new`."""
     start = text.index(old)
     edit = Edit.model_validate(
         {

@@ -1,4 +1,4 @@
-"""Which edits are made, and in which order they are tried."""
+"""Generation and order of candidate edits."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from coder.repair.candidates import candidates
 TEXT = "def near(a, b):\n    return a < b\n\n\ndef far(a, b):\n    return a < b\n"
 
 
-def test_the_more_suspicious_line_comes_first_and_what_is_hardly_suspicious_not_at_all() -> None:
+def test_orders_by_suspicion_and_skips_unsuspicious_lines() -> None:
     source = Source("a.py", TEXT)
     both = candidates({"a.py": source}, {"a.py": {2: 0.4, 6: 1.0}}, [])
     assert (both[0].edit.line, both[0].place, both[0].edit.summary) == (
@@ -23,7 +23,7 @@ def test_the_more_suspicious_line_comes_first_and_what_is_hardly_suspicious_not_
     } == {6}
 
 
-def test_less_suspicious_lines_come_in_where_there_is_little_else_to_try(
+def test_includes_less_suspicious_lines_if_few_candidates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source, suspicion = Source("a.py", TEXT), {"a.py": {2: 0.15, 6: 1.0}}
@@ -32,19 +32,19 @@ def test_less_suspicious_lines_come_in_where_there_is_little_else_to_try(
     assert {candidate.edit.line for candidate in candidates({"a.py": source}, suspicion, [])} == {6}
 
 
-def test_each_text_is_tried_once_and_the_order_is_always_the_same() -> None:
+def test_order_is_deterministic_without_duplicates() -> None:
     made = [candidates({"a.py": Source("a.py", TEXT)}, {"a.py": {2: 1.0, 6: 1.0}}, []) for _ in range(2)]
     assert made[0] == made[1]
     texts = [item.edit.apply(TEXT) for item in made[0]]
     assert len(set(texts)) == len(texts) > 30
 
 
-def test_files_that_nothing_is_known_of_are_left_alone() -> None:
+def test_ignores_files_without_scores_or_source() -> None:
     assert candidates({}, {"a.py": {2: 1.0}}, []) == []
     assert candidates({"a.py": Source("a.py", TEXT)}, {}, []) == []
 
 
-def test_headers_of_blocks_and_defaults_are_sites_of_their_own() -> None:
+def test_treats_headers_and_defaults_as_sites() -> None:
     text = "def f(a=1):\n    if a:\n        return 2\n    return 3\n"
     lines = {2: 1.0}
     assert {
@@ -56,7 +56,7 @@ def test_headers_of_blocks_and_defaults_are_sites_of_their_own() -> None:
     )
 
 
-def test_a_condition_is_suspected_for_what_it_lets_through() -> None:
+def test_suspects_condition_of_suspicious_block() -> None:
     text = "def f(a, b):\n    if a:\n        return b.c\n    return 3\n"
     made = candidates({"a.py": Source("a.py", text)}, {"a.py": {2: 0.2, 3: 1.0}}, [])
     assert any(
@@ -64,7 +64,7 @@ def test_a_condition_is_suspected_for_what_it_lets_through() -> None:
     )
 
 
-def test_what_follows_the_same_elsewhere_is_the_likeliest_copy() -> None:
+def test_prefers_copy_with_same_predecessor() -> None:
     others = "".join(f"    a({number})\n" for number in range(9))
     text = f"def g(x):\n    told = x\n    say(told)\n{others}\n\ndef f(x):\n    told = 2 * x\n    pass\n"
     line = text.count("\n")
@@ -77,7 +77,7 @@ def test_what_follows_the_same_elsewhere_is_the_likeliest_copy() -> None:
 
 
 @pytest.mark.parametrize("given", ["g(size=a)", "g(0, a)"])
-def test_a_variable_of_the_name_of_the_parameter_is_the_likeliest(given: str) -> None:
+def test_prefers_variable_named_like_parameter(given: str) -> None:
     text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {given}\n"
     made = [
         candidate
@@ -87,13 +87,13 @@ def test_a_variable_of_the_name_of_the_parameter_is_the_likeliest(given: str) ->
     assert made[0].edit.apply(text) == text.replace(given, given.replace("a)", "size)"))
 
 
-def test_a_table_in_one_statement_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_candidates_of_large_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coder.repair.candidates.MOST_MADE", 50)
     text = f"TABLE = [{', '.join(map(str, range(1000)))}]\n"
     assert len(candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, [])) == 50
 
 
-def test_what_the_failures_name_in_quotes_is_the_likeliest_to_be_meant_as_well() -> None:
+def test_prefers_member_that_failures_quote() -> None:
     text = "def f(unit):\n    unit = unit or 'minutes'\n    return unit in ('days', 'hours')\n"
     failure = Failure(type="ValueError", message="valid units are `days`, `hours` and `minutes`")
     made = [

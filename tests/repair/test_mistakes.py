@@ -8,7 +8,10 @@ from coder.core.values.verdict import Failure
 from coder.repair.generators import TEMPLATES
 from tests.repair.places import rewritten
 
-FIELDS = "@dataclass\nclass A:\n    x: int\n    y: int = 0\nclass B:\n    def __init__(self):\n        self._y = 1\n"
+FIELDS = (
+    "@dataclass\nclass A:\n    x: int\n    y: int = 0\nclass B:\n    def __init__(self):\n"
+    "        self._y = 1\n"
+)
 KEEPING = "class A:\n    def __init__(self, a, b=None):\n        self.a = a\n        self.b = b\n"
 MISTAKES = {
     "return inner": (
@@ -445,7 +448,8 @@ MISTAKES = {
     ),
     "default none mut": (
         "def f(x, seen=[]):\n    seen.append(x)\n    return seen\n",
-        "def f(x, seen=None):\n    if seen is None:\n        seen = []\n    seen.append(x)\n    return seen\n",
+        "def f(x, seen=None):\n    if seen is None:\n        seen = []\n    seen.append(x)\n"
+        "    return seen\n",
         "AssertionError",
         "assert 1 == 2",
     ),
@@ -487,13 +491,15 @@ MISTAKES = {
     ),
     "memo": (
         "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    return r\n",
-        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    memo[n] = r\n    return r\n",
+        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n"
+        "    memo[n] = r\n    return r\n",
         "AssertionError",
         "assert 1 == 2",
     ),
     "eq of another kind": (
         "class A:\n def __eq__(self, other):\n  return self.x == other.x\n",
-        "class A:\n def __eq__(self, other):\n  if not isinstance(other, A):\n   return NotImplemented\n  return self.x == other.x\n",
+        "class A:\n def __eq__(self, other):\n  if not isinstance(other, A):\n"
+        "   return NotImplemented\n  return self.x == other.x\n",
         "AttributeError",
         "'int' object has no attribute 'x'",
     ),
@@ -510,8 +516,10 @@ MISTAKES = {
         "assert 1 == 2",
     ),
     "elif order": (
-        "def f(n):\n    if n % 3 == 0:\n        return 'a'\n    elif n % 15 == 0:\n        return 'c'\n    return n\n",
-        "def f(n):\n    if n % 15 == 0:\n        return 'c'\n    elif n % 3 == 0:\n        return 'a'\n    return n\n",
+        "def f(n):\n    if n % 3 == 0:\n        return 'a'\n    elif n % 15 == 0:\n"
+        "        return 'c'\n    return n\n",
+        "def f(n):\n    if n % 15 == 0:\n        return 'c'\n    elif n % 3 == 0:\n"
+        "        return 'a'\n    return n\n",
         "AssertionError",
         "assert 1 == 2",
     ),
@@ -529,7 +537,8 @@ MISTAKES = {
     ),
     "class attr": (
         "class A:\n    items = []\n    def add(self, x):\n        self.items.append(x)\n",
-        "class A:\n    def __init__(self):\n        self.items = []\n    def add(self, x):\n        self.items.append(x)\n",
+        "class A:\n    def __init__(self):\n        self.items = []\n    def add(self, x):\n"
+        "        self.items.append(x)\n",
         "AssertionError",
         "assert 1 == 2",
     ),
@@ -541,7 +550,8 @@ MISTAKES = {
     ),
     "nonlocal": (
         "def f():\n    n = 0\n    def g():\n        n += 1\n        return n\n    return g\n",
-        "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += 1\n        return n\n    return g\n",
+        "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += 1\n"
+        "        return n\n    return g\n",
         "UnboundLocalError",
         "cannot access local variable 'n' where it is not associated with a value",
     ),
@@ -642,8 +652,10 @@ MISTAKES = {
         "assert 1 == 2",
     ),
     "except order": (
-        "def f(x):\n    try:\n        g(x)\n    except Exception:\n        return 1\n    except ValueError:\n        return 2\n",
-        "def f(x):\n    try:\n        g(x)\n    except ValueError:\n        return 2\n    except Exception:\n        return 1\n",
+        "def f(x):\n    try:\n        g(x)\n    except Exception:\n        return 1\n"
+        "    except ValueError:\n        return 2\n",
+        "def f(x):\n    try:\n        g(x)\n    except ValueError:\n        return 2\n"
+        "    except Exception:\n        return 1\n",
         "AssertionError",
         "assert 1 == 2",
     ),
@@ -822,7 +834,8 @@ MISTAKES = {
         "assert 1 == 2",
     ),
     "any all gen": (
-        "def f(x):\n    for a in x:\n        if a:\n            return True\n        else:\n            return False\n",
+        "def f(x):\n    for a in x:\n        if a:\n            return True\n        else:\n"
+        "            return False\n",
         "def f(x):\n    for a in x:\n        if a:\n            return True\n    return False\n",
         "AssertionError",
         "assert 1 == 2",
@@ -895,19 +908,22 @@ MISTAKES = {
     ),
     "a link that is not followed": (
         "def f(node):\n    while node:\n        g(node)\n\ndef g(node):\n    return node.next\n",
-        "def f(node):\n    while node:\n        g(node)\n        node = node.next\n\ndef g(node):\n    return node.next\n",
+        "def f(node):\n    while node:\n        g(node)\n        node = node.next\n\n"
+        "def g(node):\n    return node.next\n",
         "TooLong",
         "",
     ),
     "not counted where the condition does not hold": (
         "def f(n, d):\n    while n > 1:\n        if n % d == 0:\n            n //= d\n",
-        "def f(n, d):\n    while n > 1:\n        if n % d == 0:\n            n //= d\n        else:\n            d += 1\n",
+        "def f(n, d):\n    while n > 1:\n        if n % d == 0:\n            n //= d\n"
+        "        else:\n            d += 1\n",
         "TooLong",
         "",
     ),
     "where one has been is gone to again": (
         "def f(g, waiting):\n    seen = set()\n    for one in g:\n        waiting.append(one)\n",
-        "def f(g, waiting):\n    seen = set()\n    for one in g:\n        if one not in seen:\n            waiting.append(one)\n",
+        "def f(g, waiting):\n    seen = set()\n    for one in g:\n"
+        "        if one not in seen:\n            waiting.append(one)\n",
         "TooLong",
         "",
     ),
@@ -924,8 +940,10 @@ MISTAKES = {
         "",
     ),
     "a property called": (
-        "class A:\n    @property\n    def x(self):\n        return 1\n    def y(self):\n        return self.x()\n",
-        "class A:\n    @property\n    def x(self):\n        return 1\n    def y(self):\n        return self.x\n",
+        "class A:\n    @property\n    def x(self):\n        return 1\n    def y(self):\n"
+        "        return self.x()\n",
+        "class A:\n    @property\n    def x(self):\n        return 1\n    def y(self):\n"
+        "        return self.x\n",
         "TypeError",
         "'int' object is not callable",
     ),

@@ -1,4 +1,4 @@
-"""From failing tests to proposals, with everything that executes faked."""
+"""Proposals from failing tests, with everything that executes code faked."""
 
 import time
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class FakeTracer:
         return self._found
 
 
-def proposed(
+def propose(
     place: Path,
     tracer: FakeTracer,
     *,
@@ -59,8 +59,8 @@ def proposed(
     )
 
 
-def test_what_holds_becomes_a_diff_that_applies(tmp_path: Path) -> None:
-    found = proposed(tmp_path, FakeTracer())
+def test_proposes_diff_that_applies(tmp_path: Path) -> None:
+    found = propose(tmp_path, FakeTracer())
     (proposal,) = found.proposals
     assert (proposal.place, proposal.summary) == ("a.py::f", "f: use `<=` instead of `<`")
     apply(proposal.diff, tmp_path)
@@ -69,17 +69,17 @@ def test_what_holds_becomes_a_diff_that_applies(tmp_path: Path) -> None:
     assert found.tried > 10
 
 
-def test_what_does_not_hold_in_a_process_of_its_own_is_not_proposed(tmp_path: Path) -> None:
-    assert proposed(tmp_path, FakeTracer(), right=">").proposals == ()
+def test_omits_edit_that_fails_in_fresh_process(tmp_path: Path) -> None:
+    assert propose(tmp_path, FakeTracer(), right=">").proposals == ()
 
 
-def test_what_held_when_the_time_ended_is_proposed(tmp_path: Path) -> None:
-    assert [proposal.summary for proposal in proposed(tmp_path, FakeTracer(), seconds=0.0).proposals] == [
+def test_proposes_survivor_when_time_runs_out(tmp_path: Path) -> None:
+    assert [proposal.summary for proposal in propose(tmp_path, FakeTracer(), seconds=0.0).proposals] == [
         "f: use `<=` instead of `<`"
     ]
 
 
-def test_a_test_that_failed_at_once_may_pass_slowly_where_nothing_else_holds(tmp_path: Path) -> None:
+def test_retries_timed_out_edit_with_more_time(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     proposer = TemplateProposer(
         tracer=FakeTracer(), trials=FakeTrials(slow=["<="]), runner=FakeRunner(tmp_path / "a.py")
@@ -88,9 +88,7 @@ def test_a_test_that_failed_at_once_may_pass_slowly_where_nothing_else_holds(tmp
     assert [proposal.summary for proposal in found.proposals] == ["f: use `<=` instead of `<`"]
 
 
-def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_continues_search_after_failed_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="a >= 1")
@@ -100,9 +98,7 @@ def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_ow
     assert [proposal.summary for proposal in found.proposals] == ["f: use `>=` instead of `<`"]
 
 
-def test_the_search_goes_on_where_what_held_is_hardly_credible(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_continues_search_after_implausible_survivor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
     monkeypatch.setattr(
         "coder.repair.proposer.credibility",
@@ -119,17 +115,20 @@ def test_the_search_goes_on_where_what_held_is_hardly_credible(
     ]
 
 
-def test_paths_that_may_not_be_written_are_not_searched(tmp_path: Path) -> None:
-    found = proposed(tmp_path, FakeTracer(), only="lib/")
+def test_skips_paths_that_may_not_be_written(tmp_path: Path) -> None:
+    found = propose(tmp_path, FakeTracer(), only="lib/")
     assert (found.proposals, found.tried) == ((), 0)
     assert found.suspects[0].place == "a.py::f"
 
 
-def test_with_no_failing_test_the_words_of_the_issue_point_to_places(tmp_path: Path) -> None:
+def test_suspects_places_from_issue_without_failing_test(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
-            "shop/cart.py": "class Cart:\n    def total_price(self):\n        return 1\n\n    def clear(self):\n        return 2\n"
+            "shop/cart.py": (
+                "class Cart:\n    def total_price(self):\n        return 1\n\n    def clear(self):\n"
+                "        return 2\n"
+            )
         },
     )
     proposer = TemplateProposer(
@@ -140,19 +139,19 @@ def test_with_no_failing_test_the_words_of_the_issue_point_to_places(tmp_path: P
     assert (found.proposals, found.note) == ((), "There is no failing test to search with.")
 
 
-def test_a_test_that_passes_when_traced_is_not_repaired(tmp_path: Path) -> None:
+def test_reports_test_that_passes_when_traced(tmp_path: Path) -> None:
     assert (
-        proposed(tmp_path, FakeTracer("passed")).note
+        propose(tmp_path, FakeTracer("passed")).note
         == "The tests that failed pass when they run by themselves."
     )
 
 
-def test_a_problem_of_the_tracer_is_told(tmp_path: Path) -> None:
+def test_reports_problem_of_tracer(tmp_path: Path) -> None:
     problem = Problem(kind="no_runner", text="pytest is not installed")
-    assert proposed(tmp_path, FakeTracer(problem=problem)).note == "pytest is not installed"
+    assert propose(tmp_path, FakeTracer(problem=problem)).note == "pytest is not installed"
 
 
-def test_survivors_that_disagree_are_shown_and_not_offered(tmp_path: Path) -> None:
+def test_shows_but_does_not_propose_disagreeing_survivors(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     trials = FakeTrials("<=", "!=", ">=")
     trials.compared = Compared(
@@ -168,7 +167,7 @@ def test_survivors_that_disagree_are_shown_and_not_offered(tmp_path: Path) -> No
     assert found.note.endswith("what holds disagrees on other calls, and nothing decides")
 
 
-def test_survivors_that_could_not_be_asked_are_not_offered_unless_one_outweighs_the_others(
+def test_does_not_propose_survivors_without_answers(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, FILES)
@@ -195,7 +194,7 @@ class AllGreen(FakeRunner):
         )
 
 
-def test_where_the_likeliest_does_not_hold_another_that_says_the_same_is_proposed(tmp_path: Path) -> None:
+def test_proposes_equivalent_edit_if_likeliest_fails(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     trials = FakeTrials("<=", ">=")
     trials.compared = Compared(
@@ -210,9 +209,7 @@ def test_where_the_likeliest_does_not_hold_another_that_says_the_same_is_propose
 
 
 @pytest.mark.parametrize(("type_", "offered"), [("AssertionError", False), ("TooLong", True)])
-def test_where_the_code_before_has_no_answers_an_edit_needs_none(
-    tmp_path: Path, type_: str, *, offered: bool
-) -> None:
+def test_needs_no_answers_after_timeout(tmp_path: Path, type_: str, *, offered: bool) -> None:
     write(tmp_path, FILES)
     case = traced(FakeTracer(type_=type_), tmp_path, [TEST], seconds=1.0)
     assert isinstance(case, Case)
@@ -223,7 +220,7 @@ def test_where_the_code_before_has_no_answers_an_edit_needs_none(
     assert (chooser.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is offered
 
 
-def test_what_passing_tests_watch_is_believed_more() -> None:
+def test_weighs_guarded_edits_higher() -> None:
     def guarded(*guards: str) -> float:
         edit = candidate(FILES["a.py"], "<", "<=")
         return watched(replace(edit, edit=edit.edit.model_copy(update={"guards": guards})))
@@ -232,9 +229,7 @@ def test_what_passing_tests_watch_is_believed_more() -> None:
 
 
 @pytest.mark.parametrize(("rivals", "offered"), [(3, True), (9, False)])
-def test_many_unlikely_rivals_outweigh_a_likely_edit_though_three_are_shown(
-    tmp_path: Path, rivals: int, *, offered: bool
-) -> None:
+def test_many_unlikely_rivals_outweigh_likely_edit(tmp_path: Path, rivals: int, *, offered: bool) -> None:
     write(tmp_path, FILES)
     case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
     assert isinstance(case, Case)
@@ -251,7 +246,7 @@ def test_many_unlikely_rivals_outweigh_a_likely_edit_though_three_are_shown(
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_more_must_speak_for_what_could_not_be_asked_anything(tmp_path: Path, *, asked: bool) -> None:
+def test_requires_more_weight_without_distinguishing_answers(tmp_path: Path, *, asked: bool) -> None:
     write(tmp_path, FILES)
     case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
     assert isinstance(case, Case)

@@ -1,4 +1,4 @@
-"""Files that Python cannot read."""
+"""Repair of files with syntax errors."""
 
 import pytest
 
@@ -59,12 +59,12 @@ CASES = [
 
 
 @pytest.mark.parametrize(("before", "line", "after"), CASES)
-def test_the_slip_is_mended_where_the_parser_stopped(before: str, line: int, after: str) -> None:
+def test_corrects_slip_where_parser_stopped(before: str, line: int, after: str) -> None:
     texts = [item.edit.apply(before) for item in rereadable("a.py", before, line)]
     assert (after in texts) == bool(after)
 
 
-def test_the_likeliest_comes_first() -> None:
+def test_orders_likeliest_correction_first() -> None:
     first = rereadable("a.py", "def f(x)\n    return x\n", 1)[0]
     assert (first.edit.summary, first.place, first.edit.family) == (
         "a.py: add the missing `:`",
@@ -73,17 +73,17 @@ def test_the_likeliest_comes_first() -> None:
     )
 
 
-def test_what_can_be_read_is_left_alone() -> None:
+def test_leaves_parsable_file_alone() -> None:
     assert rereadable("a.py", "x = 1\n", 1) == []
 
 
-def test_only_what_the_parser_stopped_at_is_unreadable() -> None:
+def test_finds_file_that_parser_stopped_at() -> None:
     frames = (
         Frame(path="tests/test_a.py", line=1, function="<module>"),
         Frame(path="a.py", line=7, function=""),
     )
-    told = [
+    failures = [
         Failure(type="SyntaxError", message="x", frames=frames),
         Failure(type="NameError", message="y", frames=frames[:1]),
     ]
-    assert unreadable(told) == {"a.py": 7}
+    assert unreadable(failures) == {"a.py": 7}

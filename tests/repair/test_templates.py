@@ -1,4 +1,4 @@
-"""Each template, at a place that it mends and at one that it has nothing to say about."""
+"""Each template at a place that it repairs and at one that it leaves alone."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from coder.repair.context.site import Site
 from coder.repair.generators import TEMPLATES
 from tests.repair.places import rewritten
 
-MENDED = [
+REPAIRED = [
     ("variable", "def f(g, x):\n    return x(x)\n", "def f(g, x):\n    return g(x)\n"),
     ("variable", "def f(x, kind):\n    return str(x)\n", "def f(x, kind):\n    return kind(x)\n"),
     ("kept", "x + 1\n", "x += 1\n"),
@@ -37,7 +37,8 @@ MENDED = [
     (
         "base_case",
         "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    return r\n",
-        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    memo[n] = r\n    return r\n",
+        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n"
+        "    memo[n] = r\n    return r\n",
     ),
     ("pattern", "import re\nx = re.match('a.b', y)\n", "import re\nx = re.match(r'a\\.b', y)\n"),
     ("pattern", "import re\nx = re.match('\\t.b', y)\n", "import re\nx = re.match('\\t\\\\.b', y)\n"),
@@ -67,7 +68,8 @@ MENDED = [
     (
         "shared",
         "class A(B):\n x = []\n y = 1\n",
-        "class A(B):\n def __init__(self, *args, **kwargs):\n     super().__init__(*args, **kwargs)\n     self.x = []\n y = 1\n",
+        "class A(B):\n def __init__(self, *args, **kwargs):\n"
+        "     super().__init__(*args, **kwargs)\n     self.x = []\n y = 1\n",
     ),
     ("separated", "x = ['a' 'b']\n", "x = ['a', 'b']\n"),
     ("calling", "x = y.strip\n", "x = y.strip()\n"),
@@ -94,7 +96,8 @@ MENDED = [
     (
         "named_value",
         "class A:\n def f(self):\n  return self.low\nclass B(A):\n def g(self, x):\n  return max(0, x)\n",
-        "class A:\n def f(self):\n  return self.low\nclass B(A):\n def g(self, x):\n  return max(self.low, x)\n",
+        "class A:\n def f(self):\n  return self.low\nclass B(A):\n def g(self, x):\n"
+        "  return max(self.low, x)\n",
     ),
     (
         "decorated",
@@ -106,18 +109,21 @@ MENDED = [
     (
         "decorated",
         "import functools\ndef f(g):\n    def h(x):\n        return g(x)\n    return h\n",
-        "import functools\ndef f(g):\n    @functools.wraps(g)\n    def h(x):\n        return g(x)\n    return h\n",
+        "import functools\ndef f(g):\n    @functools.wraps(g)\n    def h(x):\n"
+        "        return g(x)\n    return h\n",
     ),
     ("undecorated", "@cache\ndef f(x): pass\n", "def f(x): pass\n"),
     (
         "inserted",
         "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n def x(self, z):\n  pass\n",
-        "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n def x(self, z):\n  self.y[4:] = z\n",
+        "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n"
+        " def x(self, z):\n  self.y[4:] = z\n",
     ),
     (
         "inserted",
         "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n        pass\n",
-        "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n        k.append(x['k'])\n",
+        "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n"
+        "        k.append(x['k'])\n",
     ),
     ("wrapped", "x = getattr(f, 'name', '')\n", "x = getattr(f, 'name', '') or ''\n"),
     ("constant", "x = y is True\n", "x = y is None\n"),
@@ -154,18 +160,22 @@ MENDED = [
     ),
     (
         "copied",
-        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n    elif x in m.BG_ALL:\n        pass\n",
-        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n    elif x in m.BG_ALL:\n        y.up(bg=m.BG_ALL[x])\n",
+        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n"
+        "    elif x in m.BG_ALL:\n        pass\n",
+        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n"
+        "    elif x in m.BG_ALL:\n        y.up(bg=m.BG_ALL[x])\n",
     ),
     (
         "uncalled",
         "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n        return y\n",
-        "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n        self._check(x)\n        return y\n",
+        "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n"
+        "        self._check(x)\n        return y\n",
     ),
     (
         "uncalled",
         "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n        pass\n",
-        "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n        row = _cut(row, width)\n",
+        "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n"
+        "        row = _cut(row, width)\n",
     ),
     (
         "uncalled",
@@ -245,8 +255,10 @@ MENDED = [
     ("element", "x = y[i]\n", "x = y\n"),
     (
         "unconditional",
-        "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n        if True:\n            g()\n",
-        "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n        if self.on:\n            g()\n",
+        "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n"
+        "        if True:\n            g()\n",
+        "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n"
+        "        if self.on:\n            g()\n",
     ),
     ("named_value", "def f(low):\n    return max(0, 1)\n", "def f(low):\n    return max(low, 1)\n"),
     (
@@ -296,12 +308,14 @@ MENDED = [
     (
         "wraparound",
         "class A:\n    def f(self):\n        self.at = self.at + 1\n        return self.kept[self.at]\n",
-        "class A:\n    def f(self):\n        self.at = (self.at + 1) % len(self.kept)\n        return self.kept[self.at]\n",
+        "class A:\n    def f(self):\n        self.at = (self.at + 1) % len(self.kept)\n"
+        "        return self.kept[self.at]\n",
     ),
     (
         "copied",
         "def f(a, out):\n    if a.left:\n        out.append(a.left.show())\n    if a.right:\n        pass\n",
-        "def f(a, out):\n    if a.left:\n        out.append(a.left.show())\n    if a.right:\n        out.append(a.right.show())\n",
+        "def f(a, out):\n    if a.left:\n        out.append(a.left.show())\n    if a.right:\n"
+        "        out.append(a.right.show())\n",
     ),
     (
         "copied",
@@ -310,9 +324,11 @@ MENDED = [
     ),
     (
         "inserted",
-        "class A:\n    def __init__(self):\n        self.seen = {}\n    def f(self, name, kind):\n        pass\n"
+        "class A:\n    def __init__(self):\n        self.seen = {}\n"
+        "    def f(self, name, kind):\n        pass\n"
         "        return self.seen[name]\n",
-        "class A:\n    def __init__(self):\n        self.seen = {}\n    def f(self, name, kind):\n        self.seen[name] = kind\n"
+        "class A:\n    def __init__(self):\n        self.seen = {}\n"
+        "    def f(self, name, kind):\n        self.seen[name] = kind\n"
         "        return self.seen[name]\n",
     ),
     (
@@ -448,7 +464,8 @@ MENDED = [
     (
         "copied",
         "def f(a):\n    if not a:\n        raise KeyError\n    a()\ndef g(b):\n    b()\n",
-        "def f(a):\n    if not a:\n        raise KeyError\n    a()\ndef g(b):\n    if not b:\n        raise KeyError\n    b()\n",
+        "def f(a):\n    if not a:\n        raise KeyError\n    a()\ndef g(b):\n    if not b:\n"
+        "        raise KeyError\n    b()\n",
     ),
     (
         "other_condition",
@@ -478,7 +495,8 @@ MENDED = [
     (
         "inserted_guard",
         "class A:\n    def f(self):\n        for x in self.all():\n            x()\n",
-        "class A:\n    def f(self):\n        if not self.all():\n            return False\n        for x in self.all():\n            x()\n",
+        "class A:\n    def f(self):\n        if not self.all():\n            return False\n"
+        "        for x in self.all():\n            x()\n",
     ),
     (
         "named_value",
@@ -490,12 +508,15 @@ MENDED = [
     (
         "converted_elsewhere",
         "def f(at):\n    if at > 1:\n        return str(at)\n    raise Late(at=at)\n",
-        "def f(at):\n    if at > 1:\n        return str(at)\n    raise Late(at=str(at) if at is not None else None)\n",
+        "def f(at):\n    if at > 1:\n        return str(at)\n"
+        "    raise Late(at=str(at) if at is not None else None)\n",
     ),
     (
         "argument_missing",
-        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n    return A(x) if depth else x\n",
-        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n    return A(x, depth=depth) if depth else x\n",
+        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n"
+        "    return A(x) if depth else x\n",
+        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n"
+        "    return A(x, depth=depth) if depth else x\n",
     ),
     (
         "argument_missing",
@@ -511,7 +532,8 @@ MENDED = [
     (
         "copied",
         "def major(x):\n    raise TypeError('major is fixed')\ndef minor(x):\n    pass\n",
-        "def major(x):\n    raise TypeError('major is fixed')\ndef minor(x):\n    raise TypeError('minor is fixed')\n",
+        "def major(x):\n    raise TypeError('major is fixed')\ndef minor(x):\n"
+        "    raise TypeError('minor is fixed')\n",
     ),
     ("similar", "x = load(path, 1)\ny = load(path)\n", "x = load(path, 1)\ny = load(path, 1)\n"),
     ("argument_added", "def f(x, y):\n    return g(x)\n", "def f(x, y):\n    return g(x, y)\n"),
@@ -530,22 +552,27 @@ MENDED = [
     ),
     (
         "placeholder",
-        "def f(a, b):\n    return (\n        '{a} is'\n        \"no \" '{b.name!r}'\n        '{c}, {a} {}'\n    )\n",
-        "def f(a, b):\n    return (\n        f'{a} is'\n        \"no \" f'{b.name!r}'\n        '{c}, {a} {}'\n    )\n",
+        "def f(a, b):\n    return (\n        '{a} is'\n        \"no \" '{b.name!r}'\n"
+        "        '{c}, {a} {}'\n    )\n",
+        "def f(a, b):\n    return (\n        f'{a} is'\n        \"no \" f'{b.name!r}'\n"
+        "        '{c}, {a} {}'\n    )\n",
     ),
     ("opening", "f = open(path, 'w')\n", 'f = open(path, "a")\n'),
     ("opening", "f = open(path)\n", 'f = open(path, encoding="utf-8")\n'),
     (
         "copied",
-        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n        text = 'odd'\n        pass\n"
+        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n"
+        "        text = 'odd'\n        pass\n"
         "def other(x):\n    text = 'none'\n    if x is None:\n        raise ValueError(text)\n",
-        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n        text = 'odd'\n        raise ValueError(text)\n"
+        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n"
+        "        text = 'odd'\n        raise ValueError(text)\n"
         "def other(x):\n    text = 'none'\n    if x is None:\n        raise ValueError(text)\n",
     ),
     (
         "copied",
         "class A:\n    def __init__(self, a, b):\n        self.a = a or self.same\n        pass\n",
-        "class A:\n    def __init__(self, a, b):\n        self.a = a or self.same\n        self.b = b or self.same\n",
+        "class A:\n    def __init__(self, a, b):\n        self.a = a or self.same\n"
+        "        self.b = b or self.same\n",
     ),
     (
         "copied",
@@ -554,7 +581,8 @@ MENDED = [
         "def rcs_ed(hunk):\n    split(hunk, rcs_ed_start)\n    pass\n    return found\n",
         "ed_start = re.compile('a')\nrcs_ed_start = re.compile('b')\n"
         "def ed(hunk):\n    split(hunk, ed_start)\n    found = ed_start.match(hunk[0])\n    return found\n"
-        "def rcs_ed(hunk):\n    split(hunk, rcs_ed_start)\n    found = rcs_ed_start.match(hunk[0])\n    return found\n",
+        "def rcs_ed(hunk):\n    split(hunk, rcs_ed_start)\n"
+        "    found = rcs_ed_start.match(hunk[0])\n    return found\n",
     ),
     (
         "inserted",
@@ -580,13 +608,15 @@ MENDED = [
     ("negation", "if not cache.get(key): pass\n", "if key not in cache: pass\n"),
     (
         "neighbour",
-        "def told(target, value, scope): ...\ndef f(target, v, scope):\n    return scope[g](target, v, scope)\n",
+        "def told(target, value, scope): ...\ndef f(target, v, scope):\n"
+        "    return scope[g](target, v, scope)\n",
         "def told(target, value, scope): ...\ndef f(target, v, scope):\n    return told(target, v, scope)\n",
     ),
     (
         "argument_added",
         "class A:\n    def f(self):\n        self.size = 1\n        return B(name=self.name)\n",
-        "class A:\n    def f(self):\n        self.size = 1\n        return B(name=self.name, size=self.size)\n",
+        "class A:\n    def f(self):\n        self.size = 1\n"
+        "        return B(name=self.name, size=self.size)\n",
     ),
     (
         "attribute",
@@ -608,11 +638,13 @@ MENDED = [
     ),
     (
         "inserted",
-        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n        pass\n    return found_size\n",
-        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n        found_size = a_size\n    return found_size\n",
+        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n"
+        "        pass\n    return found_size\n",
+        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n"
+        "        found_size = a_size\n    return found_size\n",
     ),
 ]
-TOLD = [
+REPAIRED_WITH_FAILURE = [
     (
         "advanced",
         "while x:\n    y = x[0]\n",
@@ -760,7 +792,8 @@ TOLD = [
     (
         "moved",
         "import collections\ndef f(x):\n    return isinstance(x, collections.Mapping)\n",
-        "import collections.abc\nimport collections\ndef f(x):\n    return isinstance(x, collections.abc.Mapping)\n",
+        "import collections.abc\nimport collections\ndef f(x):\n"
+        "    return isinstance(x, collections.abc.Mapping)\n",
         "AttributeError",
         "module 'collections' has no attribute 'Mapping'",
     ),
@@ -787,8 +820,10 @@ TOLD = [
     ),
     (
         "undefined_name",
-        "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\ndef f(x=MISING, y=MISING):\n    return x\n",
-        "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\ndef f(x=MISSING, y=MISSING):\n    return x\n",
+        "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\n"
+        "def f(x=MISING, y=MISING):\n    return x\n",
+        "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\n"
+        "def f(x=MISSING, y=MISSING):\n    return x\n",
         "NameError",
         "name 'MISING' is not defined",
     ),
@@ -809,14 +844,16 @@ TOLD = [
     (
         "factory",
         "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: list = []\n",
-        "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: list = field(default_factory=list)\n",
+        "from dataclasses import dataclass, field\n@dataclass\nclass A:\n"
+        "    x: list = field(default_factory=list)\n",
         "ValueError",
         "mutable default <class 'list'> for field x is not allowed: use default_factory",
     ),
     (
         "factory",
         "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: dict = {'a': 1}\n",
-        "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: dict = dataclasses.field(default_factory=lambda: {'a': 1})\n",
+        "import dataclasses\n@dataclasses.dataclass\nclass A:\n"
+        "    x: dict = dataclasses.field(default_factory=lambda: {'a': 1})\n",
         "ValueError",
         "mutable default <class 'dict'> for field x is not allowed: use default_factory",
     ),
@@ -830,7 +867,8 @@ TOLD = [
     (
         "inserted",
         "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen[x] = x\n",
-        "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen = {}\n        self.seen[x] = x\n",
+        "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen = {}\n"
+        "        self.seen[x] = x\n",
         "AttributeError",
         "'A' object has no attribute 'seen'",
     ),
@@ -838,7 +876,8 @@ TOLD = [
         "inserted",
         "class A:\n    def __init__(self):\n        self._begin()\n    def _begin(self):\n        pass\n"
         "    def f(self):\n        return next(self.__n)\n",
-        "class A:\n    def __init__(self):\n        self._begin()\n    def _begin(self):\n        self.__n = itertools.count()\n"
+        "class A:\n    def __init__(self):\n        self._begin()\n    def _begin(self):\n"
+        "        self.__n = itertools.count()\n"
         "    def f(self):\n        return next(self.__n)\n",
         "AttributeError",
         "'A' object has no attribute '_A__n'",
@@ -963,14 +1002,16 @@ TOLD = [
     (
         "raising",
         "from errors import Odd, RangeError\ndef f(x):\n    if x:\n        pass\n    raise Odd(x)\n",
-        "from errors import Odd, RangeError\ndef f(x):\n    if x:\n        raise RangeError('range error')\n    raise Odd(x)\n",
+        "from errors import Odd, RangeError\ndef f(x):\n    if x:\n"
+        "        raise RangeError('range error')\n    raise Odd(x)\n",
         "Failed",
         "DID NOT RAISE <class 'errors.MultipleError'>",
     ),
     (
         "inserted",
         "def f(token):\n    held = token['attrs']\n    return str(start)\n",
-        "def f(token):\n    held = token['attrs']\n    start = held.get(\"start\", 1)\n    return str(start)\n",
+        "def f(token):\n    held = token['attrs']\n    start = held.get(\"start\", 1)\n"
+        "    return str(start)\n",
         "NameError",
         "name 'start' is not defined",
     ),
@@ -1005,7 +1046,8 @@ TOLD = [
     (
         "raising",
         "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n        return None\n",
-        "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n        raise ValueError() from error\n",
+        "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n"
+        "        raise ValueError() from error\n",
         "Failed",
         "DID NOT RAISE <class 'ValueError'>",
     ),
@@ -1095,7 +1137,7 @@ TOLD = [
         "list index out of range",
     ),
 ]
-SILENT = {
+UNCHANGED = {
     "kept": "x += 1\nx == 1 or y\n",
     "advanced": "while x:\n    y = x[0]\n",
     "vocabulary": "x = y.length\nz = super.f()\n",
@@ -1194,35 +1236,36 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize(("family", "before", "after"), MENDED)
-def test_template_mends(family: str, before: str, after: str) -> None:
+@pytest.mark.parametrize(("family", "before", "after"), REPAIRED)
+def test_template_repairs(family: str, before: str, after: str) -> None:
     assert after in rewritten(family, before)
 
 
-@pytest.mark.parametrize(("family", "before", "after", "kind", "message"), TOLD)
-def test_template_listens_to_the_failure(
-    family: str, before: str, after: str, kind: str, message: str
-) -> None:
+@pytest.mark.parametrize(("family", "before", "after", "kind", "message"), REPAIRED_WITH_FAILURE)
+def test_template_uses_failure(family: str, before: str, after: str, kind: str, message: str) -> None:
     assert after in rewritten(family, before, Failure(type=kind, message=message))
     assert after not in rewritten(family, before, Failure(type="AssertionError", message="assert False"))
 
 
-def test_what_is_read_under_a_condition_is_what_it_asks_for() -> None:
+def test_prefers_name_read_under_condition() -> None:
     source = Source("a.py", "def f(one, other, third):\n    if third is not None:\n        g(other)\n")
     node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "third")
     found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
     assert found["other"] > 1 > found["one"]
 
 
-def test_what_is_asked_for_is_what_is_read_where_it_is_there() -> None:
+def test_prefers_name_tested_in_conditional_expression() -> None:
     source = Source("a.py", "def f(one, other, third):\n    return third if one is not None else 2\n")
     node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "third")
     found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
     assert found["one"] > 1 > found["other"]
 
 
-def test_the_constructor_of_the_parent_that_sets_what_is_missing_is_likely() -> None:
-    text = "class A:\n    def __init__(self):\n        self.alias = None\nclass B(A):\n    def __init__(self, x):\n        self.x = x\n"
+def test_prefers_super_call_that_sets_missing_attribute() -> None:
+    text = (
+        "class A:\n    def __init__(self):\n        self.alias = None\nclass B(A):\n"
+        "    def __init__(self, x):\n        self.x = x\n"
+    )
     source = Source("a.py", text)
     node = source.functions[1].body[0]
     failures = (Failure(type="AttributeError", message="'B' object has no attribute 'alias'"),)
@@ -1233,23 +1276,29 @@ def test_the_constructor_of_the_parent_that_sets_what_is_missing_is_likely() -> 
     assert min(told) > 1 > max(untold) > 0
 
 
-def test_what_yields_is_asked_where_it_stands_and_nowhere_else() -> None:
-    text = "def f(x):\n    while (yield from x):\n        pass\n    if x and (yield):\n        x()\n    if x.a:\n        x.b()\n"
+def test_does_not_copy_yielding_conditions() -> None:
+    text = (
+        "def f(x):\n    while (yield from x):\n        pass\n    if x and (yield):\n"
+        "        x()\n    if x.a:\n        x.b()\n"
+    )
     assert not any(new.count("yield") > text.count("yield") for new in rewritten("other_condition", text))
 
 
-def test_conditions_that_differ_in_a_sign_have_no_words_to_change() -> None:
+def test_ignores_conditions_that_differ_in_punctuation() -> None:
     text = "def f(x, y):\n    if x == '/n':\n        y.a(x/n)\n    elif x == '\\n':\n        pass\n"
     assert not any("\\n)" in new for new in rewritten("copied", text))
 
 
-def test_an_unread_result_needs_no_telling_default() -> None:
+def test_offers_only_none_as_default_of_unused_pop() -> None:
     found = rewritten("option", "def f(cache, key):\n    cache.pop(key)\n")
     assert found == {"def f(cache, key):\n    cache.pop(key, None)\n"}
 
 
-def test_where_one_has_been_is_looked_for_where_that_is_put() -> None:
-    text = "def f(links, start):\n    seen, waiting = set(), []\n    for one in links:\n        seen.add(one)\n        waiting.append(one)\n"
+def test_prefers_filled_collection_for_visited_check() -> None:
+    text = (
+        "def f(links, start):\n    seen, waiting = set(), []\n    for one in links:\n"
+        "        seen.add(one)\n        waiting.append(one)\n"
+    )
     source, failure = Source("a.py", text), Failure(type="TooLong", message="")
     made = [
         rewrite
@@ -1261,12 +1310,12 @@ def test_where_one_has_been_is_looked_for_where_that_is_put() -> None:
     assert any("in `start`" in item.summary for item in waiting)
 
 
-def test_nothing_is_said_to_be_a_number() -> None:
+def test_does_not_compare_literals_by_identity() -> None:
     assert not any(" is " in text for text in rewritten("comparison", "x = y == 0\nz = y != 'a'\n"))
     assert "x = y is None\n" in rewritten("comparison", "x = y == None\n")
 
 
-def test_of_what_has_a_remainder_no_fraction_is_made() -> None:
+def test_prefers_floor_division_if_remainder_is_used() -> None:
     def weights(text: str) -> dict[str, float]:
         source = Source("a.py", text)
         sites = (Site(source, node) for node in ast.walk(source.tree))
@@ -1282,7 +1331,7 @@ def test_of_what_has_a_remainder_no_fraction_is_made() -> None:
     assert broken["/"] > broken["//"]
 
 
-def test_what_a_test_expects_to_be_raised_is_raised() -> None:
+def test_raises_expected_exception() -> None:
     failure = Failure(
         type="KeyError",
         message="'x'",
@@ -1295,15 +1344,15 @@ def test_what_a_test_expects_to_be_raised_is_raised() -> None:
     assert not any("raise Missing" in text for text in rewritten("exception_type", before))
 
 
-@pytest.mark.parametrize(("family", "text"), SILENT.items())
-def test_template_leaves_alone_what_is_not_its_own(family: str, text: str) -> None:
+@pytest.mark.parametrize(("family", "text"), UNCHANGED.items())
+def test_template_leaves_other_code_alone(family: str, text: str) -> None:
     assert rewritten(family, text) == set()
 
 
-def test_each_template_is_seen_to_work_and_to_keep_silent() -> None:
+def test_every_template_has_positive_and_negative_case() -> None:
     assert (
-        {row[0] for row in MENDED} | {row[0] for row in TOLD} | {"converted", "demanded"}
-        == set(SILENT)
+        {row[0] for row in REPAIRED} | {row[0] for row in REPAIRED_WITH_FAILURE} | {"converted", "demanded"}
+        == set(UNCHANGED)
         == set(TEMPLATES)
     )
 
@@ -1328,7 +1377,7 @@ def test_each_template_is_seen_to_work_and_to_keep_silent() -> None:
         ),
     ],
 )
-def test_a_definition_gets_the_name_that_a_test_asks_for(message: str, before: str, after: str) -> None:
+def test_renames_definition_to_name_in_test(message: str, before: str, after: str) -> None:
     asked, elsewhere = (
         Failure(type="AttributeError", message=message, frames=(Frame(path=path, line=1, function="f"),))
         for path in ("tests/test_shop.py", "shop.py")
@@ -1339,7 +1388,7 @@ def test_a_definition_gets_the_name_that_a_test_asks_for(message: str, before: s
     )
 
 
-def test_what_is_raised_says_what_the_test_asks_for() -> None:
+def test_raises_with_expected_message() -> None:
     failure = Failure(
         type="Failed",
         message="DID NOT RAISE <class 'ValueError'>",
@@ -1352,7 +1401,7 @@ def test_what_is_raised_says_what_the_test_asks_for() -> None:
     assert not any("too" in text for text in rewritten("raising", "def f(x):\n    pass\n", odd))
 
 
-def test_what_says_something_else_than_the_test_asks_for_is_raised_before() -> None:
+def test_raises_expected_message_before_other() -> None:
     message = '"n must be positive" does not match "bad index"'
     failure = Failure(
         type="AssertionError",
@@ -1364,7 +1413,7 @@ def test_what_says_something_else_than_the_test_asks_for_is_raised_before() -> N
 
 
 @pytest.mark.parametrize("expects", ["with pytest.raises(TypeError):", "with self.assertRaises(TypeError):"])
-def test_another_exception_than_the_one_that_came_is_raised_where_the_test_expects_it(expects: str) -> None:
+def test_converts_exception_to_expected_one(expects: str) -> None:
     before = "def f(x):\n    y = x.read().decode(\n        'ascii')\n    return y\n"
     failure = Failure(
         type="AttributeError",
@@ -1388,7 +1437,7 @@ def test_another_exception_than_the_one_that_came_is_raised_where_the_test_expec
 
 
 @pytest.mark.parametrize("family", TEMPLATES)
-def test_every_rewrite_is_python_and_says_something_else(family: str) -> None:
+def test_every_rewrite_parses_and_differs(family: str) -> None:
     text = '''\
 import re
 

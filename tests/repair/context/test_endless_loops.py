@@ -1,4 +1,4 @@
-"""What may let a loop come to its end."""
+"""Edits that may let a loop terminate."""
 
 import ast
 
@@ -40,7 +40,7 @@ def find(items, wanted):
         (12, "return low", "return high", False),
     ],
 )
-def test_an_edit_that_changes_what_a_loop_asks_may_end_it(line: int, old: str, new: str, ends: bool) -> None:
+def test_edit_of_loop_condition_may_end_it(line: int, old: str, new: str, ends: bool) -> None:
     source = Source("a.py", TEXT)
     node = next(
         item

@@ -1,4 +1,4 @@
-"""Names that can stand at a place."""
+"""Names visible at a place."""
 
 import ast
 
@@ -24,7 +24,7 @@ class Cart:
 """
 
 
-def test_names_of_the_functions_around_come_parameters_first() -> None:
+def test_lists_parameters_of_enclosing_functions_first() -> None:
     source = Source("a.py", TEXT)
     node = next(
         item
@@ -35,12 +35,12 @@ def test_names_of_the_functions_around_come_parameters_first() -> None:
     assert own_attributes(source, node) == ("items", "price", "add")
 
 
-def test_names_of_the_module_and_attributes_of_the_file() -> None:
+def test_lists_module_names_and_attributes() -> None:
     source = Source("a.py", TEXT)
     assert module_names(source) == ("paths", "y", "LIMIT", "Cart")
     assert attributes(source)[0] == "items"
 
 
-def test_the_most_alike_come_first_and_the_name_itself_never() -> None:
+def test_orders_most_similar_first_without_itself() -> None:
     found = most_alike("count", ("count", "counts", "size", "amount"), count=2, least=0.4)
     assert [name for name, _ in found] == ["counts", "amount"]

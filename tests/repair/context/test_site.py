@@ -1,4 +1,4 @@
-"""Replacing expressions where precedence matters."""
+"""Replacement of expressions where precedence matters."""
 
 import ast
 
@@ -9,8 +9,8 @@ from coder.python.source import Source
 from coder.repair.context.site import Site
 
 
-def replaced(text: str, name: str, new: str) -> str:
-    """The text with the (only) variable `name` replaced by an expression."""
+def replace(text: str, name: str, new: str) -> str:
+    """Return the text with the only variable `name` replaced by an expression."""
     source = Source("a.py", text)
     node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == name)
     (rewrite,) = Site(source, node).replace(node, new, weight=1.0, summary="")
@@ -33,17 +33,17 @@ def replaced(text: str, name: str, new: str) -> str:
         ("f(x)", "a if b else c", "f(a if b else c)"),
     ],
 )
-def test_parentheses_stand_where_they_are_needed_and_only_there(text: str, new: str, expected: str) -> None:
-    assert replaced(text, "x", new) == expected
+def test_adds_parentheses_only_where_needed(text: str, new: str, expected: str) -> None:
+    assert replace(text, "x", new) == expected
 
 
-def test_the_same_text_is_no_rewrite() -> None:
+def test_same_text_yields_no_rewrite() -> None:
     source = Source("a.py", "y = x\n")
     node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "x")
     assert list(Site(source, node).replace(node, "x", weight=1.0, summary="")) == []
 
 
-def test_what_is_not_alone_on_its_line_gets_no_line_before_it() -> None:
+def test_inserts_no_line_before_inline_statement() -> None:
     source = Source("a.py", "if a: b()\n")
     statement = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     assert list(Site(source, statement).before(statement, ["pass"], weight=1.0, summary="")) == []

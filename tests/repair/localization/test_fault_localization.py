@@ -1,4 +1,4 @@
-"""Which lines are suspicious, and how much."""
+"""Suspicion of lines and functions."""
 
 import pytest
 
@@ -44,18 +44,18 @@ TRACES = [
 ]
 
 
-def test_ochiai_is_what_its_paper_says() -> None:
+def test_ochiai_matches_formula() -> None:
     scores = ochiai(TRACES)["a.py"]
     assert scores == {5: pytest.approx(1 / 2**0.5), 6: 1.0, 10: pytest.approx(1 / 3**0.5)}
 
 
-def test_functions_are_ranked_by_their_worst_line() -> None:
+def test_ranks_functions_by_worst_line() -> None:
     found = suspects(ochiai(TRACES), {"a.py": Source("a.py", TEXT)})
     assert [(suspect.place, suspect.line) for suspect in found] == [("a.py::inner", 6), ("a.py::outer", 10)]
     assert found[0] == Suspect(place="a.py::inner", line=6, score=1.0)
 
 
-def test_the_innermost_frames_of_a_failure_weigh_more() -> None:
+def test_raises_innermost_frames() -> None:
     frames = (
         Frame(path="tests/test_a.py", line=3, function="test"),
         Frame(path="a.py", line=10, function="outer"),
@@ -67,20 +67,23 @@ def test_the_innermost_frames_of_a_failure_weigh_more() -> None:
     assert weighted(scores, [Failure(type="TooLong", message="", frames=frames)]) == scores
 
 
-def test_methods_that_assertions_compare_with_are_suspected_less() -> None:
-    text = "class A:\n    def __eq__(self, other):\n        return True\n\n    def total(self):\n        return 1\n"
+def test_lowers_comparison_methods() -> None:
+    text = (
+        "class A:\n    def __eq__(self, other):\n        return True\n\n    def total(self):\n"
+        "        return 1\n"
+    )
     scores = without_comparisons({"a.py": {3: 1.0, 6: 0.9}}, {"a.py": Source("a.py", text)})
     assert scores == {"a.py": {3: pytest.approx(0.6), 6: 0.9}}
 
 
-def test_what_runs_at_import_is_as_suspicious_as_what_reads_it() -> None:
+def test_raises_import_time_code_with_its_readers() -> None:
     scores = with_imports(ochiai(TRACES), {"a.py": Source("a.py", TEXT)}, {})["a.py"]
     assert scores[1] == pytest.approx(0.4)
     assert scores[4] == pytest.approx(0.4)
     assert 2 not in scores
 
 
-def test_a_function_that_only_an_import_calls_is_suspected_by_the_names_it_shares() -> None:
+def test_raises_function_called_at_import_by_shared_names() -> None:
     text = "TABLE = []\n\ndef add(x):\n    TABLE.append(x)\n\nadd(1)\n\ndef read():\n    return TABLE[0]\n"
     sources = {"a.py": Source("a.py", text), "b.py": Source("b.py", "TABLE = 1\nOTHER = 2\n")}
     scores = with_imports({"a.py": {9: 1.0}}, sources, {"a.py": (1, 3, 4, 6, 8), "b.py": (1, 2)})
@@ -88,7 +91,7 @@ def test_a_function_that_only_an_import_calls_is_suspected_by_the_names_it_share
     assert scores["b.py"] == {1: pytest.approx(0.28)}
 
 
-def test_that_parameters_are_called_the_same_is_no_sharing() -> None:
+def test_equal_parameter_names_are_not_shared() -> None:
     method = "    def {}(self, text):\n        self.text = text\n"
     text = "\n".join(
         [
@@ -105,13 +108,13 @@ def test_that_parameters_are_called_the_same_is_no_sharing() -> None:
     assert scores == {10: 1.0, 9: pytest.approx(0.4), 7: pytest.approx(0.4)}
 
 
-def test_a_long_table_shares_its_suspicion() -> None:
+def test_divides_suspicion_of_long_table() -> None:
     text = "TABLE = [\n" + "    1,\n" * 62 + "]\n\ndef read():\n    return TABLE[0]\n"
     scores = with_imports({"a.py": {67: 1.0}}, {"a.py": Source("a.py", text)}, {})["a.py"]
     assert scores[1] == scores[64] == pytest.approx(0.4 * 0.5)
 
 
-def test_what_all_tests_execute_is_suspected_where_names_may_be_mixed_up() -> None:
+def test_raises_lines_with_confused_names() -> None:
     unread = "def keep(one, other):\n    saved = one\n    return saved + one\n"
     swapped = "def give(size, depth):\n    told = make(size=depth)\n    return told + size\n"
     sources = {"a.py": Source("a.py", unread), "b.py": Source("b.py", swapped)}
@@ -119,7 +122,7 @@ def test_what_all_tests_execute_is_suspected_where_names_may_be_mixed_up() -> No
     assert scores == {"a.py": {2: pytest.approx(0.2), 3: 0.8}, "b.py": {2: pytest.approx(0.2), 3: 0.02}}
 
 
-def test_a_function_that_makes_what_a_suspicious_one_reads_is_suspected() -> None:
+def test_raises_function_that_builds_suspicious_data() -> None:
     makers = "def made():\n    return [1]\n\ndef other():\n    return [2]\n\n"
     text = f"{makers}TABLE = made()\nREST = other()\n\ndef read():\n    return TABLE[0]\n"
     scores = with_imports(
@@ -128,8 +131,11 @@ def test_a_function_that_makes_what_a_suspicious_one_reads_is_suspected() -> Non
     assert scores == {11: 1.0, 10: pytest.approx(0.4), 7: pytest.approx(0.4), 2: pytest.approx(0.4)}
 
 
-def test_what_a_test_reads_by_its_name_is_suspected_and_so_is_what_decorates_it() -> None:
-    text = "SIZE = 1\nOTHER = 2\n\ndef noted(call):\n    call.noted = True\n    return call\n\n@noted\ndef double(x):\n    return x\n"
+def test_raises_names_read_by_test_and_their_decorators() -> None:
+    text = (
+        "SIZE = 1\nOTHER = 2\n\ndef noted(call):\n    call.noted = True\n    return call\n\n"
+        "@noted\ndef double(x):\n    return x\n"
+    )
     scores = with_imports(
         {}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 6, 9)}, {"SIZE", "double"}
     )["a.py"]
@@ -137,10 +143,11 @@ def test_what_a_test_reads_by_its_name_is_suspected_and_so_is_what_decorates_it(
     assert scores[1] == scores[5] == pytest.approx(0.28)
 
 
-def test_a_function_that_cannot_be_called_so_is_suspected_though_nothing_in_it_is_executed() -> None:
+def test_raises_header_of_miscalled_function() -> None:
     source = Source(
         "a.py",
-        "class A:\n    def size(unit):\n        return 1\n\n    def other(self):\n        return self.size(1)\n",
+        "class A:\n    def size(unit):\n        return 1\n\n    def other(self):\n"
+        "        return self.size(1)\n",
     )
     failure = Failure(
         type="TypeError", message="A.size() takes 1 positional argument but 2 were given", text=""
@@ -149,14 +156,14 @@ def test_a_function_that_cannot_be_called_so_is_suspected_though_nothing_in_it_i
     assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}
 
 
-def test_what_a_class_holds_is_suspected_where_making_the_class_failed() -> None:
+def test_raises_body_of_class_that_failed() -> None:
     text = "import x\n\n@x.made\nclass A:\n    b: int = 1\n    c: list = []\n\nclass B:\n    d = 1\n"
     scores = with_bodies({"a.py": {3: 1.3}}, {"a.py": Source("a.py", text)})["a.py"]
     assert scores[5] == scores[6] > 1.0
     assert 9 not in scores
 
 
-def test_a_definition_is_suspected_whose_name_is_like_what_a_test_asks_for() -> None:
+def test_raises_definition_named_like_missing_name() -> None:
     source = Source("a.py", "def totl(x):\n    return x\n\ndef other(x):\n    return x\n")
     frame = Frame(path="tests/test_a.py", line=1, function="<module>")
     asked = Failure(type="ImportError", message="cannot import name 'total' from 'a' (a.py)", frames=(frame,))

@@ -1,4 +1,4 @@
-"""Which passing tests guard an edit."""
+"""Passing tests that guard an edit."""
 
 from coder.core.ports.repair import Trace
 from coder.core.values.verdict import TestResult
@@ -16,11 +16,11 @@ def trace(name: str, seconds: float, *lines: int) -> Trace:
 TRACES = [trace("slow", 0.3, 5), trace("quick", 0.1, 5), trace("other", 0.0, 9), trace("endless", 60.0, 5)]
 
 
-def test_guards_execute_the_changed_function_and_come_quickest_first() -> None:
+def test_selects_quickest_tests_of_changed_function() -> None:
     assert Guards(TRACES).of(candidate(TEXT, "a < 1", "a <= 1"), Source("a.py", TEXT)) == ("quick", "slow")
 
 
-def test_outside_of_functions_whatever_executes_the_file_is_a_guard() -> None:
+def test_selects_tests_of_file_outside_functions() -> None:
     assert Guards(TRACES).of(candidate(TEXT, "LIMIT = 1", "LIMIT = 2"), Source("a.py", TEXT)) == (
         "other",
         "quick",
@@ -28,11 +28,11 @@ def test_outside_of_functions_whatever_executes_the_file_is_a_guard() -> None:
     )
 
 
-def test_one_guard_is_kept_however_long_it_takes() -> None:
+def test_keeps_one_slow_guard() -> None:
     assert Guards(TRACES[3:]).of(candidate(TEXT, "a < 1", "a <= 1"), Source("a.py", TEXT)) == ("endless",)
 
 
-def test_each_test_function_has_its_turn_before_one_has_two() -> None:
+def test_interleaves_test_functions() -> None:
     traces = [
         trace("told[1]", 0.1, 5),
         trace("told[2]", 0.2, 5),

@@ -1,4 +1,4 @@
-"""Which survivors say the same, and whether enough speaks for one of them."""
+"""Clusters of survivors by behaviour, and decisions between them."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def compared(*after: tuple[str, ...]) -> Compared:
     return Compared(calls=CALLS, before=BEFORE, after=after)
 
 
-def test_independent_families_that_agree_outweigh_a_single_one() -> None:
+def test_agreeing_families_outweigh_single_one() -> None:
     same = ("True", "True", "False", "False")
     found = compared(("True", "False", "True", "True"), same, same)
     first, second = opinions([OTHER, ONE, TWO], {ONE: 0.5, TWO: 0.4, OTHER: 0.6}, found)
@@ -38,7 +38,7 @@ def test_nothing_decides_between_equals() -> None:
     assert not decided(halves, tests=2)
 
 
-def test_with_one_failing_test_what_others_contest_has_to_be_likely() -> None:
+def test_single_failing_test_requires_likely_winner() -> None:
     other = candidate(TEXT, "a < 1", "len(a) < 1", family="wrapped")
 
     def offered(*weights: float, tests: int, first: Candidate = other) -> bool:
@@ -56,7 +56,7 @@ def test_with_one_failing_test_what_others_contest_has_to_be_likely() -> None:
     assert offered(0.2, tests=1), "nobody contests it"
 
 
-def test_what_changes_more_answers_weighs_less() -> None:
+def test_penalizes_more_changed_answers() -> None:
     found = compared(("True", "False", "True", "True"), ("True", "True", "False", "False"))
     assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [
         ONE,
@@ -64,7 +64,7 @@ def test_what_changes_more_answers_weighs_less() -> None:
     ]
 
 
-def test_what_stumbles_where_another_answers_weighs_less() -> None:
+def test_penalizes_accidental_exceptions() -> None:
     found = compared(("True", "True", "False", "raises IndexError"), ("True", "True", "False", "True"))
     assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [
         ONE,
@@ -77,7 +77,7 @@ def test_what_stumbles_where_another_answers_weighs_less() -> None:
     ]
 
 
-def test_what_goes_against_the_documentation_weighs_less() -> None:
+def test_penalizes_contradicting_documentation() -> None:
     found = Compared(
         calls=("f(1)", ">>> a.f"),
         before=("1", "1 of 2 otherwise"),
@@ -89,14 +89,14 @@ def test_what_goes_against_the_documentation_weighs_less() -> None:
     ]
 
 
-def test_who_could_not_be_asked_speaks_for_itself() -> None:
+def test_separates_edits_without_answers() -> None:
     assert [opinion.members for opinion in opinions([ONE, TWO], {ONE: 1.0, TWO: 0.5}, Compared())] == [
         (ONE,),
         (TWO,),
     ]
 
 
-def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
+def test_separates_edits_called_only_indirectly() -> None:
     sources = {"a.py": Source("a.py", TEXT)}
     again = candidate(TEXT, "a < 1\n", "a <= 1\n", family="similar")
     found = Compared(calls=("main(1)", "main(2)"), before=("1", "1"), after=(("1", "2"),) * 3)
@@ -114,7 +114,7 @@ def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
     assert [opinion.members for opinion in grouped] == [tuple(inner)]
 
 
-def test_what_means_the_same_is_one_opinion() -> None:
+def test_groups_equivalent_conditions() -> None:
     text = "def f(a, b):\n    if not (not a in b):\n        return 1\n"
     same = [
         candidate(text, "not (not a in b)", new)
@@ -124,7 +124,7 @@ def test_what_means_the_same_is_one_opinion() -> None:
     assert [{*opinion.members} for opinion in found] == [{*same[:3]}, {same[3]}]
 
 
-def test_named_arguments_mean_the_same_in_any_order() -> None:
+def test_groups_reordered_keyword_arguments() -> None:
     text = "def f(a, b):\n    return g(a, b=b)\n"
     same = [
         candidate(text, "g(a, b=b)", new) for new in ("g(a, b=b, c=1)", "g(a, c=1, b=b)", "g(a, *b, **a)")
@@ -133,7 +133,7 @@ def test_named_arguments_mean_the_same_in_any_order() -> None:
     assert [{*opinion.members} for opinion in found] == [{*same[:2]}, {same[2]}]
 
 
-def test_the_simplest_of_those_that_say_the_same_comes_first() -> None:
+def test_orders_simplest_equivalent_first() -> None:
     text = "def f(a, b):\n    if not (a or b == 1):\n        return 1\n"
     denied, plain, poor = (
         candidate(text, "not (a or b == 1)", new) for new in ("not (a or b != 1)", "(a or b == 1)", "a")
@@ -146,7 +146,7 @@ def test_the_simplest_of_those_that_say_the_same_comes_first() -> None:
     assert opinion.members == (plain, denied, poor)
 
 
-def test_edits_that_change_no_answer_are_not_heard_in_it() -> None:
+def test_separates_edits_that_change_no_answer() -> None:
     text = "def f(a):\n    return a < 1 or a\n"
     one, other = candidate(text, "a < 1", "a <= 1"), candidate(text, "or", "and")
     worth, sources = {one: 0.5, other: 0.5}, {"a.py": Source("a.py", text)}
@@ -161,7 +161,7 @@ def test_edits_that_change_no_answer_are_not_heard_in_it() -> None:
     ]
 
 
-def test_the_same_statement_before_a_line_or_after_it_is_one_opinion_where_nothing_tells() -> None:
+def test_groups_same_statement_before_or_after_line() -> None:
     text = "def f(a):\n    g(a)\n    h(a)\n    return a\n"
     first, second, third, other = (
         candidate(text, old, new, family="copied")

@@ -1,4 +1,4 @@
-"""What speaks against an edit that made tests green."""
+"""Signs that lower the credibility of an edit that passes the tests."""
 
 from coder.python.source import Source
 from coder.repair.ranking.credibility import Evidence, credibility
@@ -19,20 +19,20 @@ def worth(
     return credibility(edit, Evidence(sources={"a.py": Source("a.py", TEXT)}, issue=issue, tests=tests))
 
 
-def test_an_ordinary_edit_is_believed() -> None:
+def test_ordinary_edit_is_credible() -> None:
     assert worth("margin + 1", "margin - 1") == 1.0
 
 
-def test_deleting_is_doubted() -> None:
+def test_penalizes_deletion() -> None:
     assert worth("    padding = margin + 1\n", "", family="deletion") < 0.5
 
 
-def test_a_number_that_only_the_tests_know_is_doubted() -> None:
+def test_penalizes_number_found_only_in_tests() -> None:
     assert worth("len(text) + padding", "padding + 4711") < worth("len(text) + padding", "padding + 2")
     assert worth("len(text)", "'abc' and len(text)") < 0.5
 
 
-def test_a_text_that_is_corrected_is_no_special_case() -> None:
+def test_accepts_corrected_text() -> None:
     text = "def notes():\n    return 'You could use flags'\n"
     for new, least, most in (("'You can use flags'", 0.6, 1.0), ("'Nobody has any'", 0.0, 0.4)):
         edit = candidate(text, "'You could use flags'", new, family="string", place="a.py::notes")
@@ -42,11 +42,11 @@ def test_a_text_that_is_corrected_is_no_special_case() -> None:
         assert least < credibility(edit, evidence) < most
 
 
-def test_a_name_that_nobody_reads_any_more_is_doubted() -> None:
+def test_penalizes_name_left_unread() -> None:
     assert worth("len(text) + padding", "len(text)") < 0.5
 
 
-def test_an_operation_that_does_nothing_is_doubted() -> None:
+def test_penalizes_no_op() -> None:
     assert (
         worth("margin + 1", "margin * 1")
         == worth("margin + 1", "0 + margin")
@@ -58,7 +58,7 @@ def test_an_operation_that_does_nothing_is_doubted() -> None:
     assert worth("margin + 1", "margin") == worth("margin + 1", "margin or 0") == 1.0
 
 
-def test_a_call_that_is_given_a_variable_twice_is_doubted() -> None:
+def test_penalizes_repeated_argument() -> None:
     text = "def f(key, value):\n    return forced(value, key)\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     twice, swapped = (
@@ -68,8 +68,11 @@ def test_a_call_that_is_given_a_variable_twice_is_doubted() -> None:
     assert twice < 0.5 < swapped
 
 
-def test_a_condition_both_of_whose_branches_are_the_same_is_doubted() -> None:
-    text = "def cut(x):\n    if not isinstance(x, list):\n        return slices(x)\n    else:\n        return pieces(x)\n"
+def test_penalizes_equal_branches() -> None:
+    text = (
+        "def cut(x):\n    if not isinstance(x, list):\n        return slices(x)\n    else:\n"
+        "        return pieces(x)\n"
+    )
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     alike, turned = (
         credibility(candidate(text, old, new, place="a.py::cut"), evidence)
@@ -78,7 +81,7 @@ def test_a_condition_both_of_whose_branches_are_the_same_is_doubted() -> None:
     assert alike < 0.5 < turned
 
 
-def test_what_the_file_calculates_elsewhere_is_believed_more() -> None:
+def test_prefers_operation_found_elsewhere() -> None:
     text = f"{TEXT}\n\ndef halves(text, margin):\n    return text[: margin - 1], text[margin - 1 :]\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     known, unknown = (
@@ -88,12 +91,12 @@ def test_what_the_file_calculates_elsewhere_is_believed_more() -> None:
     assert known > unknown == 1.0
 
 
-def test_words_of_the_issue_speak_for_a_place() -> None:
+def test_prefers_place_with_words_of_issue() -> None:
     assert 1.0 < worth("margin + 1", "margin - 1", issue="The padding is wrong") < 1.5
     assert worth("margin + 1", "margin - 1", issue="Colours look odd") == 1.0
 
 
-def test_functions_that_the_issue_names_are_believed_more_than_others() -> None:
+def test_prefers_function_named_in_issue() -> None:
     assert worth("margin + 1", "margin - 1", issue="`width('a', 1)` is off") > worth(
         "margin + 1", "margin - 1", issue="width is off"
     )
@@ -115,21 +118,24 @@ def worth_of(old: str, new: str) -> float:
     return credibility(edit, Evidence(sources={"a.py": Source("a.py", BRANCHES)}, issue="", tests=""))
 
 
-def test_a_condition_that_is_always_the_same_is_doubted() -> None:
+def test_penalizes_constant_condition() -> None:
     assert worth_of("if True", "if not True") < 0.3 < worth_of("if True", 'if char == "q"')
 
 
-def test_what_is_asked_for_elsewhere_already_is_doubted() -> None:
+def test_penalizes_repeated_condition() -> None:
     assert worth_of("if True", 'if char == "t"') < 0.3
 
 
-def test_what_is_asked_for_again_in_a_loop_is_believed() -> None:
-    text = "def joined(parts):\n    if parts:\n        yield 1\n    for parts in parts:\n        if not parts:\n            yield parts\n"
+def test_accepts_repeated_condition_in_loop() -> None:
+    text = (
+        "def joined(parts):\n    if parts:\n        yield 1\n    for parts in parts:\n"
+        "        if not parts:\n            yield parts\n"
+    )
     edit = candidate(text, "if not parts", "if parts", family="comparison", place="a.py::joined")
     assert credibility(edit, Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")) == 1.0
 
 
-def test_what_is_asked_for_again_once_it_was_given_a_value_is_believed() -> None:
+def test_accepts_repeated_condition_after_assignment() -> None:
     text = (
         "def f(a, b):\n    if b is None:\n        a = g(b)\n    if a is None:\n        a = 1\n    return a\n"
     )
@@ -141,7 +147,7 @@ def test_what_is_asked_for_again_once_it_was_given_a_value_is_believed() -> None
     assert credibility(right, evidence) > 1.0 == credibility(other, evidence)
 
 
-def test_the_opposite_of_what_the_next_branch_asks_is_doubted() -> None:
+def test_penalizes_opposite_of_next_branch() -> None:
     text = "def f(a, b):\n    if True:\n        return 1\n    elif a(b):\n        return 2\n    return 3\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     assert (
@@ -149,7 +155,7 @@ def test_the_opposite_of_what_the_next_branch_asks_is_doubted() -> None:
     )
 
 
-def test_a_call_that_is_given_what_all_others_are_given_is_believed() -> None:
+def test_prefers_call_consistent_with_others() -> None:
     text = "def kind(x):\n    a = cast(int, x)\n    b = cast(int, -x)\n    return cast(x, int), a, b\n"
     sources = {"a.py": Source("a.py", text)}
     right, wrong = (
@@ -169,7 +175,7 @@ def options(given):
 """
 
 
-def test_what_puts_one_value_where_another_was_just_put_is_doubted() -> None:
+def test_penalizes_overwritten_value() -> None:
     def worth_of(old: str, new: str) -> float:
         edit = candidate(PUTTING, old, new, family="key", place="a.py::options")
         return credibility(edit, Evidence(sources={"a.py": Source("a.py", PUTTING)}, issue="", tests=""))
@@ -190,7 +196,7 @@ def chosen(given, least):
 """
 
 
-def test_what_avoids_a_name_that_is_not_there_is_doubted() -> None:
+def test_penalizes_avoiding_undefined_name() -> None:
     def worth_of(old: str, new: str, *undefined: str) -> float:
         edit = candidate(CHOOSING, old, new, family="comparison", place="a.py::chosen")
         evidence = Evidence(
@@ -208,7 +214,7 @@ def test_what_avoids_a_name_that_is_not_there_is_doubted() -> None:
     assert worth_of("given is not None", "other is None", "other") == 1.0
 
 
-def test_what_replaces_a_name_that_is_not_there_in_a_condition_avoids_nothing() -> None:
+def test_accepts_replacing_undefined_name() -> None:
     text = "def chosen(given):\n    if (_has(given)\n            and gven):\n        return given\n"
     evidence = Evidence(
         sources={"a.py": Source("a.py", text)}, issue="", tests="", undefined=frozenset({"gven"})
@@ -216,7 +222,7 @@ def test_what_replaces_a_name_that_is_not_there_in_a_condition_avoids_nothing() 
     assert credibility(candidate(text, "gven", "given", family="undefined_name"), evidence) == 1.0
 
 
-def test_what_reads_a_parameter_that_nothing_has_read_is_believed_more() -> None:
+def test_prefers_reading_unread_parameter() -> None:
     def worth_of(new: str) -> float:
         edit = candidate(
             CHOOSING.replace("chosen(given", "chosen(other, given"),
@@ -230,7 +236,7 @@ def test_what_reads_a_parameter_that_nothing_has_read_is_believed_more() -> None
     assert worth_of("other") == 1.25 * worth_of("given")
 
 
-def test_two_variables_that_become_one_are_doubted() -> None:
+def test_penalizes_merged_variables() -> None:
     def worth_of(family: str) -> float:
         edit = candidate(CHOOSING, "wanted = given", "lowest = given", family=family)
         return credibility(edit, Evidence(sources={"a.py": Source("a.py", CHOOSING)}, issue="", tests=""))
@@ -238,21 +244,21 @@ def test_two_variables_that_become_one_are_doubted() -> None:
     assert worth_of("variable") < 0.4 * worth_of("comparison")
 
 
-def test_what_is_denied_twice_is_doubted() -> None:
+def test_penalizes_double_negation() -> None:
     text = "def f(a, b):\n    return not (a and '$' in b)\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     twice, once = candidate(text, "in", "not in"), candidate(text, "not (a and '$' in b)", "a and '$' in b")
     assert credibility(twice, evidence) < credibility(once, evidence) == 1.0
 
 
-def test_what_changes_what_the_function_was_given_is_doubted() -> None:
+def test_penalizes_mutated_parameter() -> None:
     text = "def f(graph, node):\n    found = list(graph.get(node))\n    return found\n"
     given, own = candidate(text, "get", "pop"), candidate(text, "return found", "return found.pop()")
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     assert credibility(given, evidence) < credibility(own, evidence) == 1.0
 
 
-def test_what_says_the_same_again_is_doubted() -> None:
+def test_penalizes_repetition() -> None:
     text = "def f(x, y):\n    yield from x.all()\n    yield from y.all()\n    g(x, y)\n"
 
     def worth_of(old: str, new: str) -> float:

@@ -1,4 +1,4 @@
-"""Removals in disguise."""
+"""Edits equivalent to deletions."""
 
 from coder.core.ports.repair import Compared
 from coder.python.source import Source
@@ -13,7 +13,7 @@ GOOD = candidate(TEXT, "strip", "lstrip", family="neighbour")
 ELSEWHERE = candidate(TEXT, "return a", "return -a", family="unwrapped")
 
 
-def test_an_edit_that_answers_as_the_removal_of_its_statement_is_worth_less() -> None:
+def test_penalizes_edit_equivalent_to_deletion() -> None:
     removed = removals([ODD, GOOD, ELSEWHERE], [GOOD, ODD, REMOVAL, ELSEWHERE], SOURCES)
     assert removed == {ODD: REMOVAL, GOOD: REMOVAL}
     asked = [ODD, GOOD, ELSEWHERE, REMOVAL]
@@ -22,7 +22,7 @@ def test_an_edit_that_answers_as_the_removal_of_its_statement_is_worth_less() ->
     assert worth == {ODD: 0.4, GOOD: 1.0, ELSEWHERE: 1.0}
 
 
-def test_a_return_that_agrees_with_what_comes_after_it_is_no_removal() -> None:
+def test_exempts_return_statements() -> None:
     text = "def f(a):\n    if not a:\n        return 1\n    return len(a)\n"
     removal, changed = (
         candidate(text, "return 1", "pass", family="deletion"),
@@ -31,7 +31,7 @@ def test_a_return_that_agrees_with_what_comes_after_it_is_no_removal() -> None:
     assert removals([changed], [removal], {"a.py": Source("a.py", text)}) == {}
 
 
-def test_a_guard_that_keeps_nothing_away_counts_less_against_an_edit() -> None:
+def test_penalizes_equivalent_of_dropped_guard_less() -> None:
     text = "def f(a):\n    if a > 1:\n        a = 1\n    return a\n"
     dropped, turned = (
         candidate(text, "    if a > 1:\n        a", "    a", family="dropped_guard"),
@@ -46,7 +46,7 @@ def test_a_guard_that_keeps_nothing_away_counts_less_against_an_edit() -> None:
     ) == {turned: 0.6}
 
 
-def test_a_condition_that_is_never_met_where_it_was_asked_is_worth_less() -> None:
+def test_penalizes_condition_that_is_never_met() -> None:
     text = "def f(a):\n    if True:\n        a = -a\n    return a\n"
     never = candidate(text, "True", "False", family="constant")
     small, odd = (candidate(text, "True", new, family="unconditional") for new in ("a < 0", "a is None"))
@@ -60,12 +60,12 @@ def test_a_condition_that_is_never_met_where_it_was_asked_is_worth_less() -> Non
     }
 
 
-def test_where_what_was_asked_does_not_see_the_statement_nothing_is_known() -> None:
+def test_keeps_worth_if_calls_miss_statement() -> None:
     found = Compared(calls=("f('a')",), before=("'a'",), after=(("'a'",), ("'a'",)))
     assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], found) == {ODD: 1.0}
 
 
-def test_where_nothing_was_answered_nothing_is_known() -> None:
+def test_keeps_worth_without_answers() -> None:
     assert unmasked(
         {ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], Compared(calls=("f(1)",), after=((), ()))
     ) == {ODD: 1.0}

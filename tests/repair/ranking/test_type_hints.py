@@ -1,4 +1,4 @@
-"""Answers held against annotations."""
+"""Answers compared with return annotations."""
 
 from coder.core.ports.repair import Compared
 from coder.python.source import Source
@@ -14,11 +14,11 @@ class A:
 """
 
 
-def test_plain_annotations_are_read() -> None:
+def test_reads_simple_annotations() -> None:
     assert hints([Source("a.py", TEXT)]) == {"size": "int", "names": "list", "A.told": "None"}
 
 
-def test_values_of_another_type_are_seen_and_errors_are_none() -> None:
+def test_counts_wrong_types_but_not_exceptions() -> None:
     found = Compared(calls=("size(a=1)", "size(a=2)", "names(a=1)", "free(a=1)"))
     hinted = {"size": "int", "names": "list"}
     assert mistyped(("1", "raises TypeError", "list['a']", "'x'"), found, hinted) == 0.0

@@ -1,4 +1,4 @@
-"""Two faults, each seen by a test of its own."""
+"""Two faults, each detected by its own test."""
 
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ OTHER = candidate(TEXT, "a < 1", "a == 1", score=0.5)
 PARTS = {"one": ("a <= 1",), "two": ("a >= 2",), "both": ("a <= 1", "a >= 2")}
 
 
-class Half:
-    """Each test is green where its own line reads as it should."""
+class PartialTrials:
+    """Each test passes if its own line is right."""
 
     def try_out(
         self,
@@ -38,11 +38,13 @@ class Half:
         return Compared()
 
 
-def test_what_mends_one_test_is_put_together_with_what_mends_the_other(tmp_path: Path) -> None:
+def test_combines_fixes_of_two_tests(tmp_path: Path) -> None:
     candidates = [FIRST, OTHER, SECOND]
-    alone = search(Half(), tmp_path, ["one", "two"], candidates, seconds=5.0, progress=None)
+    alone = search(PartialTrials(), tmp_path, ["one", "two"], candidates, seconds=5.0, progress=None)
     assert halves(alone.red) == {"two": [FIRST]}
-    found = search_pairs(Half(), tmp_path, ["one", "two"], candidates, alone.red, seconds=5.0, progress=None)
+    found = search_pairs(
+        PartialTrials(), tmp_path, ["one", "two"], candidates, alone.red, seconds=5.0, progress=None
+    )
     (pair,) = found.survivors
     assert pair.edit.apply(TEXT) == TEXT.replace("a < 1", "a <= 1").replace("a > 2", "a >= 2")
     assert (pair.score, pair.place, pair.edit.summary) == (
@@ -52,15 +54,18 @@ def test_what_mends_one_test_is_put_together_with_what_mends_the_other(tmp_path:
     )
 
 
-def test_what_leaves_the_same_test_red_as_most_is_no_half(tmp_path: Path) -> None:
-    assert halves(search(Half(), tmp_path, ["one"], [OTHER, SECOND], seconds=5.0, progress=None).red) == {}
+def test_ignores_fixes_that_leave_most_common_test_red(tmp_path: Path) -> None:
+    assert (
+        halves(search(PartialTrials(), tmp_path, ["one"], [OTHER, SECOND], seconds=5.0, progress=None).red)
+        == {}
+    )
 
 
-def test_where_the_first_test_needs_both_the_others_are_looked_at_by_themselves(tmp_path: Path) -> None:
+def test_searches_other_tests_if_first_needs_both(tmp_path: Path) -> None:
     tests, candidates = ["both", "one", "two"], [FIRST, OTHER, SECOND]
-    alone = search(Half(), tmp_path, tests, candidates, seconds=5.0, progress=None)
+    alone = search(PartialTrials(), tmp_path, tests, candidates, seconds=5.0, progress=None)
     assert halves(alone.red) == {}
     (pair,) = search_pairs(
-        Half(), tmp_path, tests, candidates, alone.red, seconds=5.0, progress=None
+        PartialTrials(), tmp_path, tests, candidates, alone.red, seconds=5.0, progress=None
     ).survivors
     assert pair.edit.summary == f"{FIRST.edit.summary}; {SECOND.edit.summary}"

@@ -1,4 +1,4 @@
-"""The same mistake at several places is mended at all of them."""
+"""Edits repeated at several places."""
 
 from coder.python.source import Source
 from coder.repair.candidates import candidates
@@ -14,18 +14,18 @@ def texts(lines: dict[int, float]) -> set[str]:
     return {item.edit.apply(TEXT) for item in repeated(made, {"a.py": source})}
 
 
-def test_all_places_of_one_function_and_all_of_the_file() -> None:
+def test_combines_places_of_function_and_of_file() -> None:
     function = TEXT.replace("a < b", "a <= b", 2)
     assert {function, TEXT.replace("a < b", "a <= b")} <= texts({2: 1.0, 3: 1.0, 7: 1.0})
     assert TEXT.replace("a < b", "a <= b", 1) not in texts({2: 1.0, 3: 1.0})
 
 
-def test_places_that_are_not_suspicious_stay_as_they_are() -> None:
+def test_leaves_unsuspicious_places() -> None:
     assert TEXT.replace("a < b", "a <= b", 2) in texts({2: 1.0, 3: 1.0})
     assert texts({7: 1.0}) == set()
 
 
-def test_removing_one_statement_says_nothing_about_another() -> None:
+def test_does_not_repeat_deletions() -> None:
     source = Source("a.py", "def f():\n    g()\n    g()\n")
     first = candidate(source.text, "g()", "pass", family="deletion")
     other = first.edit.changes[0].model_copy(update={"start": 21, "end": 24})
@@ -35,7 +35,7 @@ def test_removing_one_statement_says_nothing_about_another() -> None:
     assert [*repeated([first, second], {"a.py": source})] == []
 
 
-def test_the_more_places_there_are_the_less_an_edit_of_all_is_worth() -> None:
+def test_scores_more_places_lower() -> None:
     def best(lines: int) -> float:
         source = Source("a.py", "def f(a, b):\n" + "    g(a < b)\n" * lines)
         made = candidates({"a.py": source}, {"a.py": {2 + line: 1.0 for line in range(lines)}}, [])

@@ -1,4 +1,4 @@
-"""Trying candidates, and confirming what holds."""
+"""Trying candidates and confirming survivors."""
 
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ TEXT = "def f(a):\n    return a < 1\n"
 
 
 class FakeTrials:
-    """Edits hold whose text is among `right`, or with more time among `slow`; those that write `cold` need a process of their own."""
+    """Edits pass with a text in `right`, or in `slow` if patient; `cold` needs a fresh process."""
 
     def __init__(self, *right: str, slow: Sequence[str] = ()) -> None:
         self._right = right
@@ -51,7 +51,7 @@ class FakeTrials:
 
 
 class FakeRunner:
-    """A test is as green as the file says."""
+    """Tests pass if the file contains the right text."""
 
     command = "pytest"
 
@@ -81,14 +81,14 @@ def ranked(*texts: str) -> list[Candidate]:
     return [candidate(TEXT, "a < 1", text) for text in texts]
 
 
-def test_a_survivor_is_enough_when_most_of_the_time_is_over(tmp_path: Path) -> None:
+def test_stops_at_survivor_when_time_is_over(tmp_path: Path) -> None:
     found = search(
         FakeTrials("right"), tmp_path, ["t"], ranked("x", "right", "y"), seconds=0.0, progress=None
     )
     assert (found.tried, len(found.survivors)) == (2, 1)
 
 
-def test_survivors_and_the_cold_ones_are_kept_in_their_order(tmp_path: Path) -> None:
+def test_keeps_survivors_and_cold_candidates_in_order(tmp_path: Path) -> None:
     trials = FakeTrials("y", "z")
     given = ranked("x", "z", "cold", "y")
     found = search(trials, tmp_path, ["t"], given, seconds=1.0, progress=None)
@@ -100,7 +100,7 @@ def test_survivors_and_the_cold_ones_are_kept_in_their_order(tmp_path: Path) -> 
     )
 
 
-def test_the_search_ends_some_way_behind_the_first_survivor(tmp_path: Path) -> None:
+def test_stops_some_candidates_after_first_survivor(tmp_path: Path) -> None:
     trials = FakeTrials("right")
     found = search(
         trials,
@@ -114,7 +114,7 @@ def test_the_search_ends_some_way_behind_the_first_survivor(tmp_path: Path) -> N
     assert trials.closed
 
 
-def test_what_could_not_outweigh_the_first_survivor_is_not_tried(tmp_path: Path) -> None:
+def test_skips_candidates_that_cannot_outweigh_survivor(tmp_path: Path) -> None:
     scores = [0.9, 0.8, 0.5, 0.15, 0.15]
     given = [
         candidate(TEXT, "a < 1", text, score=score)
@@ -124,14 +124,14 @@ def test_what_could_not_outweigh_the_first_survivor_is_not_tried(tmp_path: Path)
     assert (found.survivors, found.tried) == ([given[1]], 4)
 
 
-def test_the_search_ends_with_enough_survivors(tmp_path: Path) -> None:
+def test_stops_with_enough_survivors(tmp_path: Path) -> None:
     found = search(FakeTrials("x"), tmp_path, ["t"], ranked(*["x"] * 20), seconds=1.0, progress=None)
     assert len(found.survivors) == found.tried == ENOUGH
     assert found.line == f"tried {ENOUGH} candidates, {ENOUGH} of them hold, best: f: x for a < 1"
 
 
 @pytest.mark.parametrize(("new", "holds"), [("a <= 1", True), ("a > 1", False)])
-def test_an_edit_is_confirmed_on_the_disk_and_taken_back(tmp_path: Path, new: str, holds: bool) -> None:
+def test_confirms_edit_on_disk_and_restores_file(tmp_path: Path, new: str, holds: bool) -> None:
     file = tmp_path / "a.py"
     file.write_text(TEXT)
     edit = candidate(TEXT, "a < 1", new).edit
@@ -139,7 +139,7 @@ def test_an_edit_is_confirmed_on_the_disk_and_taken_back(tmp_path: Path, new: st
     assert file.read_text() == TEXT
 
 
-def test_a_run_that_says_nothing_confirms_nothing(tmp_path: Path) -> None:
+def test_does_not_confirm_after_runner_problem(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
     runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="wrong_code", text="elsewhere"))
     assert not confirmed(
@@ -148,7 +148,7 @@ def test_a_run_that_says_nothing_confirms_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_a_run_that_took_too_long_refutes_nothing_that_was_seen_to_hold(tmp_path: Path, seen: bool) -> None:
+def test_timeout_does_not_refute_edit_seen_to_pass(tmp_path: Path, seen: bool) -> None:
     (tmp_path / "a.py").write_text(TEXT)
     runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="timeout", text="too long"))
     right, wrong = (candidate(TEXT, "a < 1", new).edit for new in ("a <= 1", "a > 1"))
@@ -156,7 +156,7 @@ def test_a_run_that_took_too_long_refutes_nothing_that_was_seen_to_hold(tmp_path
     assert not confirmed(runner, tmp_path, wrong, ["t"], targets=["t"], seconds=1.0, seen=seen)
 
 
-def test_the_file_is_as_it_was_even_after_an_error(tmp_path: Path) -> None:
+def test_restores_file_after_error(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"def f(a):\r\n    return a < 1\r\n")
     with pytest.raises(ZeroDivisionError), written(tmp_path, candidate(TEXT, "def", "async def").edit):
         assert (tmp_path / "a.py").read_bytes().startswith(b"async def f(a):\r\n")
@@ -164,8 +164,8 @@ def test_the_file_is_as_it_was_even_after_an_error(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_bytes() == b"def f(a):\r\n    return a < 1\r\n"
 
 
-class EachHolds(FakeRunner):
-    """A runner that finds the tests of a file green, whatever is in it."""
+class AlwaysGreen(FakeRunner):
+    """A runner whose tests always pass."""
 
     def run(self, tree: Path, tests: Sequence[str] = (), **_: object) -> TestReport:
         return TestReport(
@@ -173,11 +173,11 @@ class EachHolds(FakeRunner):
         )
 
 
-def test_each_candidate_may_have_a_process_of_its_own_until_enough_hold(tmp_path: Path) -> None:
+def test_searches_in_fresh_processes_until_enough_survive(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
     given = [candidate(TEXT, "<", operator) for operator in ("<=", "==", ">", ">=", "!=", "is")]
     alike = search_alone(
-        EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=30.0, progress=None
+        AlwaysGreen(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=30.0, progress=None
     )
     assert (alike.tried, alike.survivors) == (ENOUGH_ALONE, given[:ENOUGH_ALONE])
     one = search_alone(
@@ -192,13 +192,18 @@ def test_each_candidate_may_have_a_process_of_its_own_until_enough_hold(tmp_path
     unlikely = [given[0], candidate(TEXT, "<", "==", score=0.01)]
     assert (
         search_alone(
-            EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], unlikely, seconds=30.0, progress=None
+            AlwaysGreen(tmp_path / "a.py"),
+            tmp_path,
+            ["tests/test_a.py"],
+            unlikely,
+            seconds=30.0,
+            progress=None,
         ).tried
         == 1
     )
     assert (
         search_alone(
-            EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=0.0, progress=None
+            AlwaysGreen(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=0.0, progress=None
         ).tried
         == 0
     )
