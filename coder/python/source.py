@@ -28,6 +28,7 @@ class Source:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
+        """The parent of each node."""
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     @cached_property
@@ -109,6 +110,7 @@ class Source:
 
     @property
     def line_end(self) -> str:
+        """The first line end of the text, a line feed if there is none."""
         match = LINE_END.search(self.text)
         return match[0] if match else "\n"
 
@@ -128,6 +130,7 @@ class Source:
 
 
 def is_docstring(statement: ast.stmt) -> bool:
+    """Tell whether a statement is a string literal by itself."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)

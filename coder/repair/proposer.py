@@ -58,6 +58,7 @@ class TemplateProposer:
         may_write: Callable[[str], bool] | None = None,
         guards: Sequence[str] = (),
     ) -> Proposals:
+        """Trace, localize, search and select; see `Proposer`."""
         started = time.monotonic()
         if not tests:
             return Proposals(suspects=by_words(tree, issue), note="There is no failing test to search with.")
@@ -168,6 +169,7 @@ def _build_proposals(choice: Choice, case: Case) -> tuple[Proposal, ...]:
 
 
 def proposal(candidate: Candidate, source: Source, apart: str = "") -> Proposal:
+    """Build the proposal of a candidate, with its edit as a unified diff."""
     edit = candidate.edit
     # Not splitlines: it also splits at form feeds and the like, which git does not treat as line ends.
     before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (source.text, edit.apply(source.text)))

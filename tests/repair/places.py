@@ -13,13 +13,13 @@ from coder.repair.generators import TEMPLATES
 def rewritten(family: str, text: str, *failures: Failure) -> set[str]:
     """Return every text that a template makes of a file, at any node."""
     source = Source("a.py", text)
-    found = set()
+    texts = set()
     for node in ast.walk(source.tree):
         for rewrite in TEMPLATES[family](Site(source, node, failures)):
-            found.add(
+            texts.add(
                 Edit(path="a.py", changes=rewrite.changes, line=1, family=family, summary="").apply(text)
             )
-    return found
+    return texts
 
 
 def candidate(

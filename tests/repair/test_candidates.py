@@ -33,9 +33,9 @@ def test_includes_less_suspicious_lines_if_few_candidates(
 
 
 def test_order_is_deterministic_without_duplicates() -> None:
-    made = [candidates({"a.py": Source("a.py", TEXT)}, {"a.py": {2: 1.0, 6: 1.0}}, []) for _ in range(2)]
-    assert made[0] == made[1]
-    texts = [item.edit.apply(TEXT) for item in made[0]]
+    runs = [candidates({"a.py": Source("a.py", TEXT)}, {"a.py": {2: 1.0, 6: 1.0}}, []) for _ in range(2)]
+    assert runs[0] == runs[1]
+    texts = [candidate.edit.apply(TEXT) for candidate in runs[0]]
     assert len(set(texts)) == len(texts) > 30
 
 
@@ -58,9 +58,10 @@ def test_treats_headers_and_defaults_as_sites() -> None:
 
 def test_suspects_condition_of_suspicious_block() -> None:
     text = "def f(a, b):\n    if a:\n        return b.c\n    return 3\n"
-    made = candidates({"a.py": Source("a.py", text)}, {"a.py": {2: 0.2, 3: 1.0}}, [])
+    ranked = candidates({"a.py": Source("a.py", text)}, {"a.py": {2: 0.2, 3: 1.0}}, [])
     assert any(
-        "if a and b:" in item.edit.apply(text) or "if b and a:" in item.edit.apply(text) for item in made
+        "if a and b:" in candidate.edit.apply(text) or "if b and a:" in candidate.edit.apply(text)
+        for candidate in ranked
     )
 
 
@@ -68,23 +69,23 @@ def test_prefers_copy_with_same_predecessor() -> None:
     others = "".join(f"    a({number})\n" for number in range(9))
     text = f"def g(x):\n    told = x\n    say(told)\n{others}\n\ndef f(x):\n    told = 2 * x\n    pass\n"
     line = text.count("\n")
-    made = [
+    copies = [
         candidate
         for candidate in candidates({"a.py": Source("a.py", text)}, {"a.py": {line: 1.0}}, [])
         if candidate.edit.family == "copied"
     ]
-    assert made[0].edit.apply(text) == text.replace("pass", "say(told)")
+    assert copies[0].edit.apply(text) == text.replace("pass", "say(told)")
 
 
-@pytest.mark.parametrize("given", ["g(size=a)", "g(0, a)"])
-def test_prefers_variable_named_like_parameter(given: str) -> None:
-    text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {given}\n"
-    made = [
+@pytest.mark.parametrize("call", ["g(size=a)", "g(0, a)"])
+def test_prefers_variable_named_like_parameter(call: str) -> None:
+    text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {call}\n"
+    ranked = [
         candidate
         for candidate in candidates({"a.py": Source("a.py", text)}, {"a.py": {6: 1.0}}, [])
         if candidate.edit.family == "variable"
     ]
-    assert made[0].edit.apply(text) == text.replace(given, given.replace("a)", "size)"))
+    assert ranked[0].edit.apply(text) == text.replace(call, call.replace("a)", "size)"))
 
 
 def test_limits_candidates_of_large_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +97,10 @@ def test_limits_candidates_of_large_table(monkeypatch: pytest.MonkeyPatch) -> No
 def test_prefers_member_that_failures_quote() -> None:
     text = "def f(unit):\n    unit = unit or 'minutes'\n    return unit in ('days', 'hours')\n"
     failure = Failure(type="ValueError", message="valid units are `days`, `hours` and `minutes`")
-    made = [
+    ranked = [
         candidate
         for candidate in candidates({"a.py": Source("a.py", text)}, {"a.py": {3: 1.0}}, [failure])
         if candidate.edit.family == "enlisted"
     ]
-    assert "('days', 'hours', 'minutes')" in made[0].edit.apply(text)
-    assert made[0].score > 1.5 * made[1].score
+    assert "('days', 'hours', 'minutes')" in ranked[0].edit.apply(text)
+    assert ranked[0].score > 1.5 * ranked[1].score

@@ -1,4 +1,4 @@
-"""Mistakes that everybody makes in Python: for each there is a template that mends it."""
+"""Common Python mistakes, each of which a template repairs."""
 
 import ast
 
@@ -951,18 +951,18 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("wrong", "right", "type_", "message"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_template_mends_it(wrong: str, right: str, type_: str, message: str) -> None:
+def test_template_repairs_mistake(wrong: str, right: str, type_: str, message: str) -> None:
     failure = Failure(type=type_, message=message, text=message)
-    made = {
+    rewrites = {
         ast.dump(ast.parse(text))
         for family in TEMPLATES
         for text in rewritten(family, wrong, failure)
-        if compiles(text)
+        if parses(text)
     }
-    assert ast.dump(ast.parse(right)) in made
+    assert ast.dump(ast.parse(right)) in rewrites
 
 
-def compiles(text: str) -> bool:
+def parses(text: str) -> bool:
     try:
         ast.parse(text)
     except SyntaxError:

@@ -60,13 +60,13 @@ def propose(
 
 
 def test_proposes_diff_that_applies(tmp_path: Path) -> None:
-    found = propose(tmp_path, FakeTracer())
-    (proposal,) = found.proposals
+    result = propose(tmp_path, FakeTracer())
+    (proposal,) = result.proposals
     assert (proposal.place, proposal.summary) == ("a.py::f", "f: use `<=` instead of `<`")
     apply(proposal.diff, tmp_path)
     assert (tmp_path / "a.py").read_text() == "def f(a):\n    return a <= 1\n"
-    assert found.suspects[0].place == "a.py::f"
-    assert found.tried > 10
+    assert result.suspects[0].place == "a.py::f"
+    assert result.tried > 10
 
 
 def test_omits_edit_that_fails_in_fresh_process(tmp_path: Path) -> None:
@@ -84,18 +84,18 @@ def test_retries_timed_out_edit_with_more_time(tmp_path: Path) -> None:
     proposer = TemplateProposer(
         tracer=FakeTracer(), trials=FakeTrials(slow=["<="]), runner=FakeRunner(tmp_path / "a.py")
     )
-    found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
-    assert [proposal.summary for proposal in found.proposals] == ["f: use `<=` instead of `<`"]
+    result = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
+    assert [proposal.summary for proposal in result.proposals] == ["f: use `<=` instead of `<`"]
 
 
 def test_continues_search_after_failed_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="a >= 1")
-    found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
+    result = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
         tmp_path, [TEST], "", seconds=30.0
     )
-    assert [proposal.summary for proposal in found.proposals] == ["f: use `>=` instead of `<`"]
+    assert [proposal.summary for proposal in result.proposals] == ["f: use `>=` instead of `<`"]
 
 
 def test_continues_search_after_implausible_survivor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,19 +106,19 @@ def test_continues_search_after_implausible_survivor(tmp_path: Path, monkeypatch
     )
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="= 1")
-    found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
+    result = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
         tmp_path, [TEST], "", seconds=30.0
     )
-    assert [proposal.summary for proposal in found.proposals] == [
+    assert [proposal.summary for proposal in result.proposals] == [
         "f: use `>=` instead of `<`",
         "f: use `<=` instead of `<`",
     ]
 
 
 def test_skips_paths_that_may_not_be_written(tmp_path: Path) -> None:
-    found = propose(tmp_path, FakeTracer(), only="lib/")
-    assert (found.proposals, found.tried) == ((), 0)
-    assert found.suspects[0].place == "a.py::f"
+    result = propose(tmp_path, FakeTracer(), only="lib/")
+    assert (result.proposals, result.tried) == ((), 0)
+    assert result.suspects[0].place == "a.py::f"
 
 
 def test_suspects_places_from_issue_without_failing_test(tmp_path: Path) -> None:
@@ -134,9 +134,9 @@ def test_suspects_places_from_issue_without_failing_test(tmp_path: Path) -> None
     proposer = TemplateProposer(
         tracer=FakeTracer(), trials=FakeTrials(), runner=FakeRunner(tmp_path / "a.py")
     )
-    found = proposer.propose(tmp_path, (), "The total price of the cart is wrong", seconds=1.0)
-    assert "shop/cart.py::Cart.total_price" in [suspect.place for suspect in found.suspects[:2]]
-    assert (found.proposals, found.note) == ((), "There is no failing test to search with.")
+    result = proposer.propose(tmp_path, (), "The total price of the cart is wrong", seconds=1.0)
+    assert "shop/cart.py::Cart.total_price" in [suspect.place for suspect in result.suspects[:2]]
+    assert (result.proposals, result.note) == ((), "There is no failing test to search with.")
 
 
 def test_reports_test_that_passes_when_traced(tmp_path: Path) -> None:
@@ -158,13 +158,13 @@ def test_shows_but_does_not_propose_disagreeing_survivors(tmp_path: Path) -> Non
         calls=("f(1)", "f(5)"), before=("False", "False"), after=(("1", "2"), ("1", "3"), ("1", "4"))
     )
     proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=AllGreen(tmp_path / "a.py"))
-    found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
-    assert found.proposals == ()
-    assert [alternative.apart for alternative in found.alternatives[:2]] == [
+    result = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
+    assert result.proposals == ()
+    assert [alternative.apart for alternative in result.alternatives[:2]] == [
         "f(5) gives 2, elsewhere 3",
         "f(5) gives 3, elsewhere 2",
     ]
-    assert found.note.endswith("what holds disagrees on other calls, and nothing decides")
+    assert result.note.endswith("what holds disagrees on other calls, and nothing decides")
 
 
 def test_does_not_propose_survivors_without_answers(
@@ -174,9 +174,9 @@ def test_does_not_propose_survivors_without_answers(
     proposer = TemplateProposer(
         tracer=FakeTracer(), trials=FakeTrials("<=", "!=", ">="), runner=AllGreen(tmp_path / "a.py")
     )
-    found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
-    assert found.proposals == ()
-    assert found.note.endswith("what holds could not be asked where it differs, and nothing decides")
+    result = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
+    assert result.proposals == ()
+    assert result.note.endswith("what holds could not be asked where it differs, and nothing decides")
 
 
 class AllGreen(FakeRunner):
@@ -245,18 +245,18 @@ def test_many_unlikely_rivals_outweigh_likely_edit(tmp_path: Path, rivals: int, 
     assert (choice.doubt == "") is offered
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_requires_more_weight_without_distinguishing_answers(tmp_path: Path, *, asked: bool) -> None:
+@pytest.mark.parametrize("has_answers", [True, False])
+def test_requires_more_weight_without_distinguishing_answers(tmp_path: Path, *, has_answers: bool) -> None:
     write(tmp_path, FILES)
     case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
     assert isinstance(case, Case)
     edit, trials = candidate(FILES["a.py"], "<", "<=", score=0.4), FakeTrials()
     trials.compared = (
         Compared(calls=("f(1)", "f(5)"), before=("False", "True"), after=(("True", "True"),))
-        if asked
+        if has_answers
         else Compared()
     )
     choice = Chooser(
         case, trials=trials, runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 20.0
     )
-    assert (choice.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is asked
+    assert (choice.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is has_answers

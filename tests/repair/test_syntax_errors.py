@@ -60,7 +60,7 @@ CASES = [
 
 @pytest.mark.parametrize(("before", "line", "after"), CASES)
 def test_corrects_slip_where_parser_stopped(before: str, line: int, after: str) -> None:
-    texts = [item.edit.apply(before) for item in rereadable("a.py", before, line)]
+    texts = [candidate.edit.apply(before) for candidate in rereadable("a.py", before, line)]
     assert (after in texts) == bool(after)
 
 

@@ -1249,16 +1249,28 @@ def test_template_uses_failure(family: str, before: str, after: str, kind: str, 
 
 def test_prefers_name_read_under_condition() -> None:
     source = Source("a.py", "def f(one, other, third):\n    if third is not None:\n        g(other)\n")
-    node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "third")
-    found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
-    assert found["other"] > 1 > found["one"]
+    node = next(
+        candidate
+        for candidate in ast.walk(source.tree)
+        if isinstance(candidate, ast.Name) and candidate.id == "third"
+    )
+    weights = {
+        rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))
+    }
+    assert weights["other"] > 1 > weights["one"]
 
 
 def test_prefers_name_tested_in_conditional_expression() -> None:
     source = Source("a.py", "def f(one, other, third):\n    return third if one is not None else 2\n")
-    node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "third")
-    found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
-    assert found["one"] > 1 > found["other"]
+    node = next(
+        candidate
+        for candidate in ast.walk(source.tree)
+        if isinstance(candidate, ast.Name) and candidate.id == "third"
+    )
+    weights = {
+        rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))
+    }
+    assert weights["one"] > 1 > weights["other"]
 
 
 def test_prefers_super_call_that_sets_missing_attribute() -> None:
@@ -1269,11 +1281,11 @@ def test_prefers_super_call_that_sets_missing_attribute() -> None:
     source = Source("a.py", text)
     node = source.functions[1].body[0]
     failures = (Failure(type="AttributeError", message="'B' object has no attribute 'alias'"),)
-    told, untold = (
-        [item.weight for item in TEMPLATES["super_call"](Site(source, node, given))]
-        for given in (failures, ())
+    with_failure, without_failure = (
+        [rewrite.weight for rewrite in TEMPLATES["super_call"](Site(source, node, reported))]
+        for reported in (failures, ())
     )
-    assert min(told) > 1 > max(untold) > 0
+    assert min(with_failure) > 1 > max(without_failure) > 0
 
 
 def test_does_not_copy_yielding_conditions() -> None:
@@ -1290,8 +1302,8 @@ def test_ignores_conditions_that_differ_in_punctuation() -> None:
 
 
 def test_offers_only_none_as_default_of_unused_pop() -> None:
-    found = rewritten("option", "def f(cache, key):\n    cache.pop(key)\n")
-    assert found == {"def f(cache, key):\n    cache.pop(key, None)\n"}
+    texts = rewritten("option", "def f(cache, key):\n    cache.pop(key)\n")
+    assert texts == {"def f(cache, key):\n    cache.pop(key, None)\n"}
 
 
 def test_prefers_filled_collection_for_visited_check() -> None:
@@ -1300,14 +1312,14 @@ def test_prefers_filled_collection_for_visited_check() -> None:
         "        seen.add(one)\n        waiting.append(one)\n"
     )
     source, failure = Source("a.py", text), Failure(type="TooLong", message="")
-    made = [
+    rewrites = [
         rewrite
         for node in ast.walk(source.tree)
         for rewrite in TEMPLATES["base_case"](Site(source, node, (failure,)))
     ]
-    waiting = [item for item in made if "waiting.append" in item.changes[0].text]
-    assert max(waiting, key=lambda item: item.weight).summary == "skip what is already in `seen`"
-    assert any("in `start`" in item.summary for item in waiting)
+    waiting = [guard for guard in rewrites if "waiting.append" in guard.changes[0].text]
+    assert max(waiting, key=lambda guard: guard.weight).summary == "skip what is already in `seen`"
+    assert any("in `start`" in guard.summary for guard in waiting)
 
 
 def test_does_not_compare_literals_by_identity() -> None:
@@ -1325,10 +1337,10 @@ def test_prefers_floor_division_if_remainder_is_used() -> None:
             for rewrite in TEMPLATES["arithmetic"](site)
         }
 
-    whole = weights("def f(n):\n    if n % 2:\n        return n * 2\n")
-    broken = weights("def f(n):\n    if n:\n        return n * 2\n")
-    assert whole["//"] > whole["/"]
-    assert broken["/"] > broken["//"]
+    with_remainder = weights("def f(n):\n    if n % 2:\n        return n * 2\n")
+    without_remainder = weights("def f(n):\n    if n:\n        return n * 2\n")
+    assert with_remainder["//"] > with_remainder["/"]
+    assert without_remainder["/"] > without_remainder["//"]
 
 
 def test_raises_expected_exception() -> None:
@@ -1378,13 +1390,15 @@ def test_every_template_has_positive_and_negative_case() -> None:
     ],
 )
 def test_renames_definition_to_name_in_test(message: str, before: str, after: str) -> None:
-    asked, elsewhere = (
+    in_test, elsewhere = (
         Failure(type="AttributeError", message=message, frames=(Frame(path=path, line=1, function="f"),))
         for path in ("tests/test_shop.py", "shop.py")
     )
-    assert rewritten("demanded", before, asked) == {after}
+    assert rewritten("demanded", before, in_test) == {after}
     assert (
-        rewritten("demanded", before, elsewhere) == rewritten("demanded", f"{before}{after}", asked) == set()
+        rewritten("demanded", before, elsewhere)
+        == rewritten("demanded", f"{before}{after}", in_test)
+        == set()
     )
 
 
@@ -1429,9 +1443,9 @@ def test_converts_exception_to_expected_one(expects: str) -> None:
         "    raise TypeError(str(error)) from error",
     ]
     after = "def f(x):\n    " + "\n    ".join(lines) + "\n    return y\n"
-    found = rewritten("converted", before, failure)
-    assert {re.sub(r"\s+", " ", text) for text in found} == {re.sub(r"\s+", " ", after)}
-    for text in found:
+    texts = rewritten("converted", before, failure)
+    assert {re.sub(r"\s+", " ", text) for text in texts} == {re.sub(r"\s+", " ", after)}
+    for text in texts:
         ast.parse(text)
     assert rewritten("converted", before, failure.model_copy(update={"frames": failure.frames[:1]})) == set()
 

@@ -52,6 +52,7 @@ class Search:
 
     @property
     def line(self) -> str:
+        """The progress in one line."""
         best = f", best: {self.survivors[0].edit.summary}" if self.survivors else ""
         rate = f", {self.rate:.0f} a second" if self.rate else ""
         return f"tried {self.tried:,} candidates{rate}, {len(self.survivors)} of them hold{best}"

@@ -43,9 +43,9 @@ def find(items, wanted):
 def test_edit_of_loop_condition_may_end_it(line: int, old: str, new: str, ends: bool) -> None:
     source = Source("a.py", TEXT)
     node = next(
-        item
-        for item in ast.walk(source.tree)
-        if getattr(item, "lineno", 0) == line and source.code(item) == old
+        candidate
+        for candidate in ast.walk(source.tree)
+        if getattr(candidate, "lineno", 0) == line and source.code(candidate) == old
     )
     start, end = source.span(node)
     assert may_end(source, node, [Change(start=start, end=end, text=new)]) is ends

@@ -27,9 +27,9 @@ class Cart:
 def test_lists_parameters_of_enclosing_functions_first() -> None:
     source = Source("a.py", TEXT)
     node = next(
-        item
-        for item in ast.walk(source.tree)
-        if isinstance(item, ast.Return) and source.code(item) == "return total"
+        candidate
+        for candidate in ast.walk(source.tree)
+        if isinstance(candidate, ast.Return) and source.code(candidate) == "return total"
     )
     assert local_names(source, node) == ("one", "total", "item", "more", "deep", "inner")
     assert own_attributes(source, node) == ("items", "price", "add")
@@ -42,5 +42,5 @@ def test_lists_module_names_and_attributes() -> None:
 
 
 def test_orders_most_similar_first_without_itself() -> None:
-    found = most_alike("count", ("count", "counts", "size", "amount"), count=2, least=0.4)
-    assert [name for name, _ in found] == ["counts", "amount"]
+    similar = most_alike("count", ("count", "counts", "size", "amount"), count=2, least=0.4)
+    assert [name for name, _ in similar] == ["counts", "amount"]

@@ -12,7 +12,11 @@ from coder.repair.context.site import Site
 def replace(text: str, name: str, new: str) -> str:
     """Return the text with the only variable `name` replaced by an expression."""
     source = Source("a.py", text)
-    node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == name)
+    node = next(
+        candidate
+        for candidate in ast.walk(source.tree)
+        if isinstance(candidate, ast.Name) and candidate.id == name
+    )
     (rewrite,) = Site(source, node).replace(node, new, weight=1.0, summary="")
     return Edit(path="a.py", changes=rewrite.changes, line=1, family="", summary="").apply(text)
 
@@ -39,7 +43,11 @@ def test_adds_parentheses_only_where_needed(text: str, new: str, expected: str) 
 
 def test_same_text_yields_no_rewrite() -> None:
     source = Source("a.py", "y = x\n")
-    node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "x")
+    node = next(
+        candidate
+        for candidate in ast.walk(source.tree)
+        if isinstance(candidate, ast.Name) and candidate.id == "x"
+    )
     assert list(Site(source, node).replace(node, "x", weight=1.0, summary="")) == []
 
 

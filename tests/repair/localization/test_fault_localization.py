@@ -50,9 +50,9 @@ def test_ochiai_matches_formula() -> None:
 
 
 def test_ranks_functions_by_worst_line() -> None:
-    found = suspects(ochiai(TRACES), {"a.py": Source("a.py", TEXT)})
-    assert [(suspect.place, suspect.line) for suspect in found] == [("a.py::inner", 6), ("a.py::outer", 10)]
-    assert found[0] == Suspect(place="a.py::inner", line=6, score=1.0)
+    ranked = suspects(ochiai(TRACES), {"a.py": Source("a.py", TEXT)})
+    assert [(suspect.place, suspect.line) for suspect in ranked] == [("a.py::inner", 6), ("a.py::outer", 10)]
+    assert ranked[0] == Suspect(place="a.py::inner", line=6, score=1.0)
 
 
 def test_raises_innermost_frames() -> None:
@@ -166,5 +166,7 @@ def test_raises_body_of_class_that_failed() -> None:
 def test_raises_definition_named_like_missing_name() -> None:
     source = Source("a.py", "def totl(x):\n    return x\n\ndef other(x):\n    return x\n")
     frame = Frame(path="tests/test_a.py", line=1, function="<module>")
-    asked = Failure(type="ImportError", message="cannot import name 'total' from 'a' (a.py)", frames=(frame,))
-    assert with_demanded({}, {"a.py": source}, [asked]) == {"a.py": {1: 0.9}}
+    failure = Failure(
+        type="ImportError", message="cannot import name 'total' from 'a' (a.py)", frames=(frame,)
+    )
+    assert with_demanded({}, {"a.py": source}, [failure]) == {"a.py": {1: 0.9}}

@@ -39,5 +39,5 @@ def test_interleaves_test_functions() -> None:
         trace("other", 0.3, 5),
         trace("told[0]", 0.0, 5),
     ]
-    found = Guards(traces).of(candidate(TEXT, "a < 1", "a <= 1"), Source("a.py", TEXT))
-    assert found == ("told[0]", "other", "told[1]", "told[2]")
+    guards = Guards(traces).of(candidate(TEXT, "a < 1", "a <= 1"), Source("a.py", TEXT))
+    assert guards == ("told[0]", "other", "told[1]", "told[2]")

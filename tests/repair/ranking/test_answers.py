@@ -26,22 +26,24 @@ def test_detects_function_with_single_answer() -> None:
 
 
 def test_accepts_function_that_returns_its_argument() -> None:
-    found = Compared(
+    comparison = Compared(
         calls=("get(key=1, default=0)", "get(key=2, default=0)", "get(key=3, default=0)"),
         before=("1", "2", "0"),
     )
-    assert not levelled(("0", "0", "0"), found)
-    assert levelled(("7", "7", "7"), found)
+    assert not levelled(("0", "0", "0"), comparison)
+    assert levelled(("7", "7", "7"), comparison)
 
 
 def test_ignores_accidental_exceptions_as_distinct_answers() -> None:
-    found = Compared(calls=("f(1)", "f(2)", "f(3)"), before=("list[A]", "raises TypeError", "list[A]"))
-    assert not levelled(("list[A]",) * 3, found)
+    comparison = Compared(calls=("f(1)", "f(2)", "f(3)"), before=("list[A]", "raises TypeError", "list[A]"))
+    assert not levelled(("list[A]",) * 3, comparison)
 
 
 def test_counts_documentation_examples_as_contradictions_only() -> None:
-    found = Compared(calls=("f(1)", ">>> a.f", ">>> a.g"), before=("1", "1 of 2 otherwise", "as documented"))
-    assert changed(("1", "as documented", "as documented"), found) == 0.0
-    assert contradicting(("1", "as documented", "as documented"), found) == 0.0
-    assert contradicting(found.before, found) == 0.5
+    comparison = Compared(
+        calls=("f(1)", ">>> a.f", ">>> a.g"), before=("1", "1 of 2 otherwise", "as documented")
+    )
+    assert changed(("1", "as documented", "as documented"), comparison) == 0.0
+    assert contradicting(("1", "as documented", "as documented"), comparison) == 0.0
+    assert contradicting(comparison.before, comparison) == 0.5
     assert contradicting(("1",), Compared(calls=("f(1)",), before=("1",))) == 0.0

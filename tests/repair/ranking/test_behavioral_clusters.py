@@ -23,11 +23,11 @@ def compared(*after: tuple[str, ...]) -> Compared:
 
 def test_agreeing_families_outweigh_single_one() -> None:
     same = ("True", "True", "False", "False")
-    found = compared(("True", "False", "True", "True"), same, same)
-    first, second = opinions([OTHER, ONE, TWO], {ONE: 0.5, TWO: 0.4, OTHER: 0.6}, found)
+    comparison = compared(("True", "False", "True", "True"), same, same)
+    first, second = opinions([OTHER, ONE, TWO], {ONE: 0.5, TWO: 0.4, OTHER: 0.6}, comparison)
     assert (first.members, second.members) == ((ONE, TWO), (OTHER,))
     assert decided([first, second], tests=2)
-    assert apart(first, [second], found) == "f(0) gives True, elsewhere False"
+    assert apart(first, [second], comparison) == "f(0) gives True, elsewhere False"
 
 
 def test_nothing_decides_between_equals() -> None:
@@ -57,33 +57,33 @@ def test_single_failing_test_requires_likely_winner() -> None:
 
 
 def test_penalizes_more_changed_answers() -> None:
-    found = compared(("True", "False", "True", "True"), ("True", "True", "False", "False"))
-    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [
+    comparison = compared(("True", "False", "True", "True"), ("True", "True", "False", "False"))
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, comparison)] == [
         ONE,
         OTHER,
     ]
 
 
 def test_penalizes_accidental_exceptions() -> None:
-    found = compared(("True", "True", "False", "raises IndexError"), ("True", "True", "False", "True"))
-    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [
+    accidental = compared(("True", "True", "False", "raises IndexError"), ("True", "True", "False", "True"))
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, accidental)] == [
         ONE,
         OTHER,
     ]
-    meant = compared(("True", "True", "False", "raises ValueError"), ("True", "True", "False", "True"))
-    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, meant)] == [
+    deliberate = compared(("True", "True", "False", "raises ValueError"), ("True", "True", "False", "True"))
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, deliberate)] == [
         OTHER,
         ONE,
     ]
 
 
 def test_penalizes_contradicting_documentation() -> None:
-    found = Compared(
+    comparison = Compared(
         calls=("f(1)", ">>> a.f"),
         before=("1", "1 of 2 otherwise"),
         after=(("2", "1 of 2 otherwise"), ("3", "as documented")),
     )
-    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.4}, found)] == [
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.4}, comparison)] == [
         ONE,
         OTHER,
     ]
@@ -99,18 +99,20 @@ def test_separates_edits_without_answers() -> None:
 def test_separates_edits_called_only_indirectly() -> None:
     sources = {"a.py": Source("a.py", TEXT)}
     again = candidate(TEXT, "a < 1\n", "a <= 1\n", family="similar")
-    found = Compared(calls=("main(1)", "main(2)"), before=("1", "1"), after=(("1", "2"),) * 3)
+    comparison = Compared(calls=("main(1)", "main(2)"), before=("1", "1"), after=(("1", "2"),) * 3)
     worth = {ONE: 0.5, TWO: 0.4, again: 0.3}
-    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, found, sources=sources)] == [
+    assert [
+        opinion.members for opinion in opinions([ONE, TWO, again], worth, comparison, sources=sources)
+    ] == [
         (ONE, again),
         (TWO,),
     ]
-    asked = found.model_copy(update={"calls": ("main(1)", "A.f(2)")})
-    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, asked, sources=sources)] == [
+    direct = comparison.model_copy(update={"calls": ("main(1)", "A.f(2)")})
+    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, direct, sources=sources)] == [
         (ONE, TWO, again)
     ]
-    inner = [replace(item, place="a.py::main.f") for item in (ONE, TWO)]
-    grouped = opinions(inner, dict.fromkeys(inner, 0.5), found, sources=sources)
+    inner = [replace(edit, place="a.py::main.f") for edit in (ONE, TWO)]
+    grouped = opinions(inner, dict.fromkeys(inner, 0.5), comparison, sources=sources)
     assert [opinion.members for opinion in grouped] == [tuple(inner)]
 
 
@@ -120,8 +122,8 @@ def test_groups_equivalent_conditions() -> None:
         candidate(text, "not (not a in b)", new)
         for new in ("not a in b", "(a not in b)", "not (a in b)", "not a is b")
     ]
-    found = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
-    assert [{*opinion.members} for opinion in found] == [{*same[:3]}, {same[3]}]
+    groups = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
+    assert [{*opinion.members} for opinion in groups] == [{*same[:3]}, {same[3]}]
 
 
 def test_groups_reordered_keyword_arguments() -> None:
@@ -129,8 +131,8 @@ def test_groups_reordered_keyword_arguments() -> None:
     same = [
         candidate(text, "g(a, b=b)", new) for new in ("g(a, b=b, c=1)", "g(a, c=1, b=b)", "g(a, *b, **a)")
     ]
-    found = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
-    assert [{*opinion.members} for opinion in found] == [{*same[:2]}, {same[2]}]
+    groups = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
+    assert [{*opinion.members} for opinion in groups] == [{*same[:2]}, {same[2]}]
 
 
 def test_orders_simplest_equivalent_first() -> None:
@@ -138,25 +140,27 @@ def test_orders_simplest_equivalent_first() -> None:
     denied, plain, poor = (
         candidate(text, "not (a or b == 1)", new) for new in ("not (a or b != 1)", "(a or b == 1)", "a")
     )
-    sources, found = (
+    sources, comparison = (
         {"a.py": Source("a.py", text)},
         Compared(calls=("f(1, 2)",), before=("1",), after=(("2",),) * 3),
     )
-    (opinion,) = opinions([denied, plain, poor], {denied: 0.9, plain: 0.8, poor: 0.5}, found, sources=sources)
+    (opinion,) = opinions(
+        [denied, plain, poor], {denied: 0.9, plain: 0.8, poor: 0.5}, comparison, sources=sources
+    )
     assert opinion.members == (plain, denied, poor)
 
 
 def test_separates_edits_that_change_no_answer() -> None:
     text = "def f(a):\n    return a < 1 or a\n"
-    one, other = candidate(text, "a < 1", "a <= 1"), candidate(text, "or", "and")
-    worth, sources = {one: 0.5, other: 0.5}, {"a.py": Source("a.py", text)}
-    seen = Compared(calls=("f(1)",), before=("1",), after=(("2",),) * 2)
-    assert [opinion.members for opinion in opinions([one, other], worth, seen, sources=sources)] == [
-        (one, other)
+    first, other = candidate(text, "a < 1", "a <= 1"), candidate(text, "or", "and")
+    worth, sources = {first: 0.5, other: 0.5}, {"a.py": Source("a.py", text)}
+    comparison = Compared(calls=("f(1)",), before=("1",), after=(("2",),) * 2)
+    assert [opinion.members for opinion in opinions([first, other], worth, comparison, sources=sources)] == [
+        (first, other)
     ]
-    unseen = seen.model_copy(update={"before": ("2",)})
-    assert [opinion.members for opinion in opinions([one, other], worth, unseen, sources=sources)] == [
-        (one,),
+    unchanged = comparison.model_copy(update={"before": ("2",)})
+    assert [opinion.members for opinion in opinions([first, other], worth, unchanged, sources=sources)] == [
+        (first,),
         (other,),
     ]
 
@@ -170,14 +174,14 @@ def test_groups_same_statement_before_or_after_line() -> None:
     places = {first: text.index("g(a)"), second: text.index("\n    h(a)"), third: text.index("h(a)")}
     moved = {place: placed(place, places[place]) for place in places}
     ranked = [*moved.values(), other]
-    found = Compared(calls=("f(1)",), before=("1",), after=(("1",),) * 4)
+    comparison = Compared(calls=("f(1)",), before=("1",), after=(("1",),) * 4)
     sources = {other.edit.path: Source(other.edit.path, text)}
     assert [
         len(opinion.members)
-        for opinion in opinions(ranked, dict.fromkeys(ranked, 0.5), found, sources=sources)
+        for opinion in opinions(ranked, dict.fromkeys(ranked, 0.5), comparison, sources=sources)
     ] == [2, 1, 1]
 
 
-def placed(one: Candidate, start: int) -> Candidate:
-    change = one.edit.changes[0].model_copy(update={"start": start, "end": start})
-    return replace(one, edit=one.edit.model_copy(update={"changes": (change,)}))
+def placed(edit: Candidate, start: int) -> Candidate:
+    change = edit.edit.changes[0].model_copy(update={"start": start, "end": start})
+    return replace(edit, edit=edit.edit.model_copy(update={"changes": (change,)}))

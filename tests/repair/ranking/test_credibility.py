@@ -62,8 +62,8 @@ def test_penalizes_repeated_argument() -> None:
     text = "def f(key, value):\n    return forced(value, key)\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     twice, swapped = (
-        credibility(candidate(text, "forced(value, key)", f"forced({given})", place="a.py::f"), evidence)
-        for given in ("key, key", "key, value")
+        credibility(candidate(text, "forced(value, key)", f"forced({arguments})", place="a.py::f"), evidence)
+        for arguments in ("key, key", "key, value")
     )
     assert twice < 0.5 < swapped
 
@@ -84,11 +84,11 @@ def test_penalizes_equal_branches() -> None:
 def test_prefers_operation_found_elsewhere() -> None:
     text = f"{TEXT}\n\ndef halves(text, margin):\n    return text[: margin - 1], text[margin - 1 :]\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
-    known, unknown = (
+    repeated, new_operation = (
         credibility(candidate(text, "margin + 1", new, place="a.py::width"), evidence)
         for new in ("margin - 1", "margin - 2")
     )
-    assert known > unknown == 1.0
+    assert repeated > new_operation == 1.0
 
 
 def test_prefers_place_with_words_of_issue() -> None:
@@ -253,9 +253,9 @@ def test_penalizes_double_negation() -> None:
 
 def test_penalizes_mutated_parameter() -> None:
     text = "def f(graph, node):\n    found = list(graph.get(node))\n    return found\n"
-    given, own = candidate(text, "get", "pop"), candidate(text, "return found", "return found.pop()")
+    parameter, own = candidate(text, "get", "pop"), candidate(text, "return found", "return found.pop()")
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
-    assert credibility(given, evidence) < credibility(own, evidence) == 1.0
+    assert credibility(parameter, evidence) < credibility(own, evidence) == 1.0
 
 
 def test_penalizes_repetition() -> None:

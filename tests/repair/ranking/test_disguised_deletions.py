@@ -16,9 +16,11 @@ ELSEWHERE = candidate(TEXT, "return a", "return -a", family="unwrapped")
 def test_penalizes_edit_equivalent_to_deletion() -> None:
     removed = removals([ODD, GOOD, ELSEWHERE], [GOOD, ODD, REMOVAL, ELSEWHERE], SOURCES)
     assert removed == {ODD: REMOVAL, GOOD: REMOVAL}
-    asked = [ODD, GOOD, ELSEWHERE, REMOVAL]
-    found = Compared(calls=("f(' a')",), before=("'a'",), after=(("' a'",), ("'a '",), ("' a'",), ("' a'",)))
-    worth = unmasked({ODD: 1.0, GOOD: 1.0, ELSEWHERE: 1.0}, removed, asked, found)
+    edits = [ODD, GOOD, ELSEWHERE, REMOVAL]
+    comparison = Compared(
+        calls=("f(' a')",), before=("'a'",), after=(("' a'",), ("'a '",), ("' a'",), ("' a'",))
+    )
+    worth = unmasked({ODD: 1.0, GOOD: 1.0, ELSEWHERE: 1.0}, removed, edits, comparison)
     assert worth == {ODD: 0.4, GOOD: 1.0, ELSEWHERE: 1.0}
 
 
@@ -52,8 +54,8 @@ def test_penalizes_condition_that_is_never_met() -> None:
     small, odd = (candidate(text, "True", new, family="unconditional") for new in ("a < 0", "a is None"))
     removed = removals([never, small, odd], [never, small, odd], {"a.py": Source("a.py", text)})
     assert removed == {small: never, odd: never}
-    found = Compared(calls=("f(-1)",), before=("1",), after=(("-1",), ("1",), ("-1",)))
-    assert unmasked({never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], found) == {
+    comparison = Compared(calls=("f(-1)",), before=("1",), after=(("-1",), ("1",), ("-1",)))
+    assert unmasked({never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], comparison) == {
         never: 1.0,
         small: 1.0,
         odd: 0.2,
@@ -61,8 +63,8 @@ def test_penalizes_condition_that_is_never_met() -> None:
 
 
 def test_keeps_worth_if_calls_miss_statement() -> None:
-    found = Compared(calls=("f('a')",), before=("'a'",), after=(("'a'",), ("'a'",)))
-    assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], found) == {ODD: 1.0}
+    comparison = Compared(calls=("f('a')",), before=("'a'",), after=(("'a'",), ("'a'",)))
+    assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], comparison) == {ODD: 1.0}
 
 
 def test_keeps_worth_without_answers() -> None:

@@ -19,8 +19,8 @@ def test_reads_simple_annotations() -> None:
 
 
 def test_counts_wrong_types_but_not_exceptions() -> None:
-    found = Compared(calls=("size(a=1)", "size(a=2)", "names(a=1)", "free(a=1)"))
-    hinted = {"size": "int", "names": "list"}
-    assert mistyped(("1", "raises TypeError", "list['a']", "'x'"), found, hinted) == 0.0
-    assert mistyped(("1\tdict{}", "None\tdict{}", "'a'", "'x'"), found, hinted) == 2 / 3
-    assert mistyped(("1", "1", "1", "1"), found, {}) == 0.0
+    comparison = Compared(calls=("size(a=1)", "size(a=2)", "names(a=1)", "free(a=1)"))
+    return_types = {"size": "int", "names": "list"}
+    assert mistyped(("1", "raises TypeError", "list['a']", "'x'"), comparison, return_types) == 0.0
+    assert mistyped(("1\tdict{}", "None\tdict{}", "'a'", "'x'"), comparison, return_types) == 2 / 3
+    assert mistyped(("1", "1", "1", "1"), comparison, {}) == 0.0

@@ -42,10 +42,10 @@ def test_combines_fixes_of_two_tests(tmp_path: Path) -> None:
     candidates = [FIRST, OTHER, SECOND]
     alone = search(PartialTrials(), tmp_path, ["one", "two"], candidates, seconds=5.0, progress=None)
     assert halves(alone.red) == {"two": [FIRST]}
-    found = search_pairs(
+    result = search_pairs(
         PartialTrials(), tmp_path, ["one", "two"], candidates, alone.red, seconds=5.0, progress=None
     )
-    (pair,) = found.survivors
+    (pair,) = result.survivors
     assert pair.edit.apply(TEXT) == TEXT.replace("a < 1", "a <= 1").replace("a > 2", "a >= 2")
     assert (pair.score, pair.place, pair.edit.summary) == (
         0.4,

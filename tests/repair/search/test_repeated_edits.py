@@ -10,8 +10,8 @@ TEXT = "def f(a, b):\n    if a < b:\n        return a < b\n\n\ndef g(a, b):\n   
 
 def texts(lines: dict[int, float]) -> set[str]:
     source = Source("a.py", TEXT)
-    made = candidates({"a.py": source}, {"a.py": lines}, [])
-    return {item.edit.apply(TEXT) for item in repeated(made, {"a.py": source})}
+    single = candidates({"a.py": source}, {"a.py": lines}, [])
+    return {combined.edit.apply(TEXT) for combined in repeated(single, {"a.py": source})}
 
 
 def test_combines_places_of_function_and_of_file() -> None:
@@ -38,8 +38,12 @@ def test_does_not_repeat_deletions() -> None:
 def test_scores_more_places_lower() -> None:
     def best(lines: int) -> float:
         source = Source("a.py", "def f(a, b):\n" + "    g(a < b)\n" * lines)
-        made = candidates({"a.py": source}, {"a.py": {2 + line: 1.0 for line in range(lines)}}, [])
-        changed = [item for item in repeated(made, {"a.py": source}) if item.edit.family == "comparison"]
-        return max(item.score for item in changed if len(item.edit.changes) == lines)
+        single = candidates({"a.py": source}, {"a.py": {2 + line: 1.0 for line in range(lines)}}, [])
+        changed = [
+            combined
+            for combined in repeated(single, {"a.py": source})
+            if combined.edit.family == "comparison"
+        ]
+        return max(combined.score for combined in changed if len(combined.edit.changes) == lines)
 
     assert best(4) < 0.3 * best(2) < best(2)

@@ -82,19 +82,19 @@ def ranked(*texts: str) -> list[Candidate]:
 
 
 def test_stops_at_survivor_when_time_is_over(tmp_path: Path) -> None:
-    found = search(
+    result = search(
         FakeTrials("right"), tmp_path, ["t"], ranked("x", "right", "y"), seconds=0.0, progress=None
     )
-    assert (found.tried, len(found.survivors)) == (2, 1)
+    assert (result.tried, len(result.survivors)) == (2, 1)
 
 
 def test_keeps_survivors_and_cold_candidates_in_order(tmp_path: Path) -> None:
     trials = FakeTrials("y", "z")
-    given = ranked("x", "z", "cold", "y")
-    found = search(trials, tmp_path, ["t"], given, seconds=1.0, progress=None)
-    assert (found.survivors, found.cold, found.tried, trials.closed) == (
-        [given[1], given[3]],
-        [given[2]],
+    candidates = ranked("x", "z", "cold", "y")
+    result = search(trials, tmp_path, ["t"], candidates, seconds=1.0, progress=None)
+    assert (result.survivors, result.cold, result.tried, trials.closed) == (
+        [candidates[1], candidates[3]],
+        [candidates[2]],
         4,
         True,
     )
@@ -102,7 +102,7 @@ def test_keeps_survivors_and_cold_candidates_in_order(tmp_path: Path) -> None:
 
 def test_stops_some_candidates_after_first_survivor(tmp_path: Path) -> None:
     trials = FakeTrials("right")
-    found = search(
+    result = search(
         trials,
         tmp_path,
         ["t"],
@@ -110,24 +110,24 @@ def test_stops_some_candidates_after_first_survivor(tmp_path: Path) -> None:
         seconds=1.0,
         progress=None,
     )
-    assert found.tried == FURTHER + 2
+    assert result.tried == FURTHER + 2
     assert trials.closed
 
 
 def test_skips_candidates_that_cannot_outweigh_survivor(tmp_path: Path) -> None:
     scores = [0.9, 0.8, 0.5, 0.15, 0.15]
-    given = [
+    candidates = [
         candidate(TEXT, "a < 1", text, score=score)
         for text, score in zip(("x", "y", "z", "u", "v"), scores, strict=True)
     ]
-    found = search(FakeTrials("y"), tmp_path, ["t"], given, seconds=1.0, progress=None)
-    assert (found.survivors, found.tried) == ([given[1]], 4)
+    result = search(FakeTrials("y"), tmp_path, ["t"], candidates, seconds=1.0, progress=None)
+    assert (result.survivors, result.tried) == ([candidates[1]], 4)
 
 
 def test_stops_with_enough_survivors(tmp_path: Path) -> None:
-    found = search(FakeTrials("x"), tmp_path, ["t"], ranked(*["x"] * 20), seconds=1.0, progress=None)
-    assert len(found.survivors) == found.tried == ENOUGH
-    assert found.line == f"tried {ENOUGH} candidates, {ENOUGH} of them hold, best: f: x for a < 1"
+    result = search(FakeTrials("x"), tmp_path, ["t"], ranked(*["x"] * 20), seconds=1.0, progress=None)
+    assert len(result.survivors) == result.tried == ENOUGH
+    assert result.line == f"tried {ENOUGH} candidates, {ENOUGH} of them hold, best: f: x for a < 1"
 
 
 @pytest.mark.parametrize(("new", "holds"), [("a <= 1", True), ("a > 1", False)])
@@ -175,21 +175,21 @@ class AlwaysGreen(FakeRunner):
 
 def test_searches_in_fresh_processes_until_enough_survive(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
-    given = [candidate(TEXT, "<", operator) for operator in ("<=", "==", ">", ">=", "!=", "is")]
-    alike = search_alone(
-        AlwaysGreen(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=30.0, progress=None
+    candidates = [candidate(TEXT, "<", operator) for operator in ("<=", "==", ">", ">=", "!=", "is")]
+    all_green = search_alone(
+        AlwaysGreen(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], candidates, seconds=30.0, progress=None
     )
-    assert (alike.tried, alike.survivors) == (ENOUGH_ALONE, given[:ENOUGH_ALONE])
-    one = search_alone(
+    assert (all_green.tried, all_green.survivors) == (ENOUGH_ALONE, candidates[:ENOUGH_ALONE])
+    single = search_alone(
         FakeRunner(tmp_path / "a.py"),
         tmp_path,
         ["tests/test_a.py::test_f"],
-        given,
+        candidates,
         seconds=30.0,
         progress=None,
     )
-    assert (one.tried, one.survivors) == (len(given), given[:1])
-    unlikely = [given[0], candidate(TEXT, "<", "==", score=0.01)]
+    assert (single.tried, single.survivors) == (len(candidates), candidates[:1])
+    unlikely = [candidates[0], candidate(TEXT, "<", "==", score=0.01)]
     assert (
         search_alone(
             AlwaysGreen(tmp_path / "a.py"),
@@ -203,7 +203,12 @@ def test_searches_in_fresh_processes_until_enough_survive(tmp_path: Path) -> Non
     )
     assert (
         search_alone(
-            AlwaysGreen(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=0.0, progress=None
+            AlwaysGreen(tmp_path / "a.py"),
+            tmp_path,
+            ["tests/test_a.py"],
+            candidates,
+            seconds=0.0,
+            progress=None,
         ).tried
         == 0
     )

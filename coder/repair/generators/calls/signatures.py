@@ -269,6 +269,7 @@ def _accept_keywords(site: Site, function: Function) -> Iterator[Rewrite]:
 
 
 def said_lists(site: Site) -> list[str]:
+    """Return the lists of missing arguments in the failure messages."""
     return [match[1] for failure in site.failures for match in MISSING.finditer(failure.message)]
 
 

@@ -92,8 +92,10 @@ def is_condition(source: Source, node: ast.AST) -> bool:
 
 
 def returned(site: Site) -> bool:
+    """Tell whether the node is a return value."""
     return isinstance(site.parent, ast.Return)
 
 
 def name(op: ast.cmpop) -> str:
+    """Return the operator `is` or `is not` as text."""
     return "is" if isinstance(op, ast.Is) else "is not"

@@ -35,6 +35,7 @@ def asked_for(failures: Sequence[Failure]) -> tuple[str, ...]:
 
 
 def defined(node: ast.AST) -> tuple[str, ...]:
+    """Return the name that a statement defines."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return (name,)

@@ -251,6 +251,7 @@ def _unfilled_tables(source: Source) -> tuple[tuple[str, str], ...]:
 
 
 def put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> Iterator[Rewrite]:
+    """Insert lines before or after a statement, or replace `pass`."""
     summary = f"add `{lines[0][:50]}`"
     if isinstance(node, ast.Pass):
         start, end = site.source.span(node)
@@ -271,4 +272,5 @@ def put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> I
 
 
 def is_place(site: Site) -> bool:
+    """Tell whether a statement can be inserted at the site."""
     return isinstance(site.node, ast.stmt) and site.node is not site.function and not is_docstring(site.node)

@@ -95,6 +95,7 @@ def _is_pattern(site: Site, node: ast.AST) -> bool:
 
 @lru_cache(maxsize=256)
 def imports_re(source: Source) -> bool:
+    """Tell whether the file imports `re` or `regex`."""
     return bool({"re", "regex"} & {*module_names(source)})
 
 
