@@ -43,7 +43,7 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
         if not entry.endswith("/"):
             workspace.name(prefix + entry)
     remainder = (
-        f"\n... {counted(len(entries) - MOST_LINES, 'remainder line')}; narrow it with path= or glob="
+        f"\n... {counted(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob="
         if len(entries) > MOST_LINES
         else ""
     )

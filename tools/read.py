@@ -78,7 +78,7 @@ def _window(
             names = _names(file_definitions, MOST_NAMES)
             raise ToolError(
                 f"{shown(path)} has {total} lines, too many to open whole. Give line= or symbol=, "
-                f"{f'such as one of {names}' if names else f'file_definitions with search(pattern=..., path={path!r})'}."
+                f"{f'such as one of {names}' if names else f'found with search(pattern=..., path={path!r})'}."
             )
         return 1, total
     if not 1 <= line <= total:

@@ -165,7 +165,7 @@ def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
     session_end = run_session(context, raise_error)
     assert (session_end.kind, session_end.exit_code) == (None, 1)
     failed = next(record.event for record in context.log.records if isinstance(record.event, Failed))
-    assert "in broken" in failed.error
+    assert "in raise_error" in failed.error
 
 
 def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:

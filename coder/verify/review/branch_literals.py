@@ -72,10 +72,10 @@ def literals_of_branch(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
                 for key, value in zip(keys, values, strict=True)
                 if key is not None and isinstance(value, ast.Constant)
             ]
-            is_distinctive = any(
+            has_distinctive_key = any(
                 is_distinctive(value) for key, _ in pairs for _, value in iterate_literals(key)
             )
-            return ([key for key, _ in pairs], [value for _, value in pairs]) if is_distinctive else ([], [])
+            return ([key for key, _ in pairs], [value for _, value in pairs]) if has_distinctive_key else ([], [])
         case _:
             return [], []
     return tested, [value] if all(isinstance(part, CONSTANT) for part in ast.walk(value)) else []
