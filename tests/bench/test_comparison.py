@@ -7,7 +7,7 @@ from tests.bench.outcomes import outcome
 
 def test_times_and_names_of_sessions_do_not_matter() -> None:
     slow, fast = (
-        f"Nothing holds (tried 1,300 candidates, {rate} a second, 0 of them hold)."
+        f"Nothing holds (tried 1,300 candidates, {rate} a second, 0 pass the tests)."
         for rate in ("28", "1,035")
     )
     comparison = compared(

@@ -55,7 +55,7 @@ class Search:
         """The progress in one line."""
         best = f", best: {self.survivors[0].edit.summary}" if self.survivors else ""
         rate = f", {self.rate:.0f} a second" if self.rate else ""
-        return f"tried {self.tried:,} candidates{rate}, {len(self.survivors)} of them hold{best}"
+        return f"tried {self.tried:,} candidates{rate}, {len(self.survivors)} pass the tests{best}"
 
 
 def search(

@@ -127,7 +127,7 @@ def test_skips_candidates_that_cannot_outweigh_survivor(tmp_path: Path) -> None:
 def test_stops_with_enough_survivors(tmp_path: Path) -> None:
     result = search(FakeTrials("x"), tmp_path, ["t"], ranked(*["x"] * 20), seconds=1.0, progress=None)
     assert len(result.survivors) == result.tried == ENOUGH
-    assert result.line == f"tried {ENOUGH} candidates, {ENOUGH} of them hold, best: f: x for a < 1"
+    assert result.line == f"tried {ENOUGH} candidates, {ENOUGH} pass the tests, best: f: x for a < 1"
 
 
 @pytest.mark.parametrize(("new", "holds"), [("a <= 1", True), ("a > 1", False)])
