@@ -22,30 +22,32 @@ def main() -> None:
         )
         raise SystemExit(2)
     _remove_current_directory()
-    _speak_any_encoding(sys.stdin, sys.stdout, sys.stderr)
-    sys.excepthook = _crashed
+    _configure_encodings(sys.stdin, sys.stdout, sys.stderr)
+    sys.excepthook = _print_masked_traceback
     # Objects of imports and the index stay alive: collecting every 700 objects takes a seventh of the time of
     # a short command.
     gc.set_threshold(50_000)
-    from coder.cli.app import run
+    from coder.cli.app import run_command_line
 
-    code = run()
+    code = run_command_line()
     # The last collection would walk all objects of the providers' libraries, which takes a second at exit.
     gc.freeze()
     raise SystemExit(code)
 
 
-def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _print_masked_traceback(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
     """Print a traceback like Python, with secrets masked, because crash reports are shared."""
     import traceback
 
-    from coder.permissions.secrets import Secrets, own_values
+    from coder.permissions.secrets import Secrets, secret_environment_values
 
     report = "".join(traceback.format_exception(kind, error, trace))
-    print(Secrets(own=own_values(os.environ)).masked(report), end="", file=sys.stderr)
+    print(Secrets(own=secret_environment_values(os.environ)).mask(report), end="", file=sys.stderr)
 
 
-def _speak_any_encoding(stdin: TextIO, *outputs: TextIO) -> None:
+def _configure_encodings(stdin: TextIO, *outputs: TextIO) -> None:
     """Read stdin as UTF-8 and replace characters that the terminal's encoding lacks by question marks."""
     if isinstance(stdin, io.TextIOWrapper):
         stdin.reconfigure(encoding="utf-8", errors="replace")

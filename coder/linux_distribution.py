@@ -5,7 +5,7 @@ from pathlib import Path
 
 from coder.files.regular_files import read_regular
 
-INSTALL = {
+INSTALL_COMMANDS = {
     "debian": "sudo apt install",
     "ubuntu": "sudo apt install",
     "fedora": "sudo dnf install",
@@ -20,7 +20,7 @@ INSTALL = {
 OS_RELEASE_BYTES = 20_000
 
 
-def distributions(root: Path = Path("/")) -> tuple[str, ...]:
+def distribution_ids(root: Path = Path("/")) -> tuple[str, ...]:
     """Return the distribution's ID, then those it derives from; empty where unknown."""
     words = (
         (read_regular(root / "etc" / "os-release", limit_bytes=OS_RELEASE_BYTES) or b"")
@@ -40,8 +40,8 @@ def install_command(packages: Mapping[str, str], root: Path = Path("/")) -> str:
         packages: the package's name by distribution; under "" the default name.
         root: parent directory of /etc.
     """
-    for name in distributions(root):
+    for name in distribution_ids(root):
         package = packages.get(name) or packages.get("")
-        if name in INSTALL and package:
-            return f"{INSTALL[name]} {package}"
+        if name in INSTALL_COMMANDS and package:
+            return f"{INSTALL_COMMANDS[name]} {package}"
     return ""

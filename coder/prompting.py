@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from coder.permissions.data_marking import fenced
+from coder.permissions.data_marking import fence_text
 
 
 class PackagedPrompts:
@@ -22,7 +22,7 @@ class PackagedPrompts:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters["data"] = lambda text: fenced(text.strip("\n"))
+        environment.filters["data"] = lambda text: fence_text(text.strip("\n"))
         return environment
 
     def render(self, name: str, **values: object) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 from coder.core.errors import UserError
 from coder.core.values.base import Value
 from coder.files.regular_files import read_regular
-from coder.permissions.command_rules import Action, Mode, Rule, written
+from coder.permissions.command_rules import Action, Mode, Rule, parse_rule
 
 
 class Config(Value):
@@ -99,7 +99,7 @@ class Config(Value):
     @classmethod
     def _validate_rules(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
-            written(pattern, "ask")
+            parse_rule(pattern, "ask")
         return patterns
 
 
@@ -112,9 +112,9 @@ class Setting(Value):
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
+LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
 """Settings that accumulate the entries of all files; the environment cannot set them."""
-NARROWING = (
+LOWERABLE_SETTINGS = (
     "attempts",
     "max_usd",
     "max_tokens",
@@ -125,7 +125,7 @@ NARROWING = (
     "sandbox_processes",
 )
 """Settings that a repository may lower but not raise."""
-REPOSITORY = (*NARROWING, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
+REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
 """Settings that a repository may set; it must not choose who reads the user's code, or the costs."""
 
 
@@ -148,7 +148,7 @@ def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> P
     return state_directory(environment) / "index" / f"{digest}.sqlite"
 
 
-def settings(
+def collect_settings(
     repository: Path | None = None,
     *,
     flags: Mapping[str, Any] | None = None,
@@ -175,7 +175,9 @@ def settings(
             entries, _read_table(project, ("tool", "coder")), source=f"{project} [tool.coder]"
         )
     variables = {
-        name: environment.get(f"CODER_{name.upper()}") for name in Config.model_fields if name not in LISTS
+        name: environment.get(f"CODER_{name.upper()}")
+        for name in Config.model_fields
+        if name not in LIST_SETTINGS
     }
     for name, text in variables.items():
         if text:
@@ -188,7 +190,7 @@ def settings(
     return tuple(entries.values())
 
 
-def config(entries: tuple[Setting, ...]) -> Config:
+def config_from_settings(entries: tuple[Setting, ...]) -> Config:
     """Return the values of settings as a configuration."""
     return Config.model_validate({setting.name: setting.value for setting in entries})
 
@@ -206,10 +208,12 @@ def sandbox_caps(configuration: Config) -> dict[str, int]:
     )
 
 
-def rules(configuration: Config) -> tuple[Rule, ...]:
+def configured_rules(configuration: Config) -> tuple[Rule, ...]:
     """Return rules for the commands that a configuration allows, asks about and denies."""
     return tuple(
-        written(pattern, action) for action in get_args(Action) for pattern in getattr(configuration, action)
+        parse_rule(pattern, action)
+        for action in get_args(Action)
+        for pattern in getattr(configuration, action)
     )
 
 
@@ -225,11 +229,11 @@ def _overlay(entries: dict[str, Setting], values: Mapping[str, Any], *, source: 
 def _overlay_repository(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
     """Overlay settings of an untrusted repository: unknown ones are ignored, limits can only go down."""
     for name, value in values.items():
-        if name not in REPOSITORY:
+        if name not in REPOSITORY_SETTINGS:
             continue
         checked_value = _validate(name, value, source)
         current = entries[name].value
-        if name in LISTS:
+        if name in LIST_SETTINGS:
             new_entries = tuple(pattern for pattern in checked_value if not pattern.startswith("!"))
             entries[name] = Setting(
                 name=name,
@@ -248,20 +252,20 @@ def _widens(name: str, value: Any, current: Any) -> bool:
         return bool(value != "whole")
     if name == "checks":
         return bool(value == "show" and current == "block")
-    return name in NARROWING and current is not None and bool(value > current)
+    return name in LOWERABLE_SETTINGS and current is not None and bool(value > current)
 
 
-def passed_over(repository: Path) -> tuple[str, ...]:
+def ignored_settings(repository: Path) -> tuple[str, ...]:
     """Return a message on each name in a repository's `[tool.coder]` that is unknown or not allowed there."""
     messages = []
     for name in _read_table(repository / "pyproject.toml", ("tool", "coder")):
-        if name in Config.model_fields and name not in REPOSITORY:
+        if name in Config.model_fields and name not in REPOSITORY_SETTINGS:
             messages.append(
                 f"[tool.coder] sets {name!r}, which a repository may not: it is passed over. Your own "
                 "settings may."
             )
         elif name not in Config.model_fields:
-            matches = get_close_matches(name, REPOSITORY, n=1)
+            matches = get_close_matches(name, REPOSITORY_SETTINGS, n=1)
             messages.append(
                 f"[tool.coder] sets {name!r}, which is no "
                 f"setting.{f' Is {matches[0]!r} meant?' if matches else ''}"
@@ -292,17 +296,17 @@ def _read_table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any]:
     return table if isinstance(table, dict) else {}
 
 
-def trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:
+def is_trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:
     """Tell whether the user has said that code from this repository may run here."""
     return str(directory.resolve()) in _trusted_roots(environment)
 
 
-def trust(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
+def trust_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Remember that a repository is trusted, in the user's own configuration."""
     _write_json("trusted.json", sorted({*_trusted_roots(environment), str(directory.resolve())}), environment)
 
 
-def forget(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
+def forget_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Withdraw trust in a repository, and forget what was always allowed in it."""
     root = str(directory.resolve())
     _write_json(
@@ -321,7 +325,7 @@ def forget(directory: Path, environment: Mapping[str, str] = os.environ) -> None
     )
 
 
-def allowed(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
+def allowed_rules(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
     """Return the rules that the user has always allowed in this repository; none if they cannot be read."""
     try:
         return tuple(
@@ -331,9 +335,11 @@ def allowed(directory: Path, environment: Mapping[str, str] = os.environ) -> tup
         return ()
 
 
-def allow(directory: Path, rules: Sequence[Rule], environment: Mapping[str, str] = os.environ) -> None:
+def remember_rules(
+    directory: Path, rules: Sequence[Rule], environment: Mapping[str, str] = os.environ
+) -> None:
     """Remember rules for a repository, in the user's own configuration."""
-    all_rules = dict.fromkeys((*allowed(directory, environment), *rules))
+    all_rules = dict.fromkeys((*allowed_rules(directory, environment), *rules))
     table = {**_read_rules(environment), str(directory.resolve()): [rule.model_dump() for rule in all_rules]}
     _write_json("allowed.json", table, environment)
 
@@ -363,6 +369,6 @@ def _write_json(name: str, data: Any, environment: Mapping[str, str]) -> None:
     temporary.replace(path)
 
 
-def configured(root: Path | None, flags: Mapping[str, Any]) -> Config:
+def load_config(root: Path | None, flags: Mapping[str, Any]) -> Config:
     """Return the effective configuration of a command in a repository."""
-    return config(settings(root, flags=flags))
+    return config_from_settings(collect_settings(root, flags=flags))

@@ -15,13 +15,13 @@ from coder.core.events import SessionFinished
 from coder.core.messages import Request
 from coder.core.values.task import Task
 from coder.core.values.verdict import VerdictKind
-from coder.models.scripted import Scripted, ScriptedCall, Step
+from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import PLACEHOLDER
 from coder.repo.history.existing_change import delivered_diff
 from coder.settings import Config
-from coder.strategies.registry import offered
+from coder.strategies.registry import build_strategy
 from coder.wiring.approach import Approach
-from coder.wiring.session import open_fix
+from coder.wiring.session import open_session
 from tests.test_scenarios import git
 from tests.walls import walls
 
@@ -82,7 +82,7 @@ def script() -> list[Any]:
             f"--- a/shop.py\n+++ b/shop.py\n@@\n-{line_shown}\n+{renamed}\n@@\n def twice(x):\n"
             f"-    return x + 3\n+{FIX}\n"
         )
-        return Step(
+        return ScriptStep(
             text="Add x to itself.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),)
         ).reply(99)
 
@@ -96,7 +96,7 @@ def script() -> list[Any]:
         ("outline", {"path": "shop.py"}),
     )
     calls = tuple(ScriptedCall(name=name, arguments=arguments) for name, arguments in looks)
-    return [Step(text="I look.", calls=calls), fix]
+    return [ScriptStep(text="I look.", calls=calls), fix]
 
 
 def collect(root: Path, state: Path, requests: list[Request]) -> dict[str, bytes]:
@@ -120,13 +120,15 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     plant_canaries(root, monkeypatch)
     issue = "twice(5) gives 8 in shop.py, test_shop.py::test_twice\n" + "\n".join(canary_lines("issue"))
-    model = Scripted(script())
+    model = ScriptedModel(script())
     approach = Approach(
-        model=model, strategy=offered("linear", width=1, rounds=1, review_rounds=1), reason=""
+        model=model, strategy=build_strategy("linear", width=1, rounds=1, review_rounds=1), reason=""
     )
     task = Task(issue=issue, directory=root, trusted=True)
-    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as open_session:
-        session_end: SessionFinished = asyncio.run(open_session.session.run())
+    with open_session(
+        task, Config(), chosen_approach=approach, root=root, walls=walls(), attended=False
+    ) as handle:
+        session_end: SessionFinished = asyncio.run(handle.session.run())
     assert session_end.kind is VerdictKind.PROVEN, session_end.summary
     assert session_end.delivery and FIX in git(root, "show", f"{session_end.delivery.branch}:shop.py")
     assert 'db_password = "hunter2-otter"' in git(root, "show", f"{session_end.delivery.branch}:shop.py")

@@ -33,17 +33,17 @@ import pytest
 from coder.core.commands import Answer
 from coder.core.events import QuestionAsked, SessionFinished, ToolFinished, Warned
 from coder.core.messages import Request, ToolMessage
-from coder.models.scripted import Scripted, Step, load
+from coder.models.scripted import ScriptedModel, ScriptStep, load_script
 from coder.permissions.private_files import DENY_READ
 from coder.permissions.secrets import Secrets
 from coder.sandbox.process.process import ProcessSandbox
-from coder.session.approval.permission import Rights
+from coder.session.approval.permission import Permissions
 from coder.session.approval.questions import Approval
-from coder.session.context import Kit
+from coder.session.context import SessionContext
 from coder.session.log import EventLog
 from coder.session.session import Session
-from coder.settings import config, rules, settings
-from coder.strategies.follow import DIRECT, follow
+from coder.settings import collect_settings, config_from_settings, configured_rules
+from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.fakes import kit
 
 INJECTIONS = sorted((Path(__file__).parent / "cases" / "injections").glob("[0-9]*"))
@@ -112,11 +112,13 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
     return case_scene
 
 
-def build_session(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str) -> tuple[Kit, Scripted]:
+def build_session(
+    case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str
+) -> tuple[SessionContext, ScriptedModel]:
     """Return the session of a case with one guard disabled; with an empty name, none."""
     expect = scene.expect
-    steps = load(case / "script.jsonl")
-    model = Scripted(
+    steps = load_script(case / "script.jsonl")
+    model = ScriptedModel(
         [_unify_call_ids(step, number) for number, step in enumerate(steps)]
         if "same_ids" in expect
         else steps
@@ -126,7 +128,7 @@ def build_session(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str
     log = EventLog(secrets=secrets)
     attended = "attended" in expect or "answers" in expect or off == "review"
     workspace = replace(
-        plain.workspace(plain.repository.candidate("c1")),
+        plain.workspace(plain.repository.create_candidate("c1")),
         sandbox=sandbox,
         deny_read=() if off == "private" else DENY_READ,
     )
@@ -139,28 +141,30 @@ def build_session(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str
         sandbox=sandbox,
         workspace=lambda _: workspace,
         approval=Approval(log, attended=attended),
-        rights=_permissions(scene, off),
+        permissions=_permissions(scene, off),
     )
     return context, model
 
 
-def _permissions(scene: Scene, off: str) -> Rights:
+def _permissions(scene: Scene, off: str) -> Permissions:
     person = scene.directory / "config"
     person.mkdir()
     if off == "narrowing":  # the repository's settings count as the user's
         (person / "coder").mkdir()
         text = (scene.root / "pyproject.toml").read_text().replace("[tool.coder]\n", "")
         (person / "coder" / "config.toml").write_text(text)
-    configuration = config(settings(scene.root, environment={"XDG_CONFIG_HOME": str(person)}))
-    return Rights(
+    configuration = config_from_settings(
+        collect_settings(scene.root, environment={"XDG_CONFIG_HOME": str(person)})
+    )
+    return Permissions(
         mode=configuration.approve,
-        contained=scene.expect.get("contained", False),
-        rules=rules(configuration),
+        is_sandboxed=scene.expect.get("contained", False),
+        rules=configured_rules(configuration),
         which=lambda name: shutil.which(name, path=scene.path),
     )
 
 
-def _unify_call_ids(step: Step, number: int) -> Any:
+def _unify_call_ids(step: ScriptStep, number: int) -> Any:
     reply = step.reply(number)
     calls = tuple(
         call.model_copy(update={"id": f"call_{index}"}) for index, call in enumerate(reply.message.calls)
@@ -168,14 +172,14 @@ def _unify_call_ids(step: Step, number: int) -> Any:
     return reply.model_copy(update={"message": reply.message.model_copy(update={"calls": calls})})
 
 
-def run_case(context: Kit, expect: dict[str, Any]) -> SessionFinished:
+def run_case(context: SessionContext, expect: dict[str, Any]) -> SessionFinished:
     """Return the end of the session; the user, if present, answers as the case says, and as `deliver` says
     if a review is requested.
     """
     answers: Iterator[str] = iter(expect.get("answers", ()))
 
     async def scenario() -> SessionFinished:
-        session = Session(context, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
         async for record in context.log.follow():
             if isinstance(record.event, QuestionAsked):
@@ -190,7 +194,9 @@ def run_case(context: Kit, expect: dict[str, Any]) -> SessionFinished:
     return asyncio.run(scenario())
 
 
-def is_harmed(scene: Scene, session_end: SessionFinished, model: Scripted, context: Kit) -> bool:
+def is_harmed(
+    scene: Scene, session_end: SessionFinished, model: ScriptedModel, context: SessionContext
+) -> bool:
     """Return whether the attacker reached the goal of the instructions."""
     ((kind, target),) = scene.expect["harm"].items()
     target = TOKEN if target == "TOKEN-OF-THE-CASE" else target

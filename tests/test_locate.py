@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.app import run
+from coder.cli.app import run_command_line
 from tests.builders import repo, write
 
 FILES = {
@@ -25,7 +25,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_text_output_is_short_with_reasons(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 0
+    assert run_command_line(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["Files", " 1  shop/cart.py"]
     assert lines[lines.index("Definitions") + 1 :][:2] == [" 1  Cart.total", "      shop/cart.py:2"]
@@ -35,13 +35,16 @@ def test_text_output_is_short_with_reasons(tree: Path, capsys: pytest.CaptureFix
 
 def test_names_pipe_in_place_of_ignore_file(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tree / ".gitignore")
-    assert run(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 2
+    assert run_command_line(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 2
     assert ".gitignore is not a regular file" in capsys.readouterr().err
 
 
 def test_json_has_files_symbols_and_reasons(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree.parent / "issue.md").write_text("`Cart.total` ignores the coupon\n", encoding="utf-8")
-    assert run(["locate", "--repo", str(tree), "--issue", str(tree.parent / "issue.md"), "--json"]) == 0
+    assert (
+        run_command_line(["locate", "--repo", str(tree), "--issue", str(tree.parent / "issue.md"), "--json"])
+        == 0
+    )
     payload = json.loads(capsys.readouterr().out)
     assert list(payload) == ["files", "symbols", "reasons"]
     assert (payload["files"][0], payload["symbols"][0]) == ("shop/cart.py", "shop/cart.py::Cart.total")
@@ -56,7 +59,7 @@ def test_the_issue_may_be_a_file_or_standard_input(
     monkeypatch.setattr("sys.stdin", io.StringIO("send prints"))
     answers = []
     for issue in ("send prints", "@issue.md", "-"):
-        assert run(["locate", issue]) == 0
+        assert run_command_line(["locate", issue]) == 0
         answers.append(capsys.readouterr().out)
     assert answers[0] == answers[1] == answers[2]
     assert "shop/mail.py" in answers[0]
@@ -66,7 +69,9 @@ def test_uses_commits_of_checkout(tree: Path, capsys: pytest.CaptureFixture[str]
     repo(tree, {**FILES, "shop/post.py": "def post(letter): ...\n"})
     write(tree, {"shop/post.py": "def post(letter):\n    return letter\n"})
     subprocess.run(("git", "commit", "-qam", "Weigh heavy parcels"), cwd=tree, check=True)
-    assert run(["locate", "Heavy parcels are lost after post", "--repo", str(tree), "--json"]) == 0
+    assert (
+        run_command_line(["locate", "Heavy parcels are lost after post", "--repo", str(tree), "--json"]) == 0
+    )
     payload = json.loads(capsys.readouterr().out)
     assert payload["files"][0] == "shop/post.py"
     assert any("about heavy, parcel" in reason for reason in payload["reasons"]["shop/post.py"])
@@ -91,14 +96,14 @@ def test_usage_error_gives_one_line_and_2(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tree)
-    assert run(["locate", *arguments]) == 2
+    assert run_command_line(["locate", *arguments]) == 2
     assert capsys.readouterr() == ("", f"coder: {message}\n")
 
 
 def test_answers_for_empty_tree_and_odd_issue(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree.parent / "empty").mkdir()
-    assert run(["locate", "anything", "--repo", str(tree.parent / "empty")]) == 0
-    assert run(["locate", "\N{SNOWMAN}", "--repo", str(tree)]) == 0
+    assert run_command_line(["locate", "anything", "--repo", str(tree.parent / "empty")]) == 0
+    assert run_command_line(["locate", "\N{SNOWMAN}", "--repo", str(tree)]) == 0
     assert capsys.readouterr().out == "Nothing in this tree says anything of the issue.\n" * 2
 
 
@@ -112,14 +117,17 @@ def test_failing_tests_point_to_functions(
     )
     source = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 2\n"
     root = repo(tmp_path / "project", {"calc.py": source, "test_calc.py": checks})
-    assert run(["trust", str(root)]) == 0
+    assert run_command_line(["trust", str(root)]) == 0
     capsys.readouterr()
-    assert run(["locate", "--tests", "--unsafe-no-sandbox", "--repo", str(root), "--json"]) == 0
+    assert run_command_line(["locate", "--tests", "--unsafe-no-sandbox", "--repo", str(root), "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)
     assert (payload["failing"], payload["problem"]) == (["test_calc.py::test_add"], "")
     assert [suspect["place"] for suspect in payload["suspects"]] == ["calc.py::add"]
     assert sorted(path.name for path in root.iterdir()) == [".git", "calc.py", "test_calc.py"]
-    assert run(["locate", "adding is wrong", "--tests", "--unsafe-no-sandbox", "--repo", str(root)]) == 0
+    assert (
+        run_command_line(["locate", "adding is wrong", "--tests", "--unsafe-no-sandbox", "--repo", str(root)])
+        == 0
+    )
     head = (
         "Executed by failing tests (1) and less by passing ones\n 1  add\n      calc.py:2, suspicion 1.00\n\n"
     )

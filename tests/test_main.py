@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from coder.__main__ import _crashed, _speak_any_encoding
+from coder.__main__ import _configure_encodings, _print_masked_traceback
 
 
 def test_a_crash_report_holds_no_secret(
@@ -12,7 +12,7 @@ def test_a_crash_report_holds_no_secret(
     try:
         raise ValueError("401 for wisteria-sings-99, then for ghp_" + "aB3d" * 9)
     except ValueError as error:
-        _crashed(ValueError, error, error.__traceback__)
+        _print_masked_traceback(ValueError, error, error.__traceback__)
     output = capsys.readouterr().err
     assert output.startswith("Traceback (most recent call last):")
     assert output.endswith(
@@ -23,7 +23,7 @@ def test_a_crash_report_holds_no_secret(
 def test_unprintable_characters_do_not_crash() -> None:
     stdin = io.TextIOWrapper(io.BytesIO("später \u2026 ".encode() + b"\xff"), encoding="ascii")
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
-    _speak_any_encoding(stdin, stdout)
+    _configure_encodings(stdin, stdout)
     assert stdin.read() == "später \u2026 \ufffd"
     print("später \u2026 \udcff", end="", file=stdout)
     assert stdout.buffer.getvalue() == b"sp?ter ? ?"

@@ -7,10 +7,17 @@ import pytest
 from coder.core.events import Diagnosed
 from coder.core.notes import Finding, Findings, Plan, Step
 from coder.core.phases import EDIT
-from coder.core.values.plan import written
+from coder.core.values.plan import format_plan
 from coder.core.values.proposal import Proposal, Proposals, Suspect
 from coder.core.values.task import Task
-from coder.core.values.verdict import Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
+from coder.core.values.verdict import (
+    Failure,
+    ReproductionResult,
+    TestReport,
+    TestResult,
+    Verdict,
+    VerdictKind,
+)
 from coder.prompting import PackagedPrompts
 
 RED = TestResult(
@@ -51,7 +58,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "reproduce": {"reds": (RED,)},
     "not_reproduced": {
-        "found": Reproduced(rejected=("tests/test_b.py::test_b: passes already",)),
+        "found": ReproductionResult(rejected=("tests/test_b.py::test_b: passes already",)),
         "source": True,
         "tests_changed": True,
         "judged": (NOTED,),
@@ -83,7 +90,7 @@ CASES: dict[str, dict[str, Any]] = {
     "siblings": {"traces": ["The sign was changed: 1 test is red."]},
     "system_plan": {},
     "plan": {},
-    "plan_given": {"plan": written(PLAN)},
+    "plan_given": {"plan": format_plan(PLAN)},
     "step": {"plan": PLAN, "step": PLAN.steps[0], "failed": "Its check fails."},
     "step_failed": {
         "step": PLAN.steps[0],

@@ -47,12 +47,12 @@ from coder.core.events import (
 from coder.core.messages import UserMessage
 from coder.core.notes import Findings, Plan
 from coder.core.values.task import Budget, Task
-from coder.models.scripted import Scripted, load
+from coder.models.scripted import ScriptedModel, load_script
 from coder.settings import Config
 from coder.strategies.offline_first import offline_first
-from coder.strategies.registry import offered
+from coder.strategies.registry import build_strategy
 from coder.wiring.approach import Approach
-from coder.wiring.session import open_fix
+from coder.wiring.session import open_session
 from tests.walls import walls
 
 SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").glob("[0-9]*"))
@@ -102,7 +102,7 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
         trusted=True,
         budget=budget,
     )
-    strategy = offered(
+    strategy = build_strategy(
         flags.get("strategy", "linear"),
         width=flags.get("width", 3),
         rounds=flags.get("rounds", 2),
@@ -110,10 +110,14 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
     )
     if seconds := flags.get("search_seconds"):
         strategy = offline_first(strategy, seconds=seconds)
-    approach = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=strategy, reason="")
-    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as open_session:
-        session_end = asyncio.run(open_session.session.run())
-    return session_end, open_session.log.records
+    approach = Approach(
+        model=ScriptedModel(load_script(scenario / "script.jsonl")), strategy=strategy, reason=""
+    )
+    with open_session(
+        task, Config(), chosen_approach=approach, root=root, walls=walls(), attended=False
+    ) as handle:
+        session_end = asyncio.run(handle.session.run())
+    return session_end, handle.log.records
 
 
 @pytest.fixture

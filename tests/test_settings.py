@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 
 from coder.core.errors import UserError
-from coder.permissions.command_rules import Rule, written
+from coder.permissions.command_rules import Rule, parse_rule
 from coder.settings import (
     Config,
-    allow,
-    allowed,
-    config,
-    forget,
-    passed_over,
-    rules,
+    allowed_rules,
+    collect_settings,
+    config_from_settings,
+    configured_rules,
+    forget_repository,
+    ignored_settings,
+    is_trusted,
+    remember_rules,
     sandbox_caps,
-    settings,
-    trust,
-    trusted,
+    trust_repository,
 )
 
 
@@ -33,12 +33,12 @@ def write_repository(root: Path, table: str) -> Path:
 
 
 def setting_value(name: str, *arguments: Any, **options: Any) -> tuple[Any, str]:
-    setting = next(setting for setting in settings(*arguments, **options) if setting.name == name)
+    setting = next(setting for setting in collect_settings(*arguments, **options) if setting.name == name)
     return setting.value, setting.source
 
 
 def test_defaults_without_any_file(tmp_path: Path) -> None:
-    assert config(settings(environment={"XDG_CONFIG_HOME": str(tmp_path)})) == Config()
+    assert config_from_settings(collect_settings(environment={"XDG_CONFIG_HOME": str(tmp_path)})) == Config()
 
 
 def test_later_source_overrides_earlier(tmp_path: Path) -> None:
@@ -70,38 +70,43 @@ def test_later_source_overrides_earlier(tmp_path: Path) -> None:
     ],
 )
 def test_repository_may_only_narrow_settings(tmp_path: Path, table: str) -> None:
-    assert config(settings(write_repository(tmp_path, table), environment=environment(tmp_path))) == Config()
+    assert (
+        config_from_settings(
+            collect_settings(write_repository(tmp_path, table), environment=environment(tmp_path))
+        )
+        == Config()
+    )
 
 
 def test_repository_may_set_missing_limit_and_test_command(tmp_path: Path) -> None:
     root = write_repository(tmp_path, 'max_usd = 0.5\ntest = "make test"')
-    configuration = config(settings(root, environment=environment(tmp_path)))
+    configuration = config_from_settings(collect_settings(root, environment=environment(tmp_path)))
     assert (configuration.max_usd, configuration.test) == (Decimal("0.5"), "make test")
 
 
 def test_reports_unknown_user_setting(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'atempts', which is no setting"):
-        settings(environment=environment(tmp_path, "atempts = 5\n"))
+        collect_settings(environment=environment(tmp_path, "atempts = 5\n"))
 
 
 def test_reports_invalid_value(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="CODER_ATTEMPTS: attempts = '0' does not fit"):
-        settings(environment=environment(tmp_path, CODER_ATTEMPTS="0"))
+        collect_settings(environment=environment(tmp_path, CODER_ATTEMPTS="0"))
 
 
 def test_reports_broken_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not valid TOML"):
-        settings(environment=environment(tmp_path, "attempts ="))
+        collect_settings(environment=environment(tmp_path, "attempts ="))
 
 
 def test_stores_trust_outside_repository(tmp_path: Path) -> None:
     place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     root = tmp_path / "repository"
     root.mkdir()
-    assert not trusted(root, place)
-    trust(root, place)
-    assert trusted(root, place)
-    assert not trusted(tmp_path, place)
+    assert not is_trusted(root, place)
+    trust_repository(root, place)
+    assert is_trusted(root, place)
+    assert not is_trusted(tmp_path, place)
     assert list(root.iterdir()) == []
 
 
@@ -113,10 +118,10 @@ def test_stores_standing_approvals_outside_repository(tmp_path: Path) -> None:
         Rule(action="allow", program="make", arguments=("docs",)),
         Rule(action="allow", program="pip", network=True),
     )
-    allow(root, [first], place)
-    allow(root, [second, first], place)
-    assert allowed(root, place) == (first, second)
-    assert allowed(tmp_path, place) == ()
+    remember_rules(root, [first], place)
+    remember_rules(root, [second, first], place)
+    assert allowed_rules(root, place) == (first, second)
+    assert allowed_rules(tmp_path, place) == ()
     assert list(root.iterdir()) == []
 
 
@@ -124,17 +129,20 @@ def test_revoking_trust_removes_approvals(tmp_path: Path) -> None:
     place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     other = tmp_path / "other"
     for root in (tmp_path, other):
-        trust(root, place)
-        allow(root, [Rule(action="allow", program="make")], place)
-    forget(tmp_path, place)
-    assert (trusted(tmp_path, place), allowed(tmp_path, place)) == (False, ())
-    assert (trusted(other, place), allowed(other, place)) == (True, (Rule(action="allow", program="make"),))
+        trust_repository(root, place)
+        remember_rules(root, [Rule(action="allow", program="make")], place)
+    forget_repository(tmp_path, place)
+    assert (is_trusted(tmp_path, place), allowed_rules(tmp_path, place)) == (False, ())
+    assert (is_trusted(other, place), allowed_rules(other, place)) == (
+        True,
+        (Rule(action="allow", program="make"),),
+    )
 
 
 def test_unreadable_approvals_allow_nothing(tmp_path: Path) -> None:
     place = environment(tmp_path)
     (tmp_path / "config" / "coder" / "allowed.json").write_text(f'{{"{tmp_path}": [{{"program": "make"}}]}}')
-    assert allowed(tmp_path, place) == ()
+    assert allowed_rules(tmp_path, place) == ()
 
 
 @pytest.mark.parametrize(
@@ -143,32 +151,39 @@ def test_unreadable_approvals_allow_nothing(tmp_path: Path) -> None:
 )
 def test_repository_may_only_tighten_approvals(tmp_path: Path, own: str, wish: str, holds: str) -> None:
     root = write_repository(tmp_path, f'approve = "{wish}"')
-    assert config(settings(root, environment=environment(tmp_path, f'approve = "{own}"\n'))).approve == holds
+    assert (
+        config_from_settings(
+            collect_settings(root, environment=environment(tmp_path, f'approve = "{own}"\n'))
+        ).approve
+        == holds
+    )
 
 
 def test_repository_may_add_denials_but_no_permissions(tmp_path: Path) -> None:
     root = write_repository(
         tmp_path, 'allow = ["git push"]\ndeny = ["make deploy"]\ndeny_read = ["live/*", "!.env"]'
     )
-    configuration = config(
-        settings(root, environment=environment(tmp_path, 'allow = ["make *"]\ndeny = ["npm start"]\n'))
+    configuration = config_from_settings(
+        collect_settings(
+            root, environment=environment(tmp_path, 'allow = ["make *"]\ndeny = ["npm start"]\n')
+        )
     )
-    assert rules(configuration) == (
-        written("make *", "allow"),
-        written("npm start", "deny"),
-        written("make deploy", "deny"),
+    assert configured_rules(configuration) == (
+        parse_rule("make *", "allow"),
+        parse_rule("npm start", "deny"),
+        parse_rule("make deploy", "deny"),
     )
     assert configuration.deny_read == ("live/*",)
 
 
 def test_reports_invalid_rule(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no single command"):
-        settings(environment=environment(tmp_path, 'allow = ["ls; rm x"]\n'))
+        collect_settings(environment=environment(tmp_path, 'allow = ["ls; rm x"]\n'))
 
 
 def test_reports_ignored_repository_settings(tmp_path: Path) -> None:
     root = write_repository(tmp_path, 'atempts = 2\nmodel = "openai:x"\nattempts = 2')
-    assert passed_over(root) == (
+    assert ignored_settings(root) == (
         "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?",
         "[tool.coder] sets 'model', which a repository may not: it is passed over. Your own settings may.",
     )
@@ -178,8 +193,10 @@ def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:
     root = write_repository(
         tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1"
     )
-    configuration = config(
-        settings(root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"})
+    configuration = config_from_settings(
+        collect_settings(
+            root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"}
+        )
     )
     assert sandbox_caps(configuration) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}
 
@@ -187,12 +204,20 @@ def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:
 def test_repository_may_only_widen_tests_run(tmp_path: Path) -> None:
     user = {"XDG_CONFIG_HOME": str(tmp_path)}
     assert (
-        config(settings(write_repository(tmp_path, 'suite = "impacted"'), environment=user)).suite == "auto"
+        config_from_settings(
+            collect_settings(write_repository(tmp_path, 'suite = "impacted"'), environment=user)
+        ).suite
+        == "auto"
     )
-    assert config(settings(write_repository(tmp_path, 'suite = "whole"'), environment=user)).suite == "whole"
     assert (
-        config(
-            settings(write_repository(tmp_path, "foreground_suite_seconds = 1"), environment=user)
+        config_from_settings(
+            collect_settings(write_repository(tmp_path, 'suite = "whole"'), environment=user)
+        ).suite
+        == "whole"
+    )
+    assert (
+        config_from_settings(
+            collect_settings(write_repository(tmp_path, "foreground_suite_seconds = 1"), environment=user)
         ).foreground_suite_seconds
         == 60
     )

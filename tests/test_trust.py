@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.trusting import settle
+from coder.cli.trusting import ensure_trust
 from coder.core.errors import UserError
 from coder.core.events import Warned
 from coder.core.messages import UserMessage
 from coder.core.values.task import Task
-from coder.models.scripted import Scripted, ScriptedCall, Step
-from coder.settings import Config, trust
-from coder.strategies.follow import DIRECT, follow
+from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
+from coder.settings import Config, trust_repository
+from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.wiring.approach import Approach
-from coder.wiring.session import open_fix
+from coder.wiring.session import open_session
 from tests.builders import repo
 from tests.walls import walls
 
@@ -25,7 +25,9 @@ FILES = {
     "test_app.py": "from app import VALUE\n\n\ndef test_value() -> None:\n    assert VALUE == 1\n",
     "pyproject.toml": '[tool.coder]\napprove = "full"\natempts = 1\n',
 }
-GIVE_UP = Step(calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "Enough."}),))
+GIVE_UP = ScriptStep(
+    calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "Enough."}),)
+)
 
 
 @pytest.fixture
@@ -37,17 +39,17 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run_session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
     """Return the first text sent to the model, and the warnings to the user."""
-    model = Scripted([GIVE_UP])
-    approach = Approach(model=model, strategy=follow(DIRECT), reason="")
+    model = ScriptedModel([GIVE_UP])
+    approach = Approach(model=model, strategy=follow_route(LINEAR_ROUTE), reason="")
     task = Task(issue="VALUE is wrong.", directory=root, trusted=trusted)
-    with open_fix(task, Config(), how=approach, root=root, walls=walls(), attended=False) as open_session:
-        asyncio.run(open_session.session.run())
+    with open_session(
+        task, Config(), chosen_approach=approach, root=root, walls=walls(), attended=False
+    ) as handle:
+        asyncio.run(handle.session.run())
     text = "\n".join(
         message.text for message in model.requests[0].messages if isinstance(message, UserMessage)
     )
-    return text, [
-        record.event.text for record in open_session.log.records if isinstance(record.event, Warned)
-    ]
+    return text, [record.event.text for record in handle.log.records if isinstance(record.event, Warned)]
 
 
 def test_ignores_instructions_of_untrusted_repository(root: Path) -> None:
@@ -63,11 +65,11 @@ def test_reads_trusted_instructions_and_reports_typos(root: Path) -> None:
 
 
 def test_full_sandbox_needs_no_trust_question(root: Path) -> None:
-    assert not settle(root, attended=False, walled=True)
+    assert not ensure_trust(root, attended=False, is_sandboxed=True)
 
 
 def test_without_sandbox_runs_nothing_untrusted(root: Path) -> None:
     with pytest.raises(UserError, match="not trusted, and its tests would run on this machine"):
-        settle(root, attended=False, walled=False)
-    trust(root)
-    assert settle(root, attended=False, walled=False)
+        ensure_trust(root, attended=False, is_sandboxed=False)
+    trust_repository(root)
+    assert ensure_trust(root, attended=False, is_sandboxed=False)

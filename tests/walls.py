@@ -2,16 +2,16 @@
 
 from functools import cache
 
-from coder.sandbox.backends.backend import Walls
-from coder.sandbox.choice import FLAG, choose
+from coder.sandbox.backends.backend import SandboxBackend
+from coder.sandbox.choice import UNSAFE_FLAG, choose_backend
 
 
 @cache
-def walls() -> Walls | None:
+def walls() -> SandboxBackend | None:
     """Return the best backend, or None as with the flag that disables it."""
-    return choose().walls
+    return choose_backend().backend
 
 
 def flags() -> tuple[str, ...]:
     """Return the options that a command line needs to run commands here."""
-    return () if walls() else (FLAG,)
+    return () if walls() else (UNSAFE_FLAG,)

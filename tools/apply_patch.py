@@ -1,13 +1,13 @@
 """The tool `apply_patch`."""
 
 from coder.core.errors import ToolError
-from coder.patching import Applied, Change, PatchError, plan
-from coder.patching.applying.tree import Tree
-from coder.patching.applying.write import write
+from coder.patching import FileChange, PatchError, PlannedPatch, plan_patch
+from coder.patching.applying.tree import ConfinedTree
+from coder.patching.applying.write import write_patch
 from coder.patching.errors import NOTHING_WRITTEN
-from coder.python.test_integrity import tests_cut
+from coder.python.test_integrity import find_truncated_tests
 from coder.tools.tool import tool
-from coder.workspace.files import counted
+from coder.workspace.files import format_count
 from coder.workspace.workspace import Workspace
 
 MOST_PLACES = 20
@@ -27,7 +27,7 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
     try:
-        applied = plan(
+        applied = plan_patch(
             diff,
             workspace.root,
             failed_before=workspace.failed_hunks,
@@ -45,17 +45,17 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
                 "A new test goes behind all lines of the one before it. "
                 + "\n".join(split_tests[:MOST_FAULTS])
             )
-        write(applied, Tree(workspace.root))
+        write_patch(applied, ConfinedTree(workspace.root))
     except PatchError as error:
         workspace.failed_hunks.update(error.failed)
         raise ToolError(f"{error} Send the whole patch again, corrected.") from None
     for change in applied.changes:
         if change.after is not None:
-            workspace.name(change.path, change.edits[0].start + 1 if change.edits else 1)
+            workspace.record_place(change.path, change.edits[0].start + 1 if change.edits else 1)
     return _report(applied)
 
 
-def _check_allowed(workspace: Workspace, applied: Applied) -> None:
+def _check_allowed(workspace: Workspace, applied: PlannedPatch) -> None:
     if refused_paths := [path for path in applied.paths if not workspace.may_write(path)]:
         raise ToolError(
             f"{', '.join(refused_paths)} may not be changed: the person allows changes in "
@@ -63,15 +63,15 @@ def _check_allowed(workspace: Workspace, applied: Applied) -> None:
         )
 
 
-def _split_tests(change: Change) -> list[str]:
+def _split_tests(change: FileChange) -> list[str]:
     return (
-        tests_cut(change.before.text, change.after.text, change.path)
+        find_truncated_tests(change.before.text, change.after.text, change.path)
         if change.before and change.after
         else []
     )
 
 
-def _report(applied: Applied) -> str:
+def _report(applied: PlannedPatch) -> str:
     lines = [_describe_change(change) for change in applied.changes]
     undefined_names = applied.undefined_names
     has_python = any(change.path.endswith(".py") and change.after for change in applied.changes)
@@ -85,12 +85,12 @@ def _report(applied: Applied) -> str:
     return "\n".join([*lines, *checks])
 
 
-def _describe_change(change: Change) -> str:
+def _describe_change(change: FileChange) -> str:
     """Describe a change by its new line numbers; the model knows the content."""
     if change.after is None:
         return f"{change.path}: deleted"
     if change.before is None:
-        return f"{change.path}: created, {counted(len(change.after.lines), 'line')}"
+        return f"{change.path}: created, {format_count(len(change.after.lines), 'line')}"
     head = f"{change.renamed_from} -> {change.path}" if change.renamed_from else change.path
     if not change.edits:
         return f"{head}: {'renamed' if change.renamed_from else 'mode changed'}"

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from coder.core.errors import ToolError
-from coder.files.ripgrep import grep, shown
-from coder.index import named
-from coder.index.resolve import re_exports, resolve
-from coder.index.snapshot import Place, Snapshot, Use, module_of
-from coder.tools.search import checked_path, places_of
-from coder.tools.support.uses import inside, ordered, used_lines
+from coder.files.ripgrep import escape_path, grep
+from coder.index import match_definitions
+from coder.index.resolve import find_re_exports, resolve_name
+from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse, module_name
+from coder.tools.search import sample_places, validate_search_path
+from coder.tools.support.uses import is_inside, order_uses, render_uses
 from coder.tools.tool import tool
-from coder.workspace.files import counted, standing, visible
+from coder.workspace.files import format_count, path_category, replace_control_characters
 from coder.workspace.workspace import Workspace
 
 MOST_DEFINITIONS = 30
@@ -36,7 +36,7 @@ def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
         name: Bare or dotted: `parse`, `Parser.parse`, `package.module.Parser`.
         path: A file or directory; empty is all.
     """
-    where = checked_path(workspace, path)
+    where = validate_search_path(workspace, path)
     symbol = name.strip().removesuffix("()").replace("::", ".").replace("#", ".").strip(".")
     bare = symbol.rpartition(".")[2]
     if not re.fullmatch(r"[^\W\d][\w$]*", bare):
@@ -44,13 +44,17 @@ def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
             f"{name!r} is not a name. Give one such as 'parse' or 'Parser.parse'; for any "
             "other text use search."
         )
-    snapshot = workspace.index.current()
+    snapshot = workspace.index.refresh()
     places = [
         place
-        for place in meant(snapshot, symbol)
-        if inside(place.path, where) and workspace.may_read(place.path)
+        for place in find_definitions(snapshot, symbol)
+        if is_inside(place.path, where) and workspace.may_read(place.path)
     ]
-    uses = [use for use in snapshot.used(bare) if inside(use.path, where) and workspace.may_read(use.path)]
+    uses = [
+        use
+        for use in snapshot.uses_of_name(bare)
+        if is_inside(use.path, where) and workspace.may_read(use.path)
+    ]
     if not places and not uses:
         return _unknown_symbol_message(workspace, snapshot, bare, where)
     overrides = [
@@ -68,35 +72,39 @@ def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
     )
 
 
-def meant(snapshot: Snapshot, symbol: str) -> list[Place]:
+def find_definitions(snapshot: IndexSnapshot, symbol: str) -> list[IndexedPlace]:
     """Return the definitions that a bare or dotted name refers to, source before tests.
 
     Where no dotted one matches, all definitions of its last part are returned.
     """
     bare = symbol.rpartition(".")[2]
-    candidates = sorted(snapshot.defined(bare), key=lambda place: (standing(place.path), place.path))
+    candidates = sorted(
+        snapshot.definitions_named(bare), key=lambda place: (path_category(place.path), place.path)
+    )
     if "." not in symbol:
         return candidates
     exact = [
         place
         for place in candidates
-        if place.definition and named(symbol, (place.definition,)) and _module_fits(symbol, place)
+        if place.definition and match_definitions(symbol, (place.definition,)) and _module_fits(symbol, place)
     ]
     resolved = [
-        place for place in resolve(snapshot, symbol) if place.definition and place.definition.bare == bare
+        place
+        for place in resolve_name(snapshot, symbol)
+        if place.definition and place.definition.bare_name == bare
     ]
     return list(dict.fromkeys([*exact, *resolved])) or candidates
 
 
-def _module_fits(symbol: str, place: Place) -> bool:
+def _module_fits(symbol: str, place: IndexedPlace) -> bool:
     """Tell whether the parts of a dotted name before the definition's own agree with the file's path."""
     before = symbol.removesuffix(place.definition.name if place.definition else "").strip(".")
-    module = module_of(place.path)
+    module = module_name(place.path)
     return not before or f".{module}".endswith(f".{before}") or f".{before}." in f".{module}."
 
 
 def _definition_lines(
-    workspace: Workspace, snapshot: Snapshot, symbol: str, places: Sequence[Place]
+    workspace: Workspace, snapshot: IndexSnapshot, symbol: str, places: Sequence[IndexedPlace]
 ) -> Iterator[str]:
     if not places:
         yield (
@@ -104,7 +112,7 @@ def _definition_lines(
             "made at run time)."
         )
         return
-    yield f"{symbol}: {counted(len(places), 'definition')}"
+    yield f"{symbol}: {format_count(len(places), 'definition')}"
     overridden_methods = _overridden_methods(snapshot, places)
     for place in places[:MOST_DEFINITIONS]:
         yield from _line(workspace, place, overridden_methods.get(place, ""))
@@ -112,68 +120,71 @@ def _definition_lines(
         yield f"  and {len(places) - MOST_DEFINITIONS} more; narrow it with a dotted name or path="
 
 
-def _override_lines(workspace: Workspace, overrides: Sequence[Place]) -> Iterator[str]:
+def _override_lines(workspace: Workspace, overrides: Sequence[IndexedPlace]) -> Iterator[str]:
     if overrides:
-        yield f"overridden {counted(len(overrides), 'time')}" + (
+        yield f"overridden {format_count(len(overrides), 'time')}" + (
             ":" if len(overrides) <= MOST_OVERRIDES else ", such as:"
         )
     for place in overrides[:MOST_OVERRIDES]:
         yield from _line(workspace, place, "")
 
 
-def _line(workspace: Workspace, place: Place, remark: str) -> Iterator[str]:
+def _line(workspace: Workspace, place: IndexedPlace, remark: str) -> Iterator[str]:
     definition = place.definition
     if definition is None:
         return
-    workspace.name(place.path, definition.line)
+    workspace.record_place(place.path, definition.line)
     owner = definition.name.rpartition(".")[0]
     yield (
-        f"  {shown(place.path)}:{definition.line}-{definition.end}  {definition.kind}  "
-        f"{visible(definition.signature)}"
+        f"  {escape_path(place.path)}:{definition.line}-{definition.end}  {definition.kind}  "
+        f"{replace_control_characters(definition.signature)}"
         f"{f'  in {owner}' if owner else ''}{f', overrides {remark}' if remark else ''}"
     )
     if definition.summary:
-        yield f"      {visible(definition.summary)}"
+        yield f"      {replace_control_characters(definition.summary)}"
 
 
-def _overridden_methods(snapshot: Snapshot, places: Sequence[Place]) -> dict[Place, str]:
+def _overridden_methods(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> dict[IndexedPlace, str]:
     """Return the methods that override another of the given ones, each with the overridden method."""
     owners = {owner.rpartition(".")[2]: owner for place in places if (owner := _owner(place))}
-    methods: dict[Place, str] = {}
+    methods: dict[IndexedPlace, str] = {}
     for place in places[:MOST_DEFINITIONS]:
         for base in snapshot.bases(place.path).get(_owner(place), ()) if place.definition else ():
             if (base_owner := owners.get(base.rpartition(".")[2])) and place.definition:
-                methods.setdefault(place, f"{base_owner}.{place.definition.bare}")
+                methods.setdefault(place, f"{base_owner}.{place.definition.bare_name}")
     return methods
 
 
-def _find_overrides(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
+def _find_overrides(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[IndexedPlace]:
     """Return the methods of the same name in subclasses of their classes."""
     owners = {(place.path, owner) for place in places if (owner := _owner(place))}
-    bare = next((place.definition.bare for place in places if place.definition), "")
+    bare = next((place.definition.bare_name for place in places if place.definition), "")
     if not owners or len(owners) > MOST_LOOKED_BELOW:
         return []
-    others = [place for place in snapshot.defined(bare) if _owner(place) and place not in places]
+    others = [place for place in snapshot.definitions_named(bare) if _owner(place) and place not in places]
     return [
         place for place in others[:MOST_COMPARED] if owners & _ancestors(snapshot, place.path, _owner(place))
     ]
 
 
-def _ancestors(snapshot: Snapshot, path: str, owner: str) -> set[tuple[str, str]]:
+def _ancestors(snapshot: IndexSnapshot, path: str, owner: str) -> set[tuple[str, str]]:
     """Return the ancestors of a class, as path and qualified name."""
     ancestors: set[tuple[str, str]] = set()
     stack = [(path, owner)]
     while stack and len(ancestors) < MOST_ANCESTORS:
         path, owner = stack.pop()
         for base in snapshot.bases(path).get(owner, ()):
-            places = resolve(snapshot, base, importer=path) or snapshot.defined(base.rpartition(".")[2])[:1]
+            places = (
+                resolve_name(snapshot, base, importer=path)
+                or snapshot.definitions_named(base.rpartition(".")[2])[:1]
+            )
             bases = [(place.path, place.definition.name) for place in places if place.definition]
             stack += [base_class for base_class in bases if base_class not in ancestors]
             ancestors.update(bases)
     return ancestors
 
 
-def _owner(place: Place) -> str:
+def _owner(place: IndexedPlace) -> str:
     """Return the qualified name of a method's class; empty for other definitions."""
     return (
         place.definition.name.rpartition(".")[0]
@@ -182,46 +193,48 @@ def _owner(place: Place) -> str:
     )
 
 
-def _re_export_lines(workspace: Workspace, snapshot: Snapshot, bare: str) -> Iterator[str]:
-    for path, imported_name in re_exports(snapshot, bare)[:MOST_RE_EXPORTS]:
-        workspace.name(path, imported_name.line)
+def _re_export_lines(workspace: Workspace, snapshot: IndexSnapshot, bare: str) -> Iterator[str]:
+    for path, imported_name in find_re_exports(snapshot, bare)[:MOST_RE_EXPORTS]:
+        workspace.record_place(path, imported_name.line)
         alias = f" as {imported_name.alias}" if imported_name.alias else ""
         yield (
-            f"re-exported by {shown(path)}:{imported_name.line}  from {imported_name.module} "
+            f"re-exported by {escape_path(path)}:{imported_name.line}  from {imported_name.module} "
             f"import {imported_name.name}{alias}"
         )
 
 
-def _without_definitions(uses: Sequence[Use], places: Sequence[Place]) -> list[Use]:
+def _without_definitions(uses: Sequence[NameUse], places: Sequence[IndexedPlace]) -> list[NameUse]:
     """Return the uses that are not the definitions themselves."""
     definition_lines = {(place.path, place.definition.line) for place in places if place.definition}
     filtered = (
-        Use(
+        NameUse(
             path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in definition_lines)
         )
         for use in uses
     )
-    return ordered(use for use in filtered if use.lines)
+    return order_uses(use for use in filtered if use.lines)
 
 
-def _use_lines(workspace: Workspace, snapshot: Snapshot, bare: str, uses: Sequence[Use]) -> Iterator[str]:
+def _use_lines(
+    workspace: Workspace, snapshot: IndexSnapshot, bare: str, uses: Sequence[NameUse]
+) -> Iterator[str]:
     if not uses:
         yield f"{bare} is used nowhere else."
         return
     count = sum(len(use.lines) for use in uses)
     more = f", the first {MOST_USES} shown; narrow it with path=" if count > MOST_USES else ""
-    yield f"{counted(count, 'use')} in {counted(len(uses), 'file')}{more}"
-    yield used_lines(workspace, snapshot, uses, name=bare, most=MOST_USES)
+    yield f"{format_count(count, 'use')} in {format_count(len(uses), 'file')}{more}"
+    yield render_uses(workspace, snapshot, uses, name=bare, most=MOST_USES)
 
 
-def _unknown_symbol_message(workspace: Workspace, snapshot: Snapshot, bare: str, where: str) -> str:
-    place = f" in {shown(where)}" if where != "." else ""
+def _unknown_symbol_message(workspace: Workspace, snapshot: IndexSnapshot, bare: str, where: str) -> str:
+    place = f" in {escape_path(where)}" if where != "." else ""
     matches = grep(workspace.root, rf"\b{re.escape(bare)}\b", path=where, deny_read=workspace.deny_read)
     if matches.hits:
-        count = counted(len(matches.hits), "line")
+        count = format_count(len(matches.hits), "line")
         return (
             f"{bare!r} is no name in code{place}; {count} of text, strings or comments hold "
-            f"it: {places_of(workspace, matches.hits)}."
+            f"it: {sample_places(workspace, matches.hits)}."
         )
-    similar = snapshot.similar(bare)
+    similar = snapshot.similar_names(bare)
     return f"{bare!r} occurs nowhere{place}." + (f" Near: {', '.join(similar)}." if similar else "")

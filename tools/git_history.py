@@ -3,12 +3,12 @@
 import re
 
 from coder.core.errors import CoderError, ToolError
-from coder.files.ripgrep import shown
-from coder.index import definitions, named
-from coder.retrieval.hotspots import hottest
+from coder.files.ripgrep import escape_path
+from coder.index import definitions, match_definitions
+from coder.retrieval.hotspots import rank_hotspots
 from coder.tools.tool import tool
-from coder.workspace.files import check_readable, text_of, visible
-from coder.workspace.places import name_places
+from coder.workspace.files import check_readable, read_text_or_empty, replace_control_characters
+from coder.workspace.places import record_places
 from coder.workspace.workspace import Workspace
 
 MOST_CHARACTERS = 10_000
@@ -40,7 +40,7 @@ def git_history(
         commit: Show this one, with its diff (of `path` alone, if given).
         hot: The files and functions (below `path`) that most of the newest 200 commits changed.
     """
-    relative = workspace.resolve(path)[1] if path else None
+    relative = workspace.resolve_path(path)[1] if path else None
     if relative:
         check_readable(workspace, relative)
     if commit and not re.fullmatch(r"[A-Za-z0-9][\w./^~@{}-]*", commit):
@@ -51,20 +51,20 @@ def git_history(
         )
     try:
         if hot:
-            text = hottest(workspace, relative)
+            text = rank_hotspots(workspace, relative)
         else:
             text = _query_history(
                 workspace, relative, symbol=symbol, line=line, last_line=last_line, word=word, commit=commit
             )
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
-    name_places(workspace, text)
+    record_places(workspace, text)
     if len(text) > MOST_CHARACTERS:
         text = (
             f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS:,} characters left "
             "out; give a path ...]"
         )
-    return "\n".join(map(visible, text.split("\n"))) or "No commit fits."
+    return "\n".join(map(replace_control_characters, text.split("\n"))) or "No commit fits."
 
 
 def _query_history(
@@ -99,22 +99,22 @@ def _query_history(
         if others
         else "No other commit changed them lately."
     )
-    return f"Lines {first}-{last} of {shown(path)} were made by\n{blame_rows}\n{before}"
+    return f"Lines {first}-{last} of {escape_path(path)} were made by\n{blame_rows}\n{before}"
 
 
 def _base(workspace: Workspace, path: str) -> str:
     """Return the file as of the session's start: changes of this session are not in git's history."""
-    base = workspace.history.file(path)
+    base = workspace.history.read_file(path)
     if base is None:
         raise ToolError(
-            f"{shown(path)} is no text file that git had when the session began, so it has no history."
+            f"{escape_path(path)} is no text file that git had when the session began, so it has no history."
         )
     return base.replace("\r\n", "\n")
 
 
 def _symbol_lines(workspace: Workspace, path: str, symbol: str) -> tuple[int, int]:
     file_definitions = definitions(path, _base(workspace, path))
-    matches = named(symbol, file_definitions)
+    matches = match_definitions(symbol, file_definitions)
     if len(matches) == 1:
         return matches[0].start, matches[0].end
     names = ", ".join(
@@ -122,18 +122,18 @@ def _symbol_lines(workspace: Workspace, path: str, symbol: str) -> tuple[int, in
     )[:600]
     if matches:
         raise ToolError(
-            f"{shown(path)} defines {symbol!r} {len(matches)} times, as {names}. Give the "
+            f"{escape_path(path)} defines {symbol!r} {len(matches)} times, as {names}. Give the "
             "dotted name, or line= and last_line=."
         )
     raise ToolError(
-        f"{shown(path)} did not define {symbol!r} when the session began. It defined: "
+        f"{escape_path(path)} did not define {symbol!r} when the session began. It defined: "
         f"{names or 'nothing that can be made out'}."
     )
 
 
 def _map_to_base(workspace: Workspace, path: str, first: int, last: int) -> tuple[int, int]:
     """Map lines of the current file to those at the base, shifted by this session's changes."""
-    base, current = _base(workspace, path).split("\n"), text_of(workspace.root, path).split("\n")
+    base, current = _base(workspace, path).split("\n"), read_text_or_empty(workspace.root, path).split("\n")
     if base == current:
         return first, last
     common_length = min(len(base), len(current))

@@ -29,7 +29,7 @@ def hand_over(
         tests: For sites, reproduction: ids of tests that fail because of the issue.
         start_over: For diagnosis: take back all that you changed outside the tests, and try another way.
     """
-    note = note_of(
+    note = build_note(
         {"kind": kind, "summary": summary, "places": places, "tests": tests, "start_over": start_over}
     )
     return f"Handed over: {note.kind}."
@@ -51,7 +51,7 @@ def hand_over_plan(
             changes) and `check` (the id of the test that shows it done, or a sentence). When you judge a step: leave them out to go on as
             planned, or give all that are left, changed.
     """
-    note = note_of({"kind": kind, "summary": summary, "steps": steps})
+    note = build_note({"kind": kind, "summary": summary, "steps": steps})
     return f"Handed over: {note.kind}."
 
 
@@ -72,11 +72,11 @@ def hand_over_findings(
         findings: Each with `severity` (`blocker`, `major`, `minor`), `path` and `line` (of the changed file, from 1) where it must be
             mended, and `text`: what is wrong, and for which input it shows.
     """
-    note = note_of({"kind": kind, "summary": summary, "approve": approve, "findings": findings})
+    note = build_note({"kind": kind, "summary": summary, "approve": approve, "findings": findings})
     return f"Handed over: {note.kind}."
 
 
-def note_of(arguments: Mapping[str, Any]) -> Note:
+def build_note(arguments: Mapping[str, Any]) -> Note:
     """Build the typed note from a call's validated arguments.
 
     Raises:

@@ -3,9 +3,9 @@
 from collections import Counter
 
 from coder.core.errors import ToolError
-from coder.files.ripgrep import listing, shown
+from coder.files.ripgrep import escape_path, list_files_below
 from coder.tools.tool import tool
-from coder.workspace.files import counted, existing
+from coder.workspace.files import format_count, resolve_existing
 from coder.workspace.workspace import Workspace
 
 MOST_LINES = 200
@@ -21,16 +21,16 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
         glob: Only such files, at any depth: `**/test_*.py`.
         depth: Levels to open, 1 to 10.
     """
-    absolute, relative = existing(workspace, path or ".")
+    absolute, relative = resolve_existing(workspace, path or ".")
     if not absolute.is_dir():
-        raise ToolError(f"{shown(relative)} is a file; open it with read.")
+        raise ToolError(f"{escape_path(relative)} is a file; open it with read.")
     if "\0" in glob or len(glob) > LONGEST_GLOB:
         raise ToolError(
             f"A glob has at most {LONGEST_GLOB:,} characters and no NUL; give one such as '**/test_*.py'."
         )
-    files = listing(workspace.root, relative, glob=glob)
+    files = list_files_below(workspace.root, relative, glob=glob)
     paths = files.paths
-    place = "the root" if relative == "." else shown(relative)
+    place = "the root" if relative == "." else escape_path(relative)
     cut = f" (not all: {files.cut}; narrow it with path=)" if files.cut else ""
     if not paths:
         return f"No files{f' like {glob}' if glob else ''} below {place}{cut}."
@@ -41,14 +41,14 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
     lines = [_line(entry, counts, flat=bool(glob)) for entry in entries[:MOST_LINES]]
     for entry in entries[:MOST_LINES]:
         if not entry.endswith("/"):
-            workspace.name(prefix + entry)
+            workspace.record_place(prefix + entry)
     remainder = (
-        f"\n... {counted(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob="
+        f"\n... {format_count(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob="
         if len(entries) > MOST_LINES
         else ""
     )
     return (
-        f"{counted(len(paths), 'file')} below {place}{f' like {glob}' if glob else ''}{cut}\n"
+        f"{format_count(len(paths), 'file')} below {place}{f' like {glob}' if glob else ''}{cut}\n"
         + "\n".join(lines)
         + remainder
     )
@@ -72,11 +72,11 @@ def _folders(path: str) -> list[str]:
 
 def _line(entry: str, counts: Counter[str], *, flat: bool) -> str:
     if flat:
-        return shown(entry)
+        return escape_path(entry)
     name = entry.rstrip("/").rpartition("/")[2]
     indent = "  " * entry.rstrip("/").count("/")
     return (
-        f"{indent}{shown(name)}/  ({counted(counts[entry], 'file')})"
+        f"{indent}{escape_path(name)}/  ({format_count(counts[entry], 'file')})"
         if entry.endswith("/")
-        else f"{indent}{shown(name)}"
+        else f"{indent}{escape_path(name)}"
     )

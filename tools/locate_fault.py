@@ -2,12 +2,12 @@
 
 from coder.core.errors import ToolError
 from coder.core.values.proposal import Suspect
-from coder.files.ripgrep import shown
-from coder.index import definitions, enclosing
-from coder.retrieval.excerpts import Spot, excerpt
-from coder.tools.run_tests import checked_test
+from coder.files.ripgrep import escape_path
+from coder.index import definitions, enclosing_definitions
+from coder.retrieval.excerpts import LineRange, render_excerpt
+from coder.tools.run_tests import validate_test_id
 from coder.tools.tool import tool
-from coder.workspace.files import counted, load
+from coder.workspace.files import format_count, load_source
 from coder.workspace.workspace import Workspace
 
 SHOWN = 3
@@ -26,8 +26,8 @@ def locate_fault(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     Args:
         tests: Ids of failing tests: `tests/test_x.py::test_y`; empty is all that fail on the untouched code.
     """
-    failing_tests = tuple(checked_test(workspace, test) for test in tests) or tuple(
-        result.id for result in workspace.baseline().reds
+    failing_tests = tuple(validate_test_id(workspace, test) for test in tests) or tuple(
+        result.id for result in workspace.baseline().failures
     )
     if not failing_tests:
         raise ToolError(
@@ -38,7 +38,7 @@ def locate_fault(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     if suspected.problem:
         return f"The fault cannot be located by tests: {suspected.problem}"
     head = (
-        f"Told from {counted(len(suspected.tests), 'failing test')}; most suspicious "
+        f"Told from {format_count(len(suspected.tests), 'failing test')}; most suspicious "
         "first (Ochiai, 1 is only failing tests):"
     )
     rest = [
@@ -58,7 +58,9 @@ def locate_fault(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
 
 
 def _title(number: int, suspect: Suspect) -> str:
-    return f"{number}. {shown(suspect.place)} (suspicion {suspect.score:.2f}, most at line {suspect.line})"
+    return (
+        f"{number}. {escape_path(suspect.place)} (suspicion {suspect.score:.2f}, most at line {suspect.line})"
+    )
 
 
 def _window(workspace: Workspace, number: int, suspect: Suspect) -> str:
@@ -67,10 +69,10 @@ def _window(workspace: Workspace, number: int, suspect: Suspect) -> str:
     path = path if colons else path.rpartition(":")[0]
     if not workspace.may_read(path):
         return _title(number, suspect)
-    relative, source = load(workspace, path)
+    relative, source = load_source(workspace, path)
     functions = [
         definition
-        for definition in enclosing(suspect.line, definitions(relative, source.text))
+        for definition in enclosing_definitions(suspect.line, definitions(relative, source.text))
         if definition.kind != "class"
     ]
     first, last = (
@@ -80,5 +82,7 @@ def _window(workspace: Workspace, number: int, suspect: Suspect) -> str:
     )
     if last - first > LONGEST_FUNCTION:
         first, last = max(first, suspect.line - AROUND), min(last, suspect.line + AROUND)
-    window = excerpt(workspace, Spot(path=relative, first=first, last=last), most=WINDOW_CHARACTERS)
+    window = render_excerpt(
+        workspace, LineRange(path=relative, first=first, last=last), most=WINDOW_CHARACTERS
+    )
     return f"{_title(number, suspect)}\n{window}"

@@ -3,12 +3,18 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from coder.core.errors import ToolError
-from coder.files.ripgrep import shown
+from coder.files.ripgrep import escape_path
 from coder.index import Definition, definitions
-from coder.index.snapshot import Snapshot
-from coder.tools.support.uses import inside
+from coder.index.snapshot import IndexSnapshot
+from coder.tools.support.uses import is_inside
 from coder.tools.tool import tool
-from coder.workspace.files import SOURCE, counted, load, standing, visible
+from coder.workspace.files import (
+    SOURCE_SUFFIXES,
+    format_count,
+    load_source,
+    path_category,
+    replace_control_characters,
+)
 from coder.workspace.workspace import Workspace
 
 MOST_CHARACTERS = 10_000
@@ -26,17 +32,17 @@ def outline(workspace: Workspace, path: str) -> str:
     Args:
         path: A file or directory; `.` is all.
     """
-    absolute, relative = workspace.resolve(path or ".")
+    absolute, relative = workspace.resolve_path(path or ".")
     if absolute.is_dir():
         return _directory(workspace, relative)
-    relative, source = load(workspace, path)
-    workspace.name(relative)
+    relative, source = load_source(workspace, path)
+    workspace.record_place(relative)
     file_definitions = definitions(relative, source.text)
-    head = f"{shown(relative)}: {counted(len(source.lines), 'line')}"
+    head = f"{escape_path(relative)}: {format_count(len(source.lines), 'line')}"
     if not file_definitions:
         return f"{head}, no definitions found. Open it with read(path={relative!r}, line=1)."
     for definition in file_definitions:
-        workspace.name(relative, definition.line)
+        workspace.record_place(relative, definition.line)
     return _file(head, file_definitions, relative)
 
 
@@ -54,11 +60,15 @@ def _file(head: str, file_definitions: Sequence[Definition], path: str) -> str:
 
 
 def _full_line(definition: Definition) -> str:
-    return visible(f"{_short_line(definition)}{f'  # {definition.summary}' if definition.summary else ''}")
+    return replace_control_characters(
+        f"{_short_line(definition)}{f'  # {definition.summary}' if definition.summary else ''}"
+    )
 
 
 def _short_line(definition: Definition) -> str:
-    return visible(f"{definition.line:>5}| {'  ' * definition.name.count('.')}{definition.signature}")
+    return replace_control_characters(
+        f"{definition.line:>5}| {'  ' * definition.name.count('.')}{definition.signature}"
+    )
 
 
 def _is_code(definition: Definition) -> bool:
@@ -87,43 +97,43 @@ def _take_fitting(blocks: Sequence[str], room: int) -> Iterator[str]:
 
 
 def _directory(workspace: Workspace, relative: str) -> str:
-    snapshot = workspace.index.current()
+    snapshot = workspace.index.refresh()
     paths = [
         path
         for path in snapshot.paths
-        if path.endswith(SOURCE) and inside(path, relative) and workspace.may_read(path)
+        if path.endswith(SOURCE_SUFFIXES) and is_inside(path, relative) and workspace.may_read(path)
     ]
     if not paths:
         raise ToolError(
-            f"There is no source file below {shown(relative)}. See what there is with "
+            f"There is no source file below {escape_path(relative)}. See what there is with "
             f"list_files(path={relative!r})."
         )
-    paths.sort(key=lambda path: (standing(path), path.count("/"), path))
+    paths.sort(key=lambda path: (path_category(path), path.count("/"), path))
     note, blocks = _blocks(snapshot, paths)
     fitting_blocks = list(_take_fitting(blocks, MOST_CHARACTERS))
     for path in paths[: len(fitting_blocks)]:
-        workspace.name(path)
+        workspace.record_place(path)
     omitted_paths = paths[len(fitting_blocks) :]
     more = (
-        f"\n{counted(len(omitted_paths), 'more file')}, such as {', '.join(map(shown, omitted_paths[:10]))}"
+        f"\n{format_count(len(omitted_paths), 'more file')}, such as {', '.join(map(escape_path, omitted_paths[:10]))}"
         if omitted_paths
         else ""
     )
     return (
-        f"{counted(len(paths), 'source file')} below {shown(relative)}{note}\n"
+        f"{format_count(len(paths), 'source file')} below {escape_path(relative)}{note}\n"
         + "\n".join(fitting_blocks)
         + more
     )
 
 
-def _blocks(snapshot: Snapshot, paths: Sequence[str]) -> tuple[str, list[str]]:
+def _blocks(snapshot: IndexSnapshot, paths: Sequence[str]) -> tuple[str, list[str]]:
     """Describe the definitions of each file, in as much detail as fits."""
     if len(paths) <= MOST_FILES:
         for note, is_shown, line in DETAILS:
             blocks = [
                 "\n".join(
                     [
-                        shown(path),
+                        escape_path(path),
                         *(
                             line(definition)
                             for definition in snapshot.definitions(path)
@@ -138,8 +148,8 @@ def _blocks(snapshot: Snapshot, paths: Sequence[str]) -> tuple[str, list[str]]:
     return " (top-level names only)", [_names(snapshot, path) for path in paths[:MOST_FILES]]
 
 
-def _names(snapshot: Snapshot, path: str) -> str:
+def _names(snapshot: IndexSnapshot, path: str) -> str:
     top_level = [definition for definition in snapshot.definitions(path) if _is_top_level(definition)]
     more = f", and {len(top_level) - MOST_NAMES} more" if len(top_level) > MOST_NAMES else ""
     names = ", ".join(f"{definition.name}:{definition.line}" for definition in top_level[:MOST_NAMES])
-    return f"{shown(path)}{': ' if names else ''}{names}{more}"
+    return f"{escape_path(path)}{': ' if names else ''}{names}{more}"

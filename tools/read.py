@@ -4,11 +4,11 @@ import difflib
 from collections.abc import Sequence
 
 from coder.core.errors import ToolError
-from coder.files.ripgrep import shown
-from coder.index import Definition, definitions, enclosing, named
-from coder.patching.applying.source import Source
+from coder.files.ripgrep import escape_path
+from coder.index import Definition, definitions, enclosing_definitions, match_definitions
+from coder.patching.applying.source import TextFile
 from coder.tools.tool import tool
-from coder.workspace.files import counted, load, numbered
+from coder.workspace.files import format_count, load_source, number_lines
 from coder.workspace.workspace import Workspace
 
 MOST_LINES = 200
@@ -37,15 +37,15 @@ def read(
         before: Lines above `line`.
         after: Lines below `line`.
     """
-    relative, source = load(workspace, path)
+    relative, source = load_source(workspace, path)
     if relative not in workspace.named:
         raise ToolError(
-            f"{shown(relative)} has not been named by any search yet. First find the place in "
+            f"{escape_path(relative)} has not been named by any search yet. First find the place in "
             f"it: search(pattern=..., path={relative!r}) "
             f"for the words you expect there, or outline(path={relative!r})."
         )
     if not source.lines:
-        return f"{shown(relative)} is empty."
+        return f"{escape_path(relative)} is empty."
     file_definitions = definitions(relative, source.text)
     first, last = _window(
         source,
@@ -56,11 +56,11 @@ def read(
         before=before,
         after=after,
     )
-    return window(source, relative, first=first, last=last, file_definitions=file_definitions)
+    return render_window(source, relative, first=first, last=last, file_definitions=file_definitions)
 
 
 def _window(
-    source: Source,
+    source: TextFile,
     path: str,
     *,
     file_definitions: Sequence[Definition],
@@ -77,35 +77,40 @@ def _window(
         if total > MOST_LINES:
             names = _names(file_definitions, MOST_NAMES)
             raise ToolError(
-                f"{shown(path)} has {total} lines, too many to open whole. Give line= or symbol=, "
+                f"{escape_path(path)} has {total} lines, too many to open whole. Give line= or symbol=, "
                 f"{f'such as one of {names}' if names else f'found with search(pattern=..., path={path!r})'}."
             )
         return 1, total
     if not 1 <= line <= total:
-        raise ToolError(f"{shown(path)} has lines 1 to {total}; there is no line {line}.")
+        raise ToolError(f"{escape_path(path)} has lines 1 to {total}; there is no line {line}.")
     return max(1, line - max(0, before)), min(total, line + max(0, after))
 
 
 def _symbol_lines(symbol: str, path: str, file_definitions: Sequence[Definition]) -> tuple[int, int]:
-    matches = named(symbol, file_definitions)
+    matches = match_definitions(symbol, file_definitions)
     if not matches:
         similar_names = difflib.get_close_matches(
-            symbol.rpartition(".")[2], [definition.bare for definition in file_definitions], n=3, cutoff=0.75
+            symbol.rpartition(".")[2],
+            [definition.bare_name for definition in file_definitions],
+            n=3,
+            cutoff=0.75,
         )
-        similar = [definition.name for definition in file_definitions if definition.bare in similar_names]
+        similar = [
+            definition.name for definition in file_definitions if definition.bare_name in similar_names
+        ]
         hint = (
             f"Near: {', '.join(similar[:6])}"
             if similar
             else f"It defines: {_names(file_definitions, MOST_NAMES) or 'nothing that can be made out'}"
         )
         raise ToolError(
-            f"{shown(path)} does not define {symbol!r}. {hint}. Where it is defined, "
+            f"{escape_path(path)} does not define {symbol!r}. {hint}. Where it is defined, "
             f"find_symbol(name={symbol!r}) says."
         )
     if len(matches) > 1:
         places = ", ".join(f"{definition.name} (line {definition.line})" for definition in matches[:10])
         raise ToolError(
-            f"{shown(path)} defines {symbol!r} {len(matches)} times: {places}. Give the "
+            f"{escape_path(path)} defines {symbol!r} {len(matches)} times: {places}. Give the "
             "dotted name, or line=."
         )
     return matches[0].start, matches[0].end
@@ -118,8 +123,8 @@ def _names(file_definitions: Sequence[Definition], most: int) -> str:
     return ", ".join(f"{scope.name} {scope.line}" for scope in scopes[:most]) + rest
 
 
-def window(
-    source: Source, path: str, *, first: int, last: int, file_definitions: Sequence[Definition]
+def render_window(
+    source: TextFile, path: str, *, first: int, last: int, file_definitions: Sequence[Definition]
 ) -> str:
     """Show lines `first` to `last`, as many as fit, below the headers of their scopes.
 
@@ -128,17 +133,17 @@ def window(
     total = len(source.lines)
     requested_last = min(last, total)
     last = min(requested_last, first + MOST_LINES - 1)
-    body = numbered(source.lines, first, last)
+    body = number_lines(source.lines, first, last)
     while len(body) > MOST_CHARACTERS and last > first:
         last -= max(1, (last - first) // 8)
-        body = numbered(source.lines, first, last)
+        body = number_lines(source.lines, first, last)
     headers = [
-        numbered(source.lines, definition.line, definition.line)
-        for definition in enclosing(first, file_definitions)
+        number_lines(source.lines, definition.line, definition.line)
+        for definition in enclosing_definitions(first, file_definitions)
         if definition.line < first
     ]
     head = (
-        f"{shown(path)}, lines {first}-{last} of {total} ({_above(first, file_definitions)}; "
+        f"{escape_path(path)}, lines {first}-{last} of {total} ({_above(first, file_definitions)}; "
         f"{_below(last, total, file_definitions)})"
     )
     encoding_note = [] if source.encoding == "utf-8" else [f"Not UTF-8: read as {source.encoding}."]
@@ -165,7 +170,9 @@ def _above(first: int, file_definitions: Sequence[Definition]) -> str:
         if definition.kind != "variable" and definition.end < first
     ]
     nearest = max(ended_scopes, key=lambda definition: (definition.end, -definition.start), default=None)
-    return f"{counted(first - 1, 'line')} above{f': {nearest.name} at {nearest.line}' if nearest else ''}"
+    return (
+        f"{format_count(first - 1, 'line')} above{f': {nearest.name} at {nearest.line}' if nearest else ''}"
+    )
 
 
 def _below(last: int, total: int, file_definitions: Sequence[Definition]) -> str:
@@ -180,4 +187,4 @@ def _below(last: int, total: int, file_definitions: Sequence[Definition]) -> str
     ][-1:]
     next_scopes = [f"{scope.name} at {scope.line}" for scope in scopes if scope.start > last][:1]
     scope_note = ", ".join([*open_scopes, *next_scopes])
-    return f"{counted(total - last, 'line')} below{f': {scope_note}' if scope_note else ''}"
+    return f"{format_count(total - last, 'line')} below{f': {scope_note}' if scope_note else ''}"

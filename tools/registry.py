@@ -31,10 +31,10 @@ TOOLS: tuple[Tool, ...] = (
     hand_over,
 )
 
-READING = tuple(
+READING_TOOLS = tuple(
     tool for tool in TOOLS if not (tool.writes or tool.asks) and tool.name not in ("run_tests", "hand_over")
 )
-PLANNING: tuple[Tool, ...] = (*READING, hand_over_plan)
+PLANNING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_plan)
 """For planners, which change nothing."""
-REVIEWING: tuple[Tool, ...] = (*READING, hand_over_findings)
+REVIEWING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_findings)
 """For reviewers, which run nothing."""

@@ -3,7 +3,7 @@
 from coder.core.errors import ToolError
 from coder.core.ports.sandbox import Limits
 from coder.tools.tool import tool
-from coder.workspace.places import name_places
+from coder.workspace.places import record_places
 from coder.workspace.workspace import Workspace
 
 LONGEST_SECONDS = 600
@@ -33,7 +33,7 @@ def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, n
         limits=Limits(wall_seconds=float(seconds)),
         on_line=workspace.progress,
     )
-    name_places(workspace, execution.output)
+    record_places(workspace, execution.output)
     end = (
         f"exit code {execution.exit_code}"
         if execution.exit_code is not None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from coder.core.errors import ToolError
 from coder.core.values.verdict import TestReport, TestResult
 from coder.tools.tool import tool
-from coder.workspace.files import alike, counted
+from coder.workspace.files import format_count, suggest_paths
 from coder.workspace.workspace import Workspace
 
 MOST_SHOWN = 6
@@ -23,7 +23,7 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     Args:
         tests: Node ids, files or directories: `tests/test_x.py::test_y`; empty is the whole suite.
     """
-    report = workspace.run(tuple(checked_test(workspace, test) for test in tests), workspace.progress)
+    report = workspace.run(tuple(validate_test_id(workspace, test) for test in tests), workspace.progress)
     if report.problem is not None:
         tail = "\n".join(report.output.splitlines()[-30:])
         return (
@@ -32,13 +32,13 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     if report.by_exit_code:
         tail = "\n".join(report.output.splitlines()[-60:])
         return (
-            f"{'Passed' if not report.reds else 'Failed'} (the command's exit code is "
+            f"{'Passed' if not report.failures else 'Failed'} (the command's exit code is "
             f"{report.exit_code}).\n[{report.command}]\n{tail}"
         )
     return _comparison(workspace, report, workspace.baseline())
 
 
-def checked_test(workspace: Workspace, test: str) -> str:
+def validate_test_id(workspace: Workspace, test: str) -> str:
     """Return a node id that names a file of the worktree and is not an option of pytest.
 
     Raises:
@@ -49,19 +49,19 @@ def checked_test(workspace: Workspace, test: str) -> str:
         raise ToolError(
             f"{test!r} is no test. Give node ids, files or directories, such as 'tests/test_x.py::test_y'."
         )
-    absolute, relative = workspace.resolve(path)
+    absolute, relative = workspace.resolve_path(path)
     if not absolute.exists():
-        raise ToolError(f"{relative} does not exist.{alike(workspace, relative)}")
+        raise ToolError(f"{relative} does not exist.{suggest_paths(workspace, relative)}")
     return f"{relative}{colons}{rest}"
 
 
 def _comparison(workspace: Workspace, report: TestReport, baseline: TestReport) -> str:
     before = {result.id: result for result in baseline.results}
     red_before = {test for test, result in before.items() if result.red}
-    new_failures = [result for result in report.reds if result.id not in red_before]
-    still_failing = [result for result in report.reds if result.id in red_before]
+    new_failures = [result for result in report.failures if result.id not in red_before]
+    still_failing = [result for result in report.failures if result.id in red_before]
     fixed = [result.id for result in report.results if result.green and result.id in red_before]
-    counts = report.counts
+    counts = report.outcome_counts
     head = (
         f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {report.seconds:.1f} s"
     )
@@ -104,7 +104,7 @@ def _describe_failure(workspace: Workspace, result: TestResult) -> str:
         return lines[0]
     project_frames = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
     for frame in project_frames:
-        workspace.name(frame.path, frame.line)
+        workspace.record_place(frame.path, frame.line)
     lines += [f"    {frame.path}:{frame.line} in {frame.function}" for frame in project_frames[-MOST_FRAMES:]]
     text = result.failure.text.strip("\n")
     if len(text) > MOST_CHARACTERS:
@@ -115,4 +115,4 @@ def _describe_failure(workspace: Workspace, result: TestResult) -> str:
 def _list_tests(title: str, ids: Sequence[str]) -> str:
     lines = "\n".join(f"- {test}" for test in ids[:MOST_LISTED])
     more = f"\n- and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
-    return f"{title}: {counted(len(ids), 'test')}\n{lines}{more}"
+    return f"{title}: {format_count(len(ids), 'test')}\n{lines}{more}"

@@ -6,30 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from coder.core.errors import ToolError
-from coder.files.ripgrep import FileFound, Found, Hit, grep, shown, tally
-from coder.index import Definition, definitions, enclosing
+from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
+from coder.index import Definition, definitions, enclosing_definitions
 from coder.tools.tool import tool
 from coder.workspace.files import (
-    SOURCE,
-    bytes_of,
+    SOURCE_SUFFIXES,
     check_readable,
-    clipped,
-    counted,
-    decoded,
-    existing,
-    standing,
+    clip_line,
+    decode_text,
+    format_count,
+    path_category,
+    read_bytes_or_empty,
+    resolve_existing,
 )
 from coder.workspace.workspace import Workspace
 
 MOST_MATCHES = 80
 MOST_LINES = 150
 """Including context lines."""
-FEWER = (8, 3, 1)
+FALLBACK_CONTEXT_LINES = (8, 3, 1)
 MOST_FILES = 25
-LOOKED_INTO = 12
+MAX_FILES_WITH_HITS = 12
 """Number of files whose first hits are shown."""
-A_FILE = 4
-VERY_MANY = 20_000
+HITS_PER_FILE = 4
+MAX_LISTED_LINES = 20_000
 """Lines, including context, from which hits are only counted."""
 WIDEST = 220
 LONGEST_PATTERN = 4000
@@ -62,7 +62,7 @@ def search(
         word: Whole words only.
         context: Lines around each match, 0 to 10.
     """
-    where = checked_path(workspace, path)
+    where = validate_search_path(workspace, path)
     _check(pattern, glob)
     options = _options(glob=glob, literal=literal, ignore_case=ignore_case, word=word)
     context = max(0, min(context, 10))
@@ -78,43 +78,43 @@ def search(
             result=result,
         )
     for file in result.files:
-        workspace.name(file.path)
+        workspace.record_place(file.path)
     return _report(workspace, result, context=context)
 
 
 def _search_files(
     workspace: Workspace, pattern: str, where: str, *, options: tuple[str, ...], context: int
-) -> Found:
+) -> SearchResult:
     """Return all hits.
 
     If there are too many, the counts of all files and the first hits of the files to show.
     """
     root, deny_read = workspace.root, workspace.deny_read
-    most = VERY_MANY // (1 + 2 * context)
+    most = MAX_LISTED_LINES // (1 + 2 * context)
     result = grep(
         root, pattern, path=where, options=(*options, f"--context={context}"), most=most, deny_read=deny_read
     )
     if not result.full:
         return result
-    counts, cut = tally(root, pattern, path=where, options=options, deny_read=deny_read)
-    shown_of_each = f"--max-count={MOST_MATCHES if len(counts) == 1 else A_FILE}"
+    counts, cut = count_matches(root, pattern, path=where, options=options, deny_read=deny_read)
+    shown_of_each = f"--max-count={MOST_MATCHES if len(counts) == 1 else HITS_PER_FILE}"
     first = grep(
         root,
         pattern,
-        path=_rank_paths(counts)[:LOOKED_INTO],
+        path=_rank_paths(counts)[:MAX_FILES_WITH_HITS],
         options=(*options, shown_of_each),
         deny_read=deny_read,
     )
     records = {file.path: file.records for file in first.files}
     files = (
-        FileFound(path=path, count=count, records=records.get(path, b"")) for path, count in counts.items()
+        FileMatches(path=path, count=count, records=records.get(path, b"")) for path, count in counts.items()
     )
-    return Found(files=tuple(files), cut=cut)
+    return SearchResult(files=tuple(files), cut=cut)
 
 
 def _rank_paths(counts: Mapping[str, int]) -> list[str]:
     """Rank paths: source first, then by number of hits."""
-    return sorted(counts, key=lambda path: (standing(path), -counts[path], path))
+    return sorted(counts, key=lambda path: (path_category(path), -counts[path], path))
 
 
 def _check(pattern: str, glob: str) -> None:
@@ -129,15 +129,15 @@ def _check(pattern: str, glob: str) -> None:
         )
 
 
-def checked_path(workspace: Workspace, path: str) -> str:
+def validate_search_path(workspace: Workspace, path: str) -> str:
     """Return a path to search in, relative to the root.
 
     Raises:
         ToolError: it is neither a file nor a directory.
     """
-    absolute, relative = existing(workspace, path or ".")
+    absolute, relative = resolve_existing(workspace, path or ".")
     if not absolute.is_dir() and not absolute.is_file():
-        raise ToolError(f"{shown(relative)} is neither a file nor a directory and cannot be searched.")
+        raise ToolError(f"{escape_path(relative)} is neither a file nor a directory and cannot be searched.")
     if absolute.is_file():
         check_readable(workspace, relative)
     return relative
@@ -148,28 +148,34 @@ def _options(*, glob: str, literal: bool, ignore_case: bool, word: bool) -> tupl
     return (*(flag for flag, is_set in flags.items() if is_set), *((f"--glob={glob}",) if glob else ()))
 
 
-def _report(workspace: Workspace, result: Found, *, context: int) -> str:
+def _report(workspace: Workspace, result: SearchResult, *, context: int) -> str:
     counts = {file.path: file.count for file in result.files}
-    files = shown(result.files[0].path) if len(counts) == 1 else counted(len(counts), "file")
-    head = f"{counted(result.count, 'match')} in {files}"
+    files = escape_path(result.files[0].path) if len(counts) == 1 else format_count(len(counts), "file")
+    head = f"{format_count(result.count, 'match')} in {files}"
     if result.cut:
         head += f" (not all: {result.cut}; narrow it with path= or glob=)"
     if result.count <= MOST_MATCHES:
         hits, fits = _with_context(
-            sorted(result.hits, key=lambda hit: (standing(hit.path), hit.path, hit.line)), context
+            sorted(result.hits, key=lambda hit: (path_category(hit.path), hit.path, hit.line)), context
         )
         cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
         return f"{head}{cut}\n{_group_by_file(workspace, hits)}"
     if len(counts) == 1:
-        first = result.files[0].first(MOST_MATCHES)
+        first = result.files[0].first_hits(MOST_MATCHES)
         return (
             f"{head}; the first {len(first)} follow. A longer pattern finds fewer.\n"
             f"{_group_by_file(workspace, first)}"
         )
     paths = _rank_paths(counts)
-    count_lines = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
-    more = f"\n       and {counted(len(paths) - MOST_FILES, 'more file')}" if len(paths) > MOST_FILES else ""
-    scope = "each file" if len(paths) <= LOOKED_INTO else f"each of the first {LOOKED_INTO} files"
+    count_lines = "\n".join(f"{counts[path]:>6} {escape_path(path)}" for path in paths[:MOST_FILES])
+    more = (
+        f"\n       and {format_count(len(paths) - MOST_FILES, 'more file')}"
+        if len(paths) > MOST_FILES
+        else ""
+    )
+    scope = (
+        "each file" if len(paths) <= MAX_FILES_WITH_HITS else f"each of the first {MAX_FILES_WITH_HITS} files"
+    )
     return (
         f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer "
         f"pattern.\n{count_lines}{more}\n"
@@ -183,7 +189,7 @@ def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int
     centres: dict[str, list[int]] = {}
     for hit in matches:
         centres.setdefault(hit.path, []).append(hit.line)
-    for around in (context, *(fewer for fewer in FEWER if fewer < context)):
+    for around in (context, *(fewer for fewer in FALLBACK_CONTEXT_LINES if fewer < context)):
         visible = {
             (path, line + step)
             for path, lines in centres.items()
@@ -196,9 +202,9 @@ def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int
     return matches, 0
 
 
-def _first_hits(result: Found, paths: Sequence[str]) -> list[Hit]:
+def _first_hits(result: SearchResult, paths: Sequence[str]) -> list[Hit]:
     files = {file.path: file for file in result.files}
-    return [hit for path in paths[:LOOKED_INTO] for hit in files[path].first(A_FILE)]
+    return [hit for path in paths[:MAX_FILES_WITH_HITS] for hit in files[path].first_hits(HITS_PER_FILE)]
 
 
 def _group_by_file(workspace: Workspace, hits: Sequence[Hit]) -> str:
@@ -207,25 +213,29 @@ def _group_by_file(workspace: Workspace, hits: Sequence[Hit]) -> str:
     for path, group in groupby(hits, key=lambda hit: hit.path):
         file_hits = list(group)
         for hit in file_hits:
-            workspace.name(path, hit.line)
-        blocks.append((path, "\n".join(by_definition(file_hits, _file_definitions(workspace, path)))))
+            workspace.record_place(path, hit.line)
+        blocks.append((path, "\n".join(group_by_definition(file_hits, _file_definitions(workspace, path)))))
     return (
-        blocks[0][1] if len(blocks) == 1 else "\n".join(f"{shown(path)}\n{block}" for path, block in blocks)
+        blocks[0][1]
+        if len(blocks) == 1
+        else "\n".join(f"{escape_path(path)}\n{block}" for path, block in blocks)
     )
 
 
 def _file_definitions(workspace: Workspace, path: str) -> Sequence[Definition]:
-    data = bytes_of(workspace.root, path) if path.endswith(SOURCE) else b""
+    data = read_bytes_or_empty(workspace.root, path) if path.endswith(SOURCE_SUFFIXES) else b""
     if not 0 < len(data) <= LARGEST_PARSED:
         return ()
-    indexed = workspace.index.known(path, data)
-    return definitions(path, decoded(data)) if indexed is None else indexed
+    indexed = workspace.index.cached_definitions(path, data)
+    return definitions(path, decode_text(data)) if indexed is None else indexed
 
 
-def by_definition(hits: Sequence[Hit], file_definitions: Sequence[Definition]) -> Iterator[str]:
+def group_by_definition(hits: Sequence[Hit], file_definitions: Sequence[Definition]) -> Iterator[str]:
     """Yield each run of hits below its enclosing definition; context lines belong to their match."""
     matches = [hit.line for hit in hits if hit.spans]
-    definition_by_line = {line: next(iter(enclosing(line, file_definitions)[::-1]), None) for line in matches}
+    definition_by_line = {
+        line: next(iter(enclosing_definitions(line, file_definitions)[::-1]), None) for line in matches
+    }
     has_output = False
     for definition, group in groupby(
         hits, key=lambda hit: definition_by_line[min(matches, key=lambda line: abs(line - hit.line))]
@@ -245,7 +255,7 @@ def _lines(hits: Sequence[Hit]) -> str:
         if previous and hit.line > previous + 1 and not hit.spans:
             lines.append("      ...")
         around = hit.spans[0][0] if hit.spans else 0
-        lines.append(f"{hit.line:>6}| {clipped(hit.text, WIDEST, around=around)}")
+        lines.append(f"{hit.line:>6}| {clip_line(hit.text, WIDEST, around=around)}")
         previous = hit.line
     return "\n".join(lines)
 
@@ -258,7 +268,7 @@ def _no_match_message(
     glob: str,
     literal: bool,
     ignore_case: bool,
-    result: Found,
+    result: SearchResult,
 ) -> str:
     place = "" if where == "." else f" in {where}"
     message = f"No match for {pattern!r}{place}{f', in files like {glob}' if glob else ''}."
@@ -277,8 +287,8 @@ def _no_match_message(
         loose_hits = ()
     if loose_hits:
         hints.append(
-            f"{counted(len(loose_hits), 'match')} with ignore_case=true and word=false, such "
-            f"as {places_of(workspace, loose_hits)}."
+            f"{format_count(len(loose_hits), 'match')} with ignore_case=true and word=false, such "
+            f"as {sample_places(workspace, loose_hits)}."
         )
     if (glob or place) and not hints:
         wider_hits = grep(
@@ -289,20 +299,20 @@ def _no_match_message(
         ).hits
         if wider_hits:
             hints.append(
-                f"{counted(len(wider_hits), 'match')} elsewhere in the repository, such as "
-                f"{places_of(workspace, wider_hits)}."
+                f"{format_count(len(wider_hits), 'match')} elsewhere in the repository, such as "
+                f"{sample_places(workspace, wider_hits)}."
             )
     if not hints and (spellings := _spellings(similar, pattern)):
         hints.append(f"Near spellings that do occur: {', '.join(spellings)}.")
     return " ".join([message, *(hints or ["Try a shorter or more general pattern."])])
 
 
-def places_of(workspace: Workspace, hits: Sequence[Hit]) -> str:
+def sample_places(workspace: Workspace, hits: Sequence[Hit]) -> str:
     """Return the first hits of three files as `path:line`, and record them as named."""
     first_hits = list({hit.path: hit for hit in reversed(hits)}.values())[::-1][:3]
     for hit in first_hits:
-        workspace.name(hit.path, hit.line)
-    return ", ".join(f"{shown(hit.path)}:{hit.line}" for hit in first_hits)
+        workspace.record_place(hit.path, hit.line)
+    return ", ".join(f"{escape_path(hit.path)}:{hit.line}" for hit in first_hits)
 
 
 def _similar(workspace: Workspace, pattern: str) -> tuple[Hit, ...]:

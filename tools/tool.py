@@ -41,9 +41,9 @@ class Tool:
         Raises:
             ToolError: the arguments do not fit, or the function refuses.
         """
-        return self.function(workspace, **self.checked(arguments))
+        return self.function(workspace, **self.validate_arguments(arguments))
 
-    def checked(self, arguments: str) -> dict[str, Any]:
+    def validate_arguments(self, arguments: str) -> dict[str, Any]:
         """Validate the JSON text against the signature.
 
         Raises:

@@ -10,7 +10,7 @@ WIDTH, HEIGHT = 420, 260
 LEFT, RIGHT, TOP, BOTTOM = 48, 14, 14, 44
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
 """Distinguishable with any colour vision (M. Okabe, K. Ito)."""
-APART = 12.0
+MARK_DISTANCE = 12.0
 """Least distance of two marks in SVG units, so that none hides another."""
 
 
@@ -25,11 +25,11 @@ class Point(Value):
     high: float
 
 
-def colour(number: int) -> str:
+def series_colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def chart(points: Sequence[Point], *, across: str, up: str) -> str:
+def scatter_plot(points: Sequence[Point], *, across: str, up: str) -> str:
     """Return a scatter plot with intervals; the x axis begins at 0, and overlapping marks are moved apart."""
     ticks = _ticks(max((point.x for point in points), default=0.0))
     places = _spread_overlaps([_x(point.x, ticks[-1]) for point in points])
@@ -55,7 +55,10 @@ def _spread_overlaps(places: Sequence[float]) -> list[float]:
     groups: list[list[int]] = []
     for number in sorted(range(len(places)), key=places.__getitem__):
         groups.append([number])
-        while len(groups) > 1 and _spread(groups[-1], places)[0] - _spread(groups[-2], places)[-1] < APART:
+        while (
+            len(groups) > 1
+            and _spread(groups[-1], places)[0] - _spread(groups[-2], places)[-1] < MARK_DISTANCE
+        ):
             groups[-2:] = [groups[-2] + groups[-1]]
     positions = {
         number: position
@@ -67,7 +70,7 @@ def _spread_overlaps(places: Sequence[float]) -> list[float]:
 
 def _spread(group: Sequence[int], places: Sequence[float]) -> list[float]:
     middle = sum(places[number] for number in group) / len(group)
-    return [middle + (rank - (len(group) - 1) / 2) * APART for rank in range(len(group))]
+    return [middle + (rank - (len(group) - 1) / 2) * MARK_DISTANCE for rank in range(len(group))]
 
 
 def _x(value: float, maximum: float) -> float:
@@ -102,7 +105,7 @@ def _frame(across: str, up: str, ticks: Sequence[float]) -> list[str]:
 
 
 def _mark(point: Point, number: int, x: float) -> str:
-    shade = colour(number)
+    shade = series_colour(number)
     title = (
         f"{point.label}: {100 * point.y:.0f} % ({100 * point.low:.0f} to {100 * point.high:.0f}), "
         f"{point.x:.4g}"

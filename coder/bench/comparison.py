@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from coder.bench.outcome import Outcome
-from coder.bench.tables import hidden, table, verdict
+from coder.bench.tables import hidden_test_label, markdown_table, verdict_label
 from coder.core.values.base import Value
 
-Place = tuple[str, str, str, int]
+JobKey = tuple[str, str, str, int]
 
 
 class Difference(Value):
@@ -39,7 +39,7 @@ class Comparison(Value):
         )
 
 
-def compared(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
+def compare_runs(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
     """Compare two runs of a suite."""
     old, new = ({_job_key(outcome): outcome for outcome in run} for run in (before, after))
     common = [key for key in sorted(new) if key in old]
@@ -52,16 +52,16 @@ def compared(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
     )
 
 
-def _job_key(outcome: Outcome) -> Place:
+def _job_key(outcome: Outcome) -> JobKey:
     return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
 
 
-def _difference(key: Place, old: Outcome | None, new: Outcome | None) -> Difference | None:
-    if old and new and old.steady() == new.steady():
+def _difference(key: JobKey, old: Outcome | None, new: Outcome | None) -> Difference | None:
+    if old and new and old.stable_fields() == new.stable_fields():
         return None
     before, after = _describe_outcome(old), _describe_outcome(new)
     if before == after and old and new:
-        names = [name for name, value in new.steady().items() if value != old.steady()[name]]
+        names = [name for name, value in new.stable_fields().items() if value != old.stable_fields()[name]]
         after += f" (other {', '.join(names)})"
     task, strategy, model, seed = key
     return Difference(task=task, strategy=strategy, model=model, seed=seed, before=before, after=after)
@@ -73,14 +73,14 @@ def _describe_outcome(outcome: Outcome | None) -> str:
     counts = ((outcome.attempts, "attempt"), (outcome.spent.requests, "request"))
     return ", ".join(
         [
-            verdict(outcome),
-            f"hidden tests: {hidden(outcome)}",
+            verdict_label(outcome),
+            f"hidden tests: {hidden_test_label(outcome)}",
             *(f"{count} {name}{'s' * (count != 1)}" for count, name in counts),
         ]
     )
 
 
-def markdown(comparison: Comparison) -> str:
+def comparison_markdown(comparison: Comparison) -> str:
     """Return the summary sentence and a table with a row for each difference."""
     rows = [
         (
@@ -94,4 +94,4 @@ def markdown(comparison: Comparison) -> str:
         for difference in comparison.differences
     ]
     head = ("task", "strategy", "model", "seed", "before", "now")
-    return f"{comparison.sentence}\n" + (f"\n{table(head, rows)}\n" if rows else "")
+    return f"{comparison.sentence}\n" + (f"\n{markdown_table(head, rows)}\n" if rows else "")

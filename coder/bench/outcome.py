@@ -8,16 +8,16 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from coder.core.messages import Spent
+from coder.core.messages import UsageTotals
 from coder.core.values.base import Value
 from coder.core.values.task import Budget
 from coder.core.values.verdict import Counts, VerdictKind
 
 SCRIPTED = "scripted"
 """Name of the model that answers from each task's script."""
-NOBODY = "none"
+NO_MODEL_NAME = "none"
 """Model name of strategies that ask none."""
-UNSTEADY = ("seconds", "session")
+VOLATILE_FIELDS = ("seconds", "session")
 """Fields of an outcome that differ from run to run."""
 RATE = re.compile(r", [\d,.]+ a second")
 """Matches the machine's speed in a summary."""
@@ -59,8 +59,8 @@ class Outcome(Value):
     hidden_problem: str = ""
     """Reason why the hidden tests say nothing of the fix: the machine or the sandbox lacks something."""
     attempts: int
-    spent: Spent
-    roles: Mapping[str, Spent] = Field(default_factory=dict)
+    spent: UsageTotals
+    roles: Mapping[str, UsageTotals] = Field(default_factory=dict)
     seconds: float
     session: str
     diff: str
@@ -74,12 +74,15 @@ class Outcome(Value):
         """Whether it is PROVEN although the hidden tests fail."""
         return self.proven and not self.passes_hidden and not self.hidden_problem
 
-    def steady(self) -> dict[str, object]:
+    def stable_fields(self) -> dict[str, object]:
         """Return all fields but times, rates and session names."""
-        return {**self.model_dump(mode="json", exclude={*UNSTEADY}), "summary": RATE.sub("", self.summary)}
+        return {
+            **self.model_dump(mode="json", exclude={*VOLATILE_FIELDS}),
+            "summary": RATE.sub("", self.summary),
+        }
 
 
-def jobs(
+def plan_jobs(
     tasks: Iterable[tuple[str, str]],
     *,
     strategies: Sequence[str],
@@ -94,20 +97,20 @@ def jobs(
     all_jobs = (
         Job(task=name, digest=digest, strategy=strategy, model=model, seed=seed, budget=budget)
         for strategy in strategies
-        for model in ((NOBODY,) if strategy == "offline" else models)
+        for model in ((NO_MODEL_NAME,) if strategy == "offline" else models)
         for seed in range(1, seeds + 1)
         for name, digest in tasks
     )
     return tuple(all_jobs)
 
 
-def record(file: Path, outcome: Outcome) -> None:
+def append_outcome(file: Path, outcome: Outcome) -> None:
     """Append one outcome to a file."""
     with file.open("a", encoding="utf-8") as stream:
         stream.write(outcome.model_dump_json() + "\n")
 
 
-def recorded(file: Path) -> tuple[Outcome, ...]:
+def read_outcomes(file: Path) -> tuple[Outcome, ...]:
     """Return the newest outcome of each job in a file; incomplete or incompatible lines are ignored."""
     outcomes: dict[str, Outcome] = {}
     for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from html import escape
 
-from coder.bench.charts import Point, chart, colour
+from coder.bench.charts import Point, scatter_plot, series_colour
 from coder.bench.comparison import Comparison
 from coder.bench.outcome import Outcome
-from coder.bench.summary import Share, Sums, sums
-from coder.bench.tables import hidden, money, ordered, verdict
+from coder.bench.summary import GroupSummary, Share, summarize_outcomes
+from coder.bench.tables import format_usd, hidden_test_label, sort_outcomes, verdict_label
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -26,9 +26,9 @@ pre { overflow-x: auto; font-size: 12px; }
 """
 
 
-def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None = None) -> str:
+def results_page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None = None) -> str:
     """Return the whole page."""
-    groups = sums(outcomes)
+    groups = summarize_outcomes(outcomes)
     parts = [
         f"<h1>{escape(name)}</h1>",
         _legend(groups),
@@ -39,7 +39,7 @@ def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None =
     parts += ["<h2>Task by task</h2>", _tasks(groups, outcomes)]
     if comparison is not None:
         parts += ["<h2>Compared with the other run</h2>", _comparison(comparison)]
-    parts += ["<h2>Runs</h2>", _runs(ordered(outcomes))]
+    parts += ["<h2>Runs</h2>", _runs(sort_outcomes(outcomes))]
     head = (
         '<meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width"><title>{escape(name)}</title><style>{STYLE}</style>'
@@ -47,7 +47,7 @@ def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None =
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
-def _legend(groups: Sequence[Sums]) -> str:
+def _legend(groups: Sequence[GroupSummary]) -> str:
     return (
         '<p class="legend">'
         f"{''.join(f'<span>{_dot(index)}{escape(group.label)}</span>' for index, group in enumerate(groups))}"
@@ -56,10 +56,10 @@ def _legend(groups: Sequence[Sums]) -> str:
 
 
 def _dot(number: int) -> str:
-    return f'<span class="dot" style="background:{colour(number)}"></span>'
+    return f'<span class="dot" style="background:{series_colour(number)}"></span>'
 
 
-def _charts(groups: Sequence[Sums]) -> str:
+def _charts(groups: Sequence[GroupSummary]) -> str:
     """Plot the share of solved tasks against attempts, time and, if all prices are known, money."""
     axes = [("attempts", "attempts of a run", "attempts"), ("time", "seconds of a run", "seconds")]
     if all(group.usd is not None for group in groups):
@@ -78,12 +78,12 @@ def _charts(groups: Sequence[Sums]) -> str:
         ]
         figures.append(
             "<figure><figcaption>Solved against "
-            f"{name}</figcaption>{chart(points, across=across, up='solved')}</figure>"
+            f"{name}</figcaption>{scatter_plot(points, across=across, up='solved')}</figure>"
         )
     return f'<div class="charts">{"".join(figures)}</div>'
 
 
-def _groups(groups: Sequence[Sums]) -> str:
+def _groups(groups: Sequence[GroupSummary]) -> str:
     head = (
         "",
         "strategy",
@@ -107,7 +107,7 @@ def _groups(groups: Sequence[Sums]) -> str:
         costs = (
             f"{group.attempts:.1f}",
             f"{group.requests:.1f}",
-            escape(money(group.usd)),
+            escape(format_usd(group.usd)),
             f"{group.seconds:.1f}",
             _tokens_cell(group),
         )
@@ -127,7 +127,7 @@ def _share_cell(share: Share) -> str:
     return f"{share.count} of {share.of}<small>{interval}</small>" if share.of else "none"
 
 
-def _tokens_cell(sums: Sums) -> str:
+def _tokens_cell(sums: GroupSummary) -> str:
     rows = (
         f"{role}: {tokens.input:,} in, {tokens.cached:,} cached, {tokens.output:,} out"
         for role, tokens in sums.tokens.items()
@@ -135,10 +135,10 @@ def _tokens_cell(sums: Sums) -> str:
     return "".join(f"<small>{escape(line)}</small>" for line in rows) or "none"
 
 
-def _tasks(groups: Sequence[Sums], outcomes: Sequence[Outcome]) -> str:
+def _tasks(groups: Sequence[GroupSummary], outcomes: Sequence[Outcome]) -> str:
     """Return a row for each task: the results of its runs under each strategy and model."""
     outcomes_by_task: dict[str, dict[str, list[Outcome]]] = {}
-    for outcome in ordered(outcomes):
+    for outcome in sort_outcomes(outcomes):
         outcomes_by_task.setdefault(outcome.job.task, {}).setdefault(
             f"{outcome.job.strategy}, {outcome.job.model}", []
         ).append(outcome)
@@ -198,12 +198,12 @@ def _runs(outcomes: Sequence[Outcome]) -> str:
     rows = []
     for outcome in outcomes:
         verdict_cell = (
-            f'<span class="{"good" if _is_right(outcome) else "bad"}">{escape(verdict(outcome))}</span>'
+            f'<span class="{"good" if _is_right(outcome) else "bad"}">{escape(verdict_label(outcome))}</span>'
         )
         diff_cell = (
-            f"<details><summary>{escape(hidden(outcome))}</summary><pre>{escape(outcome.diff)}</pre></details>"
+            f"<details><summary>{escape(hidden_test_label(outcome))}</summary><pre>{escape(outcome.diff)}</pre></details>"
             if outcome.diff
-            else escape(hidden(outcome))
+            else escape(hidden_test_label(outcome))
         )
         job_cells = map(
             escape, (outcome.job.task, outcome.job.strategy, outcome.job.model, str(outcome.job.seed))
@@ -213,7 +213,7 @@ def _runs(outcomes: Sequence[Outcome]) -> str:
             (
                 str(outcome.attempts),
                 str(outcome.spent.requests),
-                money(outcome.spent.cost_usd),
+                format_usd(outcome.spent.cost_usd),
                 f"{outcome.seconds:.1f}",
                 outcome.summary,
             ),

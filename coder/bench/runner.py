@@ -19,14 +19,14 @@ from coder.core.events import SessionFinished
 from coder.core.values.task import Task
 from coder.core.values.verdict import Counts, TestReport
 from coder.patching import apply
-from coder.repo.init import begin_repository
-from coder.sandbox.backends.backend import Walls
-from coder.settings import Config, configured
-from coder.verify.results.failure_reasons import environment
-from coder.wiring.approach import Approach, approach
-from coder.wiring.bench import bench_for, sandbox_behind
-from coder.wiring.scripted_session import rehearsed
-from coder.wiring.session import open_fix
+from coder.repo.init import init_repository
+from coder.sandbox.backends.backend import SandboxBackend
+from coder.settings import Config, load_config
+from coder.verify.results.failure_reasons import environment_problem
+from coder.wiring.approach import Approach, choose_approach
+from coder.wiring.bench import build_project_runtime, make_sandbox
+from coder.wiring.scripted_session import scripted_approach
+from coder.wiring.session import open_session
 
 TIDYING_SECONDS = 10.0
 
@@ -35,15 +35,15 @@ class JobFailed(CoderError):
     """A job could not be run; nothing is recorded, so that it is tried again."""
 
 
-def run_all(
-    pairs: Sequence[tuple[Job, SuiteTask]], *, state: Path, walls: Walls | None, processes: int
+def run_jobs(
+    pairs: Sequence[tuple[Job, SuiteTask]], *, state: Path, walls: SandboxBackend | None, processes: int
 ) -> Iterator[tuple[Job, Outcome | JobFailed]]:
     """Run jobs in parallel and yield each result as it arrives; their sessions are stored in `state`."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
         processes, mp_context=context, initializer=_initialize_worker, initargs=(str(state),)
     ) as pool:
-        waiting = {pool.submit(run, job, task, walls): job for job, task in pairs}
+        waiting = {pool.submit(run_job, job, task, walls): job for job, task in pairs}
         try:
             for done in as_completed(waiting):
                 try:
@@ -79,7 +79,7 @@ def _initialize_worker(state: str) -> None:
         os.environ.pop(variable, None)
 
 
-def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
+def run_job(job: Job, task: SuiteTask, walls: SandboxBackend | None) -> Outcome:
     """Run a session on a task and the hidden tests on its result.
 
     Raises:
@@ -88,8 +88,8 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="coder-bench-") as name:
         root = Path(name).resolve() / task.name
         task.unpack(root)
-        begin_repository(root, message="Begin")
-        config = configured(root, _flags(job, task))
+        init_repository(root, message="Begin")
+        config = load_config(root, _flags(job, task))
         finish_event, session = _session(job, task, config, root=root, walls=walls)
         diff = finish_event.delivery.diff if finish_event.delivery else ""
         report = (
@@ -103,12 +103,12 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         verdict=finish_event.kind,
         summary=finish_event.summary,
         delivered=bool(diff),
-        hidden=report.counts if report else Counts(),
+        hidden=report.outcome_counts if report else Counts(),
         hidden_problem=_hidden_problem(report) if report else "",
         passes_hidden=report is not None
         and not report.problem
-        and not report.reds
-        and report.counts.passed > 0,
+        and not report.failures
+        and report.outcome_counts.passed > 0,
         attempts=finish_event.attempts,
         spent=finish_event.spent,
         roles=finish_event.roles or ({"executor": finish_event.spent} if finish_event.spent.requests else {}),
@@ -125,7 +125,7 @@ def _hidden_problem(report: TestReport) -> str:
     """
     if report.problem is not None:
         return report.problem.text
-    problems = [environment(result.failure) if result.failure else "" for result in report.reds]
+    problems = [environment_problem(result.failure) if result.failure else "" for result in report.failures]
     return ", ".join(dict.fromkeys(problems)) if problems and all(problems) else ""
 
 
@@ -147,7 +147,7 @@ def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
 
 
 def _session(
-    job: Job, task: SuiteTask, config: Config, *, root: Path, walls: Walls | None
+    job: Job, task: SuiteTask, config: Config, *, root: Path, walls: SandboxBackend | None
 ) -> tuple[SessionFinished, str]:
     session_task = Task(
         issue=task.issue,
@@ -157,8 +157,13 @@ def _session(
         trusted=True,
         budget=job.budget,
     )
-    with open_fix(
-        session_task, config, how=_approach(job, task, config), root=root, walls=walls, attended=False
+    with open_session(
+        session_task,
+        config,
+        chosen_approach=_approach(job, task, config),
+        root=root,
+        walls=walls,
+        attended=False,
     ) as handle:
         finish_event = asyncio.run(handle.session.run())
     if finish_event.kind is None:
@@ -168,12 +173,12 @@ def _session(
 
 def _approach(job: Job, task: SuiteTask, config: Config) -> Approach:
     if job.model == SCRIPTED:
-        return rehearsed(task.script, config)
-    return approach(config, named=config.model)
+        return scripted_approach(task.script, config)
+    return choose_approach(config, model_name=config.model)
 
 
 def _run_hidden_tests(
-    task: SuiteTask, config: Config, diff: str, tree: Path, walls: Walls | None
+    task: SuiteTask, config: Config, diff: str, tree: Path, walls: SandboxBackend | None
 ) -> TestReport:
     """Run the hidden tests on a fresh copy with the change."""
     tree.parent.mkdir(parents=True)
@@ -181,6 +186,6 @@ def _run_hidden_tests(
     apply(diff, tree)
     task.reveal(tree)
     hidden_task = Task(issue=task.issue, directory=tree, test_command=config.test)
-    with sandbox_behind(walls) as sandbox:
-        runner = bench_for(hidden_task, config, root=tree, sandbox=sandbox).runner()
+    with make_sandbox(walls) as sandbox:
+        runner = build_project_runtime(hidden_task, config, root=tree, sandbox=sandbox).runner()
         return runner.run(tree, task.hidden_tests)

@@ -23,10 +23,10 @@ from coder.core.values.base import Value
 
 STARTER = "starter"
 ARCHIVES = ("repository.tar.gz", "repository.tgz", "repository.tar", "repository.zip")
-DROPPINGS = ("__pycache__", ".pytest_cache")
+CACHE_DIRECTORIES = ("__pycache__", ".pytest_cache")
 
 
-class Facts(Value):
+class TaskFacts(Value):
     """Contents of task.toml."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,7 +44,7 @@ class SuiteTask(Value):
 
     name: str
     folder: Path
-    facts: Facts
+    facts: TaskFacts
 
     @property
     def issue(self) -> str:
@@ -77,7 +77,7 @@ class SuiteTask(Value):
         """Copy the repository's files into a directory."""
         source = self.folder / "repository"
         if source.is_dir():
-            shutil.copytree(source, directory, ignore=shutil.ignore_patterns(*DROPPINGS, ".git"))
+            shutil.copytree(source, directory, ignore=shutil.ignore_patterns(*CACHE_DIRECTORIES, ".git"))
         else:
             archive = next(self.folder / name for name in ARCHIVES if (self.folder / name).is_file())
             if archive.suffix == ".zip":  # supports no filters, and cannot write outside
@@ -88,11 +88,14 @@ class SuiteTask(Value):
     def reveal(self, directory: Path) -> None:
         """Copy the hidden tests into a directory."""
         shutil.copytree(
-            self.folder / "hidden", directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*DROPPINGS)
+            self.folder / "hidden",
+            directory,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns(*CACHE_DIRECTORIES),
         )
 
 
-def load(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
+def load_suite(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
     """Return the tasks of a suite in the order of their names; `starter` is the suite that coder includes.
 
     Raises:
@@ -126,7 +129,7 @@ def _load_task(folder: Path) -> SuiteTask:
     try:
         text = (folder / "task.toml").read_text(encoding="utf-8") if (folder / "task.toml").is_file() else ""
         task = SuiteTask(
-            name=folder.name, folder=folder.resolve(), facts=Facts.model_validate(tomllib.loads(text))
+            name=folder.name, folder=folder.resolve(), facts=TaskFacts.model_validate(tomllib.loads(text))
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
         raise UserError(f"{folder / 'task.toml'}: {' '.join(str(error).split())}") from None
@@ -138,4 +141,4 @@ def _load_task(folder: Path) -> SuiteTask:
 
 
 def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and not {*path.parts} & {*DROPPINGS}]
+    return [path for path in folder.rglob("*") if path.is_file() and not {*path.parts} & {*CACHE_DIRECTORIES}]

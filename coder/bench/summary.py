@@ -33,7 +33,7 @@ class Tokens(Value):
     output: int = 0
 
 
-class Sums(Value):
+class GroupSummary(Value):
     """Summary of all runs of one strategy with one model."""
 
     strategy: str
@@ -61,7 +61,7 @@ class Sums(Value):
         return f"{self.strategy}, {self.model}"
 
 
-def wilson(count: int, of: int) -> tuple[float, float]:
+def wilson_interval(count: int, of: int) -> tuple[float, float]:
     """Return Wilson's score interval for a share, from 0 to 1."""
     if of == 0:
         return 0.0, 1.0
@@ -71,13 +71,13 @@ def wilson(count: int, of: int) -> tuple[float, float]:
     return (max(0.0, middle - half) if count else 0.0), (min(1.0, middle + half) if count < of else 1.0)
 
 
-def share(truths: Iterable[bool]) -> Share:
+def share_of_true(truths: Iterable[bool]) -> Share:
     values = [*truths]
-    low, high = wilson(sum(values), len(values))
+    low, high = wilson_interval(sum(values), len(values))
     return Share(count=sum(values), of=len(values), low=low, high=high)
 
 
-def sums(outcomes: Sequence[Outcome]) -> tuple[Sums, ...]:
+def summarize_outcomes(outcomes: Sequence[Outcome]) -> tuple[GroupSummary, ...]:
     """Return a summary for each strategy and model, sorted by name."""
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
@@ -87,18 +87,18 @@ def sums(outcomes: Sequence[Outcome]) -> tuple[Sums, ...]:
     )
 
 
-def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Sums:
+def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> GroupSummary:
     solvable = [outcome for outcome in outcomes if outcome.solvable]
     prices = [outcome.spent.cost_usd for outcome in outcomes]
     known_prices = [price for price in prices if price is not None]
-    return Sums(
+    return GroupSummary(
         strategy=strategy,
         model=model,
         runs=len(outcomes),
-        proven=share(outcome.proven for outcome in solvable),
-        solved=share(outcome.passes_hidden for outcome in solvable),
+        proven=share_of_true(outcome.proven for outcome in solvable),
+        solved=share_of_true(outcome.passes_hidden for outcome in solvable),
         wrongly_proven=sum(outcome.wrongly_proven for outcome in outcomes),
-        left_alone=share(not outcome.delivered for outcome in outcomes if not outcome.solvable),
+        left_alone=share_of_true(not outcome.delivered for outcome in outcomes if not outcome.solvable),
         attempts=statistics.fmean(outcome.attempts for outcome in outcomes),
         requests=statistics.fmean(outcome.spent.requests for outcome in outcomes),
         usd=sum(known_prices, Decimal(0)) / len(known_prices) if len(known_prices) == len(prices) else None,

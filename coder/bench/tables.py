@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from coder.bench.outcome import Outcome
-from coder.bench.summary import Share, Sums, sums
+from coder.bench.summary import GroupSummary, Share, summarize_outcomes
 
 GROUPS = (
     "strategy",
@@ -45,10 +45,10 @@ COSTS = (
 )
 
 
-def markdown(outcomes: Sequence[Outcome]) -> str:
+def results_markdown(outcomes: Sequence[Outcome]) -> str:
     """Return a table with a row for each strategy and model, then one with a row for each run."""
-    groups = [_group_row(group) for group in sums(outcomes)]
-    runs = [_run_row(outcome) for outcome in ordered(outcomes)]
+    groups = [_group_row(group) for group in summarize_outcomes(outcomes)]
+    runs = [_run_row(outcome) for outcome in sort_outcomes(outcomes)]
     head = (
         "task",
         "strategy",
@@ -67,23 +67,23 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         "Shares are of the tasks that can be solved, with 95 % intervals (Wilson); attempts and what "
         "follows are means of a run."
     )
-    return f"{table((*GROUPS, *MEANS), groups)}\n\n{note}\n\n{table(head, runs)}\n"
+    return f"{markdown_table((*GROUPS, *MEANS), groups)}\n\n{note}\n\n{markdown_table(head, runs)}\n"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
-def ordered(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def sort_outcomes(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return sorted(
         outcomes,
         key=lambda outcome: (outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed),
     )
 
 
-def written(share: Share) -> str:
+def format_share(share: Share) -> str:
     """Format a share, such as `7 of 11 (64 %, 35 to 85)`."""
     if share.of == 0:
         return "none"
@@ -93,36 +93,36 @@ def written(share: Share) -> str:
     )
 
 
-def _group_row(group: Sums) -> tuple[str, ...]:
+def _group_row(group: GroupSummary) -> tuple[str, ...]:
     tokens = [
         sum(getattr(role, kind) for role in group.tokens.values()) / group.runs
         for kind in ("input", "cached", "output")
     ]
     shares = (
-        written(group.proven),
-        written(group.solved),
+        format_share(group.proven),
+        format_share(group.solved),
         str(group.wrongly_proven),
-        written(group.left_alone),
+        format_share(group.left_alone),
     )
     costs = (
         f"{group.attempts:.1f}",
         f"{group.requests:.1f}",
         ", ".join(f"{count:.0f}" for count in tokens),
-        money(group.usd),
+        format_usd(group.usd),
         f"{group.seconds:.1f}",
     )
     return (group.strategy, group.model, str(group.runs), *shares, *costs)
 
 
-def money(usd: object) -> str:
+def format_usd(usd: object) -> str:
     return "not known" if usd is None else f"{usd:.4f}"
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict_label(outcome: Outcome) -> str:
     return outcome.verdict.value if outcome.verdict else "failed"
 
 
-def hidden(outcome: Outcome) -> str:
+def hidden_test_label(outcome: Outcome) -> str:
     """Describe the result of the hidden tests in a few words."""
     if not outcome.delivered:
         return "nothing delivered"
@@ -143,7 +143,7 @@ def _run_row(outcome: Outcome) -> tuple[str, ...]:
         str(outcome.attempts),
         str(outcome.spent.requests),
         str(tokens),
-        money(outcome.spent.cost_usd),
+        format_usd(outcome.spent.cost_usd),
         f"{outcome.seconds:.1f}",
     )
     explanation = "" if outcome.delivered else " ".join(outcome.summary.split())
@@ -152,19 +152,19 @@ def _run_row(outcome: Outcome) -> tuple[str, ...]:
         outcome.job.strategy,
         outcome.job.model,
         str(outcome.job.seed),
-        verdict(outcome),
-        hidden(outcome),
+        verdict_label(outcome),
+        hidden_test_label(outcome),
         *costs,
         explanation,
     )
 
 
-def comma_separated(outcomes: Sequence[Outcome]) -> str:
+def results_csv(outcomes: Sequence[Outcome]) -> str:
     """Return CSV with a row for each run."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow((*COLUMNS, *COSTS))
-    for outcome in ordered(outcomes):
+    for outcome in sort_outcomes(outcomes):
         job, spent = outcome.job, outcome.spent
         roles = json.dumps(
             {role: role_spent.model_dump(mode="json") for role, role_spent in sorted(outcome.roles.items())}
@@ -175,7 +175,7 @@ def comma_separated(outcomes: Sequence[Outcome]) -> str:
             job.model,
             job.seed,
             outcome.solvable,
-            verdict(outcome),
+            verdict_label(outcome),
             outcome.passes_hidden,
             outcome.hidden_problem,
         )
@@ -198,12 +198,15 @@ def comma_separated(outcomes: Sequence[Outcome]) -> str:
     return text.getvalue()
 
 
-def as_json(outcomes: Sequence[Outcome]) -> str:
+def results_json(outcomes: Sequence[Outcome]) -> str:
     """Return the summaries and every run with its change as JSON."""
-    groups = [group.model_dump(mode="json") for group in sums(outcomes)]
+    groups = [group.model_dump(mode="json") for group in summarize_outcomes(outcomes)]
     return (
         json.dumps(
-            {"sums": groups, "runs": [outcome.model_dump(mode="json") for outcome in ordered(outcomes)]},
+            {
+                "sums": groups,
+                "runs": [outcome.model_dump(mode="json") for outcome in sort_outcomes(outcomes)],
+            },
             indent=1,
             ensure_ascii=False,
         )

@@ -57,7 +57,7 @@ def options(
     return 0
 
 
-def run(arguments: list[str] | None = None) -> int:
+def run_command_line(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     try:
         code = app(arguments, standalone_mode=False)
@@ -81,15 +81,15 @@ def run(arguments: list[str] | None = None) -> int:
         )
         return 2
     except CoderError as error:
-        from coder.core.values.text import printable
+        from coder.core.values.text import sanitize_text
 
-        print(f"coder: {printable(_mask_secrets(str(error)))}", file=sys.stderr)
+        print(f"coder: {sanitize_text(_mask_secrets(str(error)))}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1
     return code if isinstance(code, int) else 0
 
 
 def _mask_secrets(text: str) -> str:
     """Mask secrets in an error message, which may quote a server that quotes a key."""
-    from coder.permissions.secrets import Secrets, own_values
+    from coder.permissions.secrets import Secrets, secret_environment_values
 
-    return Secrets(own=own_values(os.environ)).masked(text)
+    return Secrets(own=secret_environment_values(os.environ)).mask(text)

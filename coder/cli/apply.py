@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from coder.core.events import SessionFinished
     from coder.core.values.candidate import Delivery
     from coder.core.values.task import Task
-    from coder.patching import Applied, Change
+    from coder.patching import FileChange, PlannedPatch
     from coder.settings import Config
 
 WhatArgument = Annotated[
@@ -67,7 +67,7 @@ def apply(
     return 0
 
 
-def delivered(repo: Path, id: str) -> "Delivery":
+def find_delivery(repo: Path, id: str) -> "Delivery":
     """Return what a session of this repository delivered, even if it was killed during the delivery.
 
     Raises:
@@ -85,14 +85,14 @@ def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished
         UserError: the session is unknown, or it delivered nothing.
     """
     from coder.core.errors import UserError
-    from coder.repo.git import find as place
+    from coder.repo.git import find_checkout as place
     from coder.settings import sessions_directory
-    from coder.store.jsonl import ends, find
+    from coder.store.jsonl import boundary_events, find_session
     from coder.wiring.recovery import recover_sessions
 
     recover_sessions()
-    directory = find(sessions_directory(), id, repository=place(repo).root, delivered=True)
-    start_event, finish_event = ends(directory)
+    directory = find_session(sessions_directory(), id, repository=place(repo).root, delivered=True)
+    start_event, finish_event = boundary_events(directory)
     if start_event is None or finish_event is None or finish_event.delivery is None:
         raise UserError(
             f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}"
@@ -105,14 +105,14 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
 
     Return the exit code of the verdict.
     """
-    from coder.cli.fix import task_for
+    from coder.cli.fix import make_task
     from coder.cli.running import run_task
     from coder.core.errors import UserError
-    from coder.core.values.text import printable
+    from coder.core.values.text import sanitize_text
     from coder.core.values.verdict import Evidence
-    from coder.repo.delivery.checkout import apply_commit, apply_verified, unverified_copy
-    from coder.verify.verdict.evidence import page, trailers
-    from coder.wiring.approach import judging
+    from coder.repo.delivery.checkout import apply_commit, apply_verified_copy, prepare_unverified_copy
+    from coder.verify.verdict.evidence import markdown_report, trailers
+    from coder.wiring.approach import judging_approach
 
     original_task, original_finish = _load_delivered_session(repo, id)
     delivery = original_finish.delivery
@@ -121,16 +121,16 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
             "This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder "
             "verify."
         )
-    copy_and_head = unverified_copy(repo, delivery.commit)
+    copy_and_head = prepare_unverified_copy(repo, delivery.commit)
     if copy_and_head is None:
-        print(printable(apply_commit(repo, delivery.commit)))
+        print(sanitize_text(apply_commit(repo, delivery.commit)))
         return 0
     copy, head = copy_and_head
     targets = original_finish.verdict.targets if original_finish.verdict else ()
-    chosen_approach, _ = judging(repo, diff=None, revision=copy, against=head, named=targets)
+    chosen_approach, _ = judging_approach(repo, diff=None, revision=copy, against=head, test_ids=targets)
 
     def task(root: Path, config: "Config") -> "Task":
-        return task_for(original_task.issue, config, directory=root, base=head, given=True, needs_ties=False)
+        return make_task(original_task.issue, config, directory=root, base=head, given=True, needs_ties=False)
 
     flags: dict[str, Any] = {"test": original_task.test_command}
     finish_event = run_task(
@@ -142,17 +142,17 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
         json=False,
         output=None,
         verbose=False,
-        how=chosen_approach,
-    ).finished
+        chosen_approach=chosen_approach,
+    ).finish_event
     verdict = finish_event.verdict
-    if verdict is None or not verdict.good:
+    if verdict is None or not verdict.is_deliverable:
         print(
             f"Not applied, and nothing was changed: on {head[:10]} the fix is "
             f"{verdict.label if verdict else 'without a verdict'}."
         )
         return finish_event.exit_code or INCONCLUSIVE
-    evidence = Evidence(trailers=trailers(verdict), page=page(verdict))
-    print(printable(apply_verified(repo, delivery.commit, copy=copy, evidence=evidence)))
+    evidence = Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
+    print(sanitize_text(apply_verified_copy(repo, delivery.commit, copy=copy, evidence=evidence)))
     return finish_event.exit_code
 
 
@@ -211,23 +211,23 @@ def _decode_line(data: bytes) -> str:
 
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     from coder.core.errors import UserError
-    from coder.core.values.text import printable
+    from coder.core.values.text import sanitize_text
     from coder.patching import PatchError
-    from coder.patching.applying.tree import Tree
-    from coder.patching.applying.write import write
+    from coder.patching.applying.tree import ConfinedTree
+    from coder.patching.applying.write import write_patch
 
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the one to work in.")
     try:
         root, patch_plan = _plan_diff(repo.resolve(), text, reverse=reverse)
         if not check:
-            write(patch_plan, Tree(root))
+            write_patch(patch_plan, ConfinedTree(root))
     except PatchError as error:
-        raise UserError(printable(str(error))) from None
+        raise UserError(sanitize_text(str(error))) from None
     for change in patch_plan.changes:
-        print(printable(_describe_change(change)))
+        print(sanitize_text(_describe_change(change)))
     for fault in patch_plan.syntax_errors:
-        print(f"Warning: Python no longer parses. {printable(fault)}", file=sys.stderr)
+        print(f"Warning: Python no longer parses. {sanitize_text(fault)}", file=sys.stderr)
     file_count = f"{len(patch_plan.changes)} file{'s' if len(patch_plan.changes) > 1 else ''}"
     print(
         f"{file_count} would be changed; nothing was written."
@@ -236,21 +236,21 @@ def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     )
 
 
-def _plan_diff(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, Applied]":
+def _plan_diff(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, PlannedPatch]":
     """Plan a diff at the top of the repository; if it does not fit there, in the directory itself."""
-    from coder.patching import PatchError, plan
+    from coder.patching import PatchError, plan_patch
 
     top = next((above for above in (directory, *directory.parents) if (above / ".git").exists()), directory)
     faults = []
     for root in dict.fromkeys((top, directory)):
         try:
-            return root, plan(text, root, reverse=reverse)
+            return root, plan_patch(text, root, reverse=reverse)
         except PatchError as error:
             faults.append(error)
     raise faults[0]
 
 
-def _describe_change(change: "Change") -> str:
+def _describe_change(change: "FileChange") -> str:
     """Describe a change, such as `src/box.py  +3 -1`."""
     import difflib
 
@@ -263,17 +263,19 @@ def _describe_change(change: "Change") -> str:
 
 def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool) -> None:
     from coder.core.errors import UserError
-    from coder.core.values.text import printable
+    from coder.core.values.text import sanitize_text
     from coder.repo.delivery.checkout import apply_commit, apply_diff, check_commit
 
-    delivery = delivered(repo, id)
+    delivery = find_delivery(repo, id)
     if not delivery.commit:
-        print(printable(apply_diff(repo, delivery.diff, check=check, reverse=reverse)))
+        print(sanitize_text(apply_diff(repo, delivery.diff, check=check, reverse=reverse)))
     elif reverse:
         raise UserError(
             f"This session's fix is the commit {delivery.commit[:10]}. Take it back with: coder undo {id}"
         )
     else:
         print(
-            printable(check_commit(repo, delivery.commit) if check else apply_commit(repo, delivery.commit))
+            sanitize_text(
+                check_commit(repo, delivery.commit) if check else apply_commit(repo, delivery.commit)
+            )
         )

@@ -71,17 +71,17 @@ def bench(
     What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1
     where a run failed, 2 wrong use, 130 interrupted.
     """
-    from coder.bench.comparison import compared
-    from coder.bench.comparison import markdown as describe
-    from coder.bench.outcome import jobs as planned
-    from coder.bench.outcome import recorded
-    from coder.bench.suites import load
+    from coder.bench.comparison import compare_runs
+    from coder.bench.comparison import comparison_markdown as describe
+    from coder.bench.outcome import plan_jobs as planned
+    from coder.bench.outcome import read_outcomes
+    from coder.bench.suites import load_suite
     from coder.core.errors import UserError
     from coder.core.values.task import Budget
 
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
-    tasks = {suite_task.name: suite_task for suite_task in load(suite, task or ())}
+    tasks = {suite_task.name: suite_task for suite_task in load_suite(suite, task or ())}
     money = None if max_usd is None else Decimal(str(max_usd))
     budget = Budget(
         usd=money,
@@ -112,8 +112,8 @@ def bench(
         )
         return 130
     keys = {job.key for job in plan}
-    outcomes = [outcome for outcome in recorded(directory / RUNS) if outcome.job.key in keys]
-    comparison = compared(recorded(compare / RUNS), outcomes) if compare is not None else None
+    outcomes = [outcome for outcome in read_outcomes(directory / RUNS) if outcome.job.key in keys]
+    comparison = compare_runs(read_outcomes(compare / RUNS), outcomes) if compare is not None else None
     _write(directory, f"coder bench {Path(suite).name}", outcomes, comparison)
     if comparison is not None:
         print(f"\n{describe(comparison)}", end="")
@@ -124,11 +124,11 @@ def _run(
     plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", directory: Path, *, processes: int, unsafe: bool
 ) -> int:
     """Run and record the jobs that are not recorded yet; return how many failed."""
-    from coder.bench.outcome import Outcome, record, recorded
-    from coder.bench.runner import run_all
-    from coder.sandbox.choice import required
+    from coder.bench.outcome import Outcome, append_outcome, read_outcomes
+    from coder.bench.runner import run_jobs
+    from coder.sandbox.choice import require_backend
 
-    known_keys = {outcome.job.key for outcome in recorded(directory / RUNS)}
+    known_keys = {outcome.job.key for outcome in read_outcomes(directory / RUNS)}
     missing = [job for job in plan if job.key not in known_keys]
     if len(missing) < len(plan):
         print(f"{len(plan) - len(missing)} of {len(plan)} runs are there already.", file=sys.stderr)
@@ -136,12 +136,15 @@ def _run(
         return 0
     failure_count = 0
     pairs = [(job, tasks[job.task]) for job in missing]
-    results = run_all(
-        pairs, state=(directory / "state").resolve(), walls=required(unsafe=unsafe), processes=processes
+    results = run_jobs(
+        pairs,
+        state=(directory / "state").resolve(),
+        walls=require_backend(unsafe=unsafe),
+        processes=processes,
     )
     for number, (job, result) in enumerate(results, 1):
         if isinstance(result, Outcome):
-            record(directory / RUNS, result)
+            append_outcome(directory / RUNS, result)
         else:
             failure_count += 1
         print(
@@ -153,12 +156,12 @@ def _run(
 
 
 def _describe_result(result: "Outcome | Exception") -> str:
-    from coder.bench.tables import hidden, verdict
+    from coder.bench.tables import hidden_test_label, verdict_label
 
     return (
         f"not run: {result}"
         if isinstance(result, Exception)
-        else f"{verdict(result)}, hidden tests: {hidden(result)}, {result.seconds:.1f} s"
+        else f"{verdict_label(result)}, hidden tests: {hidden_test_label(result)}, {result.seconds:.1f} s"
     )
 
 
@@ -166,14 +169,14 @@ def _write(
     directory: Path, name: str, outcomes: "Sequence[Outcome]", comparison: "Comparison | None"
 ) -> None:
     from coder.bench import tables
-    from coder.bench.page import page
+    from coder.bench.page import results_page
 
     texts = {
-        "table.md": tables.markdown(outcomes),
-        "results.csv": tables.comma_separated(outcomes),
-        "table.json": tables.as_json(outcomes),
+        "table.md": tables.results_markdown(outcomes),
+        "results.csv": tables.results_csv(outcomes),
+        "table.json": tables.results_json(outcomes),
     }
-    for file, text in {**texts, "index.html": page(name, outcomes, comparison)}.items():
+    for file, text in {**texts, "index.html": results_page(name, outcomes, comparison)}.items():
         (directory / file).write_text(text, encoding="utf-8")
-    print(tables.markdown(outcomes).partition("\n\n")[0])
+    print(tables.results_markdown(outcomes).partition("\n\n")[0])
     print(f"\nAll of it: {directory / 'index.html'}, table.md, results.csv (pandas.read_csv), table.json")

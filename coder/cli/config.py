@@ -8,14 +8,14 @@ from coder.cli.options import RepositoryOption
 def config(repo: RepositoryOption = Path()) -> None:
     """Show the effective configuration and where each value came from."""
     from coder.core.errors import UserError
-    from coder.repo.git import find
-    from coder.settings import config_directory, settings
+    from coder.repo.git import find_checkout
+    from coder.settings import collect_settings, config_directory
 
     try:
-        root = find(repo).root
+        root = find_checkout(repo).root
     except UserError:
         root = None
-    for setting in settings(root):
+    for setting in collect_settings(root):
         value = (
             ", ".join(setting.value)
             if isinstance(setting.value, tuple)

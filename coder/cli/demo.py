@@ -24,12 +24,12 @@ def demo(
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
-    from coder.cli.fix import task_for
+    from coder.cli.fix import make_task
     from coder.cli.running import run_task
-    from coder.repo.init import begin_repository
+    from coder.repo.init import init_repository
 
     directory = _unpack()
-    begin_repository(directory, message="Worklog 0.3.0")
+    init_repository(directory, message="Worklog 0.3.0")
     issue = (directory / "ISSUE.md").read_text(encoding="utf-8").strip()
     print(f"A small project, worklog, now lies in {directory}. Somebody has reported a bug:\n")
     print("\n".join(f"    {line}".rstrip() for line in issue.splitlines()), end="\n\n")
@@ -39,7 +39,7 @@ def demo(
     flags |= {"strategy": "offline"} if offline else {}
 
     def task(root: Path, config: "Config") -> "Task":
-        return task_for(issue, config, directory=root)
+        return make_task(issue, config, directory=root)
 
     handle = run_task(
         directory,
@@ -51,7 +51,7 @@ def demo(
         output=None,
         verbose=False,
     )
-    code = handle.finished.exit_code
+    code = handle.finish_event.exit_code
     print(f"\nLook around:     cd {directory} && git log --all --oneline --notes=coder")
     print("On your own:     cd your/repository && coder fix 'what is wrong'")
     return code

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coder.cli.options import RepositoryOption
 
-Finding = tuple[bool, str, str]
+CheckResult = tuple[bool, str, str]
 """Whether it works, its name, and a description."""
 
 
@@ -27,55 +27,55 @@ def doctor(repo: RepositoryOption = Path()) -> None:
         print(f"{'ok ' if ok else 'no '} {name:<12} {text}")
 
 
-def _check_program() -> Iterator[Finding]:
+def _check_program() -> Iterator[CheckResult]:
     from coder import __version__
     from coder.core.errors import CoderError
-    from coder.files.ripgrep import binary
+    from coder.files.ripgrep import ripgrep_path
 
     yield True, "coder", f"{__version__} on Python {sys.version.split()[0]} ({sys.executable})"
     try:
-        yield True, "rg", binary()
+        yield True, "rg", ripgrep_path()
     except CoderError as error:
         yield False, "rg", str(error)
 
 
-def _check_sandbox() -> Iterator[Finding]:
-    from coder.sandbox.choice import FLAG, choose
-    from coder.settings import config, settings
+def _check_sandbox() -> Iterator[CheckResult]:
+    from coder.sandbox.choice import UNSAFE_FLAG, choose_backend
+    from coder.settings import collect_settings, config_from_settings
 
-    choice = choose(config(settings()).image)
-    if choice.walls is None:
-        yield False, "sandbox", f"none works here, so nothing is run without {FLAG}"
+    choice = choose_backend(config_from_settings(collect_settings()).image)
+    if choice.backend is None:
+        yield False, "sandbox", f"none works here, so nothing is run without {UNSAFE_FLAG}"
     else:
-        limits = choice.walls.reduced or "all that is run has files, processes and a network of its own"
-        yield True, "sandbox", f"{choice.walls.name}: {limits}"
+        limits = choice.backend.limitations or "all that is run has files, processes and a network of its own"
+        yield True, "sandbox", f"{choice.backend.name}: {limits}"
     for fault in choice.faults:
         yield False, "", fault
     if choice.remedy:
         yield True, "", choice.remedy
 
 
-def _check_repository(directory: Path) -> Iterator[Finding]:
+def _check_repository(directory: Path) -> Iterator[CheckResult]:
     from coder.core.errors import CoderError
-    from coder.repo.git import find
-    from coder.sandbox.choice import choose
-    from coder.settings import configured, trusted
-    from coder.wiring.bench import project_of
+    from coder.repo.git import find_checkout
+    from coder.sandbox.choice import choose_backend
+    from coder.settings import is_trusted, load_config
+    from coder.wiring.bench import inspect_project
 
     try:
-        root = find(directory).root
+        root = find_checkout(directory).root
         yield True, "git", f"repository {root}"
-        if (walls := choose(configured(root, {}).image).walls) is None:
+        if (walls := choose_backend(load_config(root, {}).image).backend) is None:
             return
-        project = project_of(root, walls=walls)
+        project = inspect_project(root, walls=walls)
     except CoderError as error:
         yield False, "git", str(error)
         return
     yield (
-        trusted(root),
+        is_trusted(root),
         "trust",
         "as you have said"
-        if trusted(root)
+        if is_trusted(root)
         else f"not trusted: its tests run in the sandbox alone; if it is yours: coder trust {root}",
     )
     yield project.problem is None, "tests", project.problem.text if project.problem else project.command.text
@@ -83,21 +83,21 @@ def _check_repository(directory: Path) -> Iterator[Finding]:
         yield True, "", reason
 
 
-def _check_models() -> Iterator[Finding]:
+def _check_models() -> Iterator[CheckResult]:
     from coder.core.errors import UserError
-    from coder.models.catalog import choose, keys_set, servers
-    from coder.settings import config, settings
+    from coder.models.catalog import choose_model, find_local_servers, list_key_variables
+    from coder.settings import collect_settings, config_from_settings
 
-    keys = keys_set(os.environ)
+    keys = list_key_variables(os.environ)
     yield bool(keys), "keys", ", ".join(keys) or "none set"
-    running = servers(os.environ)
+    running = find_local_servers(os.environ)
     for server in running:
         yield True, "server", f"{server.provider} at {server.base_url}: {', '.join(server.models[:4])}"
     if not running:
         yield False, "server", "no Ollama, llama.cpp, LM Studio or vLLM answers on this machine"
-    effective = config(settings())
+    effective = config_from_settings(collect_settings())
     try:
-        choice = choose(
+        choice = choose_model(
             model=None,
             configured=effective.model,
             base_url=effective.base_url,
@@ -121,7 +121,7 @@ def _check_models() -> Iterator[Finding]:
     )
 
 
-def _check_terminal() -> Iterator[Finding]:
+def _check_terminal() -> Iterator[CheckResult]:
     if not sys.stdout.isatty():
         yield True, "terminal", "output goes to a pipe: plain lines, and nobody to ask"
         return

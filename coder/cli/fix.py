@@ -14,8 +14,8 @@ from coder.cli.options import (
     SuiteOption,
     TrustOption,
     UnsafeOption,
-    issue_text,
-    plan_in,
+    read_issue,
+    read_plan,
 )
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from coder.settings import Config
 
 
-class Strategy(StrEnum):
+class StrategyName(StrEnum):
     """Names of strategies for --strategy."""
 
     linear = "linear"
@@ -41,7 +41,7 @@ def fix(
     repo: RepositoryOption = Path(),
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
     strategy: Annotated[
-        Strategy | None,
+        StrategyName | None,
         typer.Option(help="How to go about it.", show_default="linear; offline without a model"),
     ] = None,
     offline_first: Annotated[
@@ -140,16 +140,16 @@ def fix(
         raise UserError(
             "--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them."
         )
-    if offline and (model or strategy not in (None, Strategy.offline)):
+    if offline and (model or strategy not in (None, StrategyName.offline)):
         raise UserError("--offline works without a model: leave --model and --strategy away.")
-    if plan is not None and (plan_only or offline or strategy not in (None, Strategy.plan)):
+    if plan is not None and (plan_only or offline or strategy not in (None, StrategyName.plan)):
         raise UserError("--plan runs a plan: leave --plan-only, --offline and any other --strategy away.")
-    if plan_only and (offline or strategy not in (None, Strategy.plan)):
+    if plan_only and (offline or strategy not in (None, StrategyName.plan)):
         raise UserError("--plan-only shows a plan: leave --offline and any other --strategy away.")
     if keep_comments and not minimise:
         raise UserError("--keep-comments says what --minimise leaves in: give both, or neither.")
-    text = issue_text(issue)
-    own_plan = plan_in(plan) if plan is not None else None
+    text = read_issue(issue)
+    own_plan = read_plan(plan) if plan is not None else None
     allowed_paths = tuple(path.removeprefix("./") for path in only or ())
     strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
     flags: dict[str, Any] = {
@@ -178,7 +178,7 @@ def fix(
     }
 
     def task(root: Path, config: "Config") -> "Task":
-        return task_for(
+        return make_task(
             text,
             config,
             directory=root,
@@ -206,13 +206,13 @@ def fix(
             output=output,
             verbose=verbose,
         )
-        return handle.finished.exit_code
+        return handle.finish_event.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
 
 
-def task_for(text: str, config: "Config", **wishes: Any) -> "Task":
+def make_task(text: str, config: "Config", **fields: Any) -> "Task":
     """Return the task of an issue under a configuration; `wishes` are further fields of Task."""
     from coder.core.values.task import Budget, Task
 
@@ -224,4 +224,4 @@ def task_for(text: str, config: "Config", **wishes: Any) -> "Task":
         attempts=config.attempts,
         attempts_per_side=config.attempts_per_side,
     )
-    return Task(issue=text, test_command=config.test, budget=budget, **wishes)
+    return Task(issue=text, test_command=config.test, budget=budget, **fields)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import UnsafeOption, issue_text
+from coder.cli.options import UnsafeOption, read_issue
 
 if TYPE_CHECKING:
-    from coder.core.values.history import Change
-    from coder.core.values.proposal import Suspected
-    from coder.retrieval.locating.ranking import Likely, Located
+    from coder.core.values.history import CommitInfo
+    from coder.core.values.proposal import SuspectRanking
+    from coder.retrieval.locating.ranking import Localization, RankedPlace
 
-MOST_SHOWN = 8
+MAX_SHOWN = 8
 HISTORY_SECONDS = 5.0
 """Time limit for reading the history."""
 WIDTH = 80
@@ -55,27 +55,27 @@ def locate(
     if not root.is_dir():
         raise UserError(f"{str(root)!r} is no directory.")
     typed_issue = f"@{issue_file}" if issue_file is not None else issue
-    text = issue_text(typed_issue) if typed_issue is not None else ""
+    text = read_issue(typed_issue) if typed_issue is not None else ""
     trace_result = _trace_tests(root, tuple(test or ()), unsafe=unsafe_no_sandbox) if tests or test else None
-    matches = located(root, text) if text else None
+    matches = rank_tree(root, text) if text else None
     print(_as_json(matches, trace_result) if json else _as_text(matches, trace_result), flush=True)
 
 
-def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspected":
-    from coder.cli.trusting import settle
-    from coder.repo.git import find
-    from coder.sandbox.choice import required
-    from coder.settings import configured
-    from coder.wiring.faults import suspected
+def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "SuspectRanking":
+    from coder.cli.trusting import ensure_trust
+    from coder.repo.git import find_checkout
+    from coder.sandbox.choice import require_backend
+    from coder.settings import load_config
+    from coder.wiring.faults import locate_faults
 
-    top = find(root).root
-    walls = required(unsafe=unsafe, image=configured(top, {}).image)
-    settle(
+    top = find_checkout(root).root
+    walls = require_backend(unsafe=unsafe, image=load_config(top, {}).image)
+    ensure_trust(
         top,
         attended=sys.stdin.isatty() and sys.stdout.isatty(),
-        walled=walls is not None and not walls.reduced,
+        is_sandboxed=walls is not None and not walls.limitations,
     )
-    return suspected(
+    return locate_faults(
         top,
         tests,
         walls=walls,
@@ -83,7 +83,7 @@ def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspec
     )
 
 
-def located(root: Path, text: str) -> "Located":
+def rank_tree(root: Path, text: str) -> "Localization":
     """Rank with the stored index of a tree.
 
     Raises:
@@ -91,30 +91,32 @@ def located(root: Path, text: str) -> "Located":
     """
     from coder.core.errors import ToolError, UserError
     from coder.index.index import SymbolIndex
-    from coder.retrieval.locating.issue_terms import clues
-    from coder.retrieval.locating.ranking import locate as rank
+    from coder.retrieval.locating.issue_terms import extract_issue_terms
+    from coder.retrieval.locating.ranking import locate_issue as rank
     from coder.settings import index_database
 
     database = index_database(root)
     database.parent.mkdir(parents=True, exist_ok=True)
     try:
-        return rank(SymbolIndex(root.resolve(), database).current(), clues(text), _recent_commits(root))
+        return rank(
+            SymbolIndex(root.resolve(), database).refresh(), extract_issue_terms(text), _recent_commits(root)
+        )
     except ToolError as error:
         raise UserError(str(error)) from None
 
 
-def _recent_commits(root: Path) -> "tuple[Change, ...]":
+def _recent_commits(root: Path) -> "tuple[CommitInfo, ...]":
     """Return the newest commits; none if the directory is not the top of a checkout."""
     from coder.core.errors import CoderError
-    from coder.repo.git import find
+    from coder.repo.git import find_checkout
     from coder.repo.history.history import GitHistory
     from coder.retrieval.locating.commit_history import MOST_COMMITS
 
     if not (root / ".git").exists():
         return ()
     try:
-        checkout = find(root)
-        return GitHistory(git=checkout.git, revision=checkout.head, seconds=HISTORY_SECONDS).recent(
+        checkout = find_checkout(root)
+        return GitHistory(git=checkout.git, revision=checkout.head, seconds=HISTORY_SECONDS).recent_commits(
             count=MOST_COMMITS
         )
     except CoderError:
@@ -128,7 +130,7 @@ def _find_checkout(directory: Path) -> Path:
     )
 
 
-def _as_json(matches: "Located | None", trace_result: "Suspected | None") -> str:
+def _as_json(matches: "Localization | None", trace_result: "SuspectRanking | None") -> str:
     import json
 
     answer: dict[str, object] = {}
@@ -150,17 +152,17 @@ def _as_json(matches: "Located | None", trace_result: "Suspected | None") -> str
     return json.dumps(answer, ensure_ascii=True)
 
 
-def _as_text(matches: "Located | None", trace_result: "Suspected | None") -> str:
+def _as_text(matches: "Localization | None", trace_result: "SuspectRanking | None") -> str:
     parts = [_format_suspects(trace_result)] if trace_result is not None else []
     parts += [_format_located(matches)] if matches is not None else []
     return "\n\n".join(parts)
 
 
-def _format_suspects(trace_result: "Suspected") -> str:
+def _format_suspects(trace_result: "SuspectRanking") -> str:
     if trace_result.problem:
         return f"Nothing can be told from tests: {trace_result.problem}"
     lines = [f"Executed by failing tests ({len(trace_result.tests)}) and less by passing ones"]
-    for number, suspect in enumerate(trace_result.suspects[:MOST_SHOWN], 1):
+    for number, suspect in enumerate(trace_result.suspects[:MAX_SHOWN], 1):
         path, colons, name = suspect.place.partition("::")
         lines.append(f"{number:>2}  {_printable_path(name or path)}")
         lines += (
@@ -169,15 +171,15 @@ def _format_suspects(trace_result: "Suspected") -> str:
     return "\n".join(lines)
 
 
-def _format_located(matches: "Located") -> str:
+def _format_located(matches: "Localization") -> str:
     if not matches.files:
         return "Nothing in this tree says anything of the issue."
     lines = ["Files"]
-    for number, likely in enumerate(matches.files[:MOST_SHOWN], 1):
+    for number, likely in enumerate(matches.files[:MAX_SHOWN], 1):
         lines += [f"{number:>2}  {_printable_path(likely.path)}", *_format_reasons(likely)]
     if matches.symbols:
         lines += ["", "Definitions"]
-    for number, likely in enumerate(matches.symbols[:MOST_SHOWN], 1):
+    for number, likely in enumerate(matches.symbols[:MAX_SHOWN], 1):
         if likely.item is not None:
             lines += [
                 f"{number:>2}  {likely.item.name}",
@@ -188,12 +190,12 @@ def _format_located(matches: "Located") -> str:
 
 
 def _printable_path(path: str) -> str:
-    from coder.files.ripgrep import shown
+    from coder.files.ripgrep import escape_path
 
-    return shown(path)
+    return escape_path(path)
 
 
-def _format_reasons(likely: "Likely") -> list[str]:
+def _format_reasons(likely: "RankedPlace") -> list[str]:
     text = "".join(character if character.isprintable() else "?" for character in "; ".join(likely.reasons))
     return textwrap.wrap(
         text, WIDTH - 6, initial_indent=" " * 6, subsequent_indent=" " * 6, max_lines=2, placeholder=" …"

@@ -22,20 +22,20 @@ def listing(
     """List this repository's sessions, the newest last."""
     if context.invoked_subcommand is not None:
         return
-    from coder.core.state import outcome
-    from coder.core.values.text import printable
+    from coder.core.state import outcome_label
+    from coder.core.values.text import sanitize_text
     from coder.settings import sessions_directory
-    from coder.store.jsonl import ends
-    from coder.store.jsonl import listing as stored
+    from coder.store.jsonl import boundary_events
+    from coder.store.jsonl import list_sessions as stored
 
     repository = None if everywhere else _current_repository()
     count = 0
     for directory in stored(sessions_directory()):
-        start_event, finish_event = ends(directory)
+        start_event, finish_event = boundary_events(directory)
         if start_event is None or (repository is not None and start_event.repository != str(repository)):
             continue
-        kind = outcome(finish_event) if finish_event else "cut off"
-        issue = printable(start_event.task.issue.splitlines()[0][:60])
+        kind = outcome_label(finish_event) if finish_event else "cut off"
+        issue = sanitize_text(start_event.task.issue.splitlines()[0][:60])
         print(f"{directory.name}  {kind:<12}  {issue}{'' if repository else f'  ({start_event.repository})'}")
         count += 1
     if not count:
@@ -47,10 +47,10 @@ def _current_repository() -> "Path | None":
     from pathlib import Path
 
     from coder.core.errors import UserError
-    from coder.repo.git import find
+    from coder.repo.git import find_checkout
 
     try:
-        return find(Path()).root
+        return find_checkout(Path()).root
     except UserError:
         return None
 
@@ -64,16 +64,18 @@ def show(id: SessionArgument) -> None:
 
     from coder.session.log import EventLog
     from coder.settings import sessions_directory
-    from coder.store.jsonl import ends, find, read
-    from coder.ui.lines import Lines
-    from coder.ui.summary import show as show_summary
+    from coder.store.jsonl import boundary_events, find_session, read_records
+    from coder.ui.lines import LinePrinter
+    from coder.ui.summary import print_summary as show_summary
 
-    directory = find(sessions_directory(), id, repository=_current_repository() if id == "last" else None)
-    log = EventLog(records=read(directory))
+    directory = find_session(
+        sessions_directory(), id, repository=_current_repository() if id == "last" else None
+    )
+    log = EventLog(records=read_records(directory))
     log.close()
     console = Console(highlight=False)
-    asyncio.run(Lines(console, verbose=True, send=lambda _: None).replay(log.follow()))
-    if (finish_event := ends(directory)[1]) is not None:
+    asyncio.run(LinePrinter(console, verbose=True, send=lambda _: None).replay(log.follow()))
+    if (finish_event := boundary_events(directory)[1]) is not None:
         show_summary(console, finish_event, session=directory.name)
 
 
@@ -87,11 +89,13 @@ def diff(id: SessionArgument) -> None:
     from coder.repo.history.existing_change import delivered_diff
     from coder.session.delivery.report import closest_patch
     from coder.settings import sessions_directory
-    from coder.store.jsonl import ends, find, read
+    from coder.store.jsonl import boundary_events, find_session, read_records
 
-    directory = find(sessions_directory(), id, repository=_current_repository() if id == "last" else None)
-    start_event, finish_event = ends(directory)
-    records = list(read(directory))
+    directory = find_session(
+        sessions_directory(), id, repository=_current_repository() if id == "last" else None
+    )
+    start_event, finish_event = boundary_events(directory)
+    records = list(read_records(directory))
     changes = [record.event.diff for record in records if isinstance(record.event, FilesChanged)]
     delivery = finish_event.delivery if finish_event else None
     text = (
@@ -110,14 +114,19 @@ def evidence(
     json: Annotated[bool, typer.Option("--json", help="All of it, as evidence.json.")] = False,
 ) -> None:
     """Print what a session's verdict rests on; --json is what `coder verify --check` reads."""
-    from coder.core.attestation import attestation
+    from coder.core.attestation import build_attestation
     from coder.core.errors import UserError
     from coder.settings import sessions_directory
-    from coder.store.jsonl import find, read
-    from coder.verify.verdict.evidence import page
+    from coder.store.jsonl import find_session, read_records
+    from coder.verify.verdict.evidence import markdown_report
 
-    directory = find(sessions_directory(), id, repository=_current_repository() if id == "last" else None)
-    statement = attestation(read(directory))
+    directory = find_session(
+        sessions_directory(), id, repository=_current_repository() if id == "last" else None
+    )
+    statement = build_attestation(read_records(directory))
     if statement is None:
         raise UserError(f"Session {directory.name} came to no verdict, so there is no evidence.")
-    print(statement.model_dump_json(indent=2) if json else page(statement.verdict), end="\n" if json else "")
+    print(
+        statement.model_dump_json(indent=2) if json else markdown_report(statement.verdict),
+        end="\n" if json else "",
+    )

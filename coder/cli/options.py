@@ -18,7 +18,7 @@ SessionArgument = Annotated[
 ]
 
 
-class Approve(StrEnum):
+class ApproveMode(StrEnum):
     """Modes of approval, from the strictest to the widest."""
 
     read_only = "read-only"
@@ -28,12 +28,12 @@ class Approve(StrEnum):
 
 
 ApproveOption = Annotated[
-    Approve | None,
+    ApproveMode | None,
     typer.Option(help="What is done unasked.", show_default="auto-edit: what stays in the sandbox"),
 ]
 
 
-class Suite(StrEnum):
+class SuiteMode(StrEnum):
     """Part of the test suite that runs for a verdict."""
 
     auto = "auto"
@@ -42,7 +42,7 @@ class Suite(StrEnum):
 
 
 SuiteOption = Annotated[
-    Suite | None,
+    SuiteMode | None,
     typer.Option(
         help="What runs for a verdict; auto: the whole suite where it takes under a minute.",
         show_default="auto",
@@ -56,7 +56,7 @@ TrustOption = Annotated[
 ]
 
 
-def issue_text(argument: str) -> str:
+def read_issue(argument: str) -> str:
     """Return the issue: plain text, the content of `@file`, or of standard input for `-`.
 
     Raises:
@@ -78,17 +78,17 @@ def issue_text(argument: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 
 
-def plan_in(path: Path) -> "Plan":
+def read_plan(path: Path) -> "Plan":
     """Return the plan that the user has written or edited.
 
     Raises:
         UserError: the file cannot be read, or holds no plan.
     """
     from coder.core.errors import UserError
-    from coder.core.values.plan import read
+    from coder.core.values.plan import parse_plan
 
     try:
-        return read(path.read_text(encoding="utf-8"))
+        return parse_plan(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"The plan {str(path)!r} cannot be read: {error.strerror}.") from None
     except ValueError as error:  # also raised for a file that is not text

@@ -11,19 +11,19 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from coder.cli.trusting import settle
+from coder.cli.trusting import ensure_trust
 from coder.core.commands import Stop
 from coder.core.errors import UserError
 from coder.core.values.task import Task
-from coder.repo.git import find
+from coder.repo.git import find_checkout
 from coder.repo.history.existing_change import delivered_diff
-from coder.sandbox.choice import required
-from coder.settings import Config, configured
+from coder.sandbox.choice import require_backend
+from coder.settings import Config, load_config
 from coder.ui import jsonl, summary
 from coder.ui.console import PipedConsole
-from coder.ui.lines import Lines
-from coder.wiring.approach import Approach, approach
-from coder.wiring.session import Opened, open_fix
+from coder.ui.lines import LinePrinter
+from coder.wiring.approach import Approach, choose_approach
+from coder.wiring.session import SessionHandle, open_session
 
 
 def run_task(
@@ -36,8 +36,8 @@ def run_task(
     json: bool,
     output: Path | None,
     verbose: bool,
-    how: Approach | None = None,
-) -> Opened:
+    chosen_approach: Approach | None = None,
+) -> SessionHandle:
     """Open, run and show a session, and return it.
 
     Without `how` the configuration decides on the approach.
@@ -45,19 +45,26 @@ def run_task(
     Raises:
         UserError: before anything was started.
     """
-    root = find(directory).root
+    root = find_checkout(directory).root
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
-    config = configured(root, flags)
-    walls = required(unsafe=unsafe, image=config.image)
-    trusted = trusted or settle(root, attended=attended, walled=walls is not None and not walls.reduced)
-    how = how or approach(config, named=flags.get("model"))
+    config = load_config(root, flags)
+    walls = require_backend(unsafe=unsafe, image=config.image)
+    trusted = trusted or ensure_trust(
+        root, attended=attended, is_sandboxed=walls is not None and not walls.limitations
+    )
+    chosen_approach = chosen_approach or choose_approach(config, model_name=flags.get("model"))
     console = PipedConsole(highlight=False)
     if not json:
-        console.print(Text(f"{how.model.name}: {how.reason}", "dim"), soft_wrap=not console.is_terminal)
+        console.print(
+            Text(f"{chosen_approach.model.name}: {chosen_approach.reason}", "dim"),
+            soft_wrap=not console.is_terminal,
+        )
     trusted_task = task(directory, config).model_copy(update={"trusted": trusted})
-    with open_fix(trusted_task, config, how=how, root=root, walls=walls, attended=attended) as handle:
+    with open_session(
+        trusted_task, config, chosen_approach=chosen_approach, root=root, walls=walls, attended=attended
+    ) as handle:
         asyncio.run(_run_and_show(handle, console, json=json, verbose=verbose))
-    finish_event = handle.finished
+    finish_event = handle.finish_event
     if output is not None and finish_event.delivery:
         _write(
             output,
@@ -68,18 +75,18 @@ def run_task(
     elif output is not None and trusted_task.plan_only and finish_event.exit_code == 0:
         _write(output, f"{finish_event.report}\n", kind="plan", recovery_command="coder log show last")
     if not json:
-        summary.show(console, finish_event, session=handle.id)
+        summary.print_summary(console, finish_event, session=handle.id)
     return handle
 
 
-async def _run_and_show(handle: Opened, console: Console, *, json: bool, verbose: bool) -> None:
+async def _run_and_show(handle: SessionHandle, console: Console, *, json: bool, verbose: bool) -> None:
     """Run the session with one follower; the first Ctrl-C stops it in order, the second immediately."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _request_stop, handle, number)
     records = handle.log.follow()
-    lines = Lines(console, verbose=verbose, send=handle.session.send)
-    follower = asyncio.ensure_future(jsonl.show(records) if json else lines.show(records))
+    lines = LinePrinter(console, verbose=verbose, send=handle.session.send)
+    follower = asyncio.ensure_future(jsonl.write_records(records) if json else lines.show(records))
     session_run = asyncio.ensure_future(handle.session.run())
     await asyncio.wait({session_run, follower}, return_when=asyncio.FIRST_COMPLETED)
     if not session_run.done():  # the reader is gone, such as after `| head`
@@ -88,7 +95,7 @@ async def _run_and_show(handle: Opened, console: Console, *, json: bool, verbose
     await follower
 
 
-def _request_stop(handle: Opened, number: int) -> None:
+def _request_stop(handle: SessionHandle, number: int) -> None:
     handle.session.send(Stop())
     asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
 

@@ -17,10 +17,10 @@ def trust(
     """Trust a repository: its tests need no sandbox with whole walls, and its AGENTS.md is sent to the
     model.
     """
-    from coder.repo.git import find
-    from coder.settings import forget as forget_all
-    from coder.settings import trust as remember
+    from coder.repo.git import find_checkout
+    from coder.settings import forget_repository as forget_all
+    from coder.settings import trust_repository as remember
 
-    root = find(directory).root
+    root = find_checkout(directory).root
     (forget_all if forget else remember)(root)
     print(f"{root} is {'not trusted, and nothing is allowed there for good' if forget else 'trusted'}.")

@@ -5,7 +5,7 @@ from pathlib import Path
 from coder.core.errors import UserError
 
 
-def settle(root: Path, *, attended: bool, walled: bool) -> bool:
+def ensure_trust(root: Path, *, attended: bool, is_sandboxed: bool) -> bool:
     """Return whether the repository is trusted; ask the user if its tests would run without a full sandbox.
 
     Args:
@@ -16,11 +16,11 @@ def settle(root: Path, *, attended: bool, walled: bool) -> bool:
     """
     import typer
 
-    from coder.settings import trust, trusted
+    from coder.settings import is_trusted, trust_repository
 
-    if trusted(root):
+    if is_trusted(root):
         return True
-    if walled:
+    if is_sandboxed:
         return False
     if not attended:
         raise UserError(
@@ -29,5 +29,5 @@ def settle(root: Path, *, attended: bool, walled: bool) -> bool:
         )
     if not typer.confirm(f"The tests of {root} will run on this machine, as you. Trust this repository?"):
         raise UserError(f"{root} is not trusted: nothing was run.")
-    trust(root)
+    trust_repository(root)
     return True

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from coder.cli.apply import delivered
+from coder.cli.apply import find_delivery
 from coder.cli.options import RepositoryOption, SessionArgument
 
 
@@ -16,9 +16,9 @@ def undo(
 ) -> None:
     """Take a fix back: its branch, commit and note; by a revert where the current branch holds it."""
     from coder.repo.delivery.checkout import apply_diff
-    from coder.repo.delivery.checkout import undo as take_back
+    from coder.repo.delivery.checkout import undo_delivery as take_back
 
-    delivery = delivered(repo, id)
+    delivery = find_delivery(repo, id)
     description = (
         f"the branch {delivery.branch} with {delivery.commit[:10]}"
         if delivery.branch

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import RepositoryOption, SuiteOption, UnsafeOption, issue_text
+from coder.cli.options import RepositoryOption, SuiteOption, UnsafeOption, read_issue
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from coder.core.values.task import Task
     from coder.settings import Config
 
-DIFFERS = 6
+VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
-UNSAID = "(nobody said what the change is for)"
+UNKNOWN_PURPOSE = "(nobody said what the change is for)"
 
 
 def verify(
@@ -65,33 +65,33 @@ def verify(
 
     Exit codes: 0 PROVEN, 3 PASSING, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130 interrupted.
     """
-    from coder.cli.fix import task_for
+    from coder.cli.fix import make_task
     from coder.cli.running import run_task
-    from coder.core.attestation import attestation
-    from coder.wiring.approach import judging
+    from coder.core.attestation import build_attestation
+    from coder.wiring.approach import judging_approach
 
     statement = _read_attestation(evidence, change) if check else None
     try:
         if statement is not None:
             targets = statement.verdict.targets
-            chosen_approach, existing_task = judging(
+            chosen_approach, existing_task = judging_approach(
                 repo,
                 diff=statement.diff,
                 revision=None,
                 against=statement.base,
-                named=targets,
+                test_ids=targets,
                 tree=statement.verdict.tree,
             )
         else:
-            chosen_approach, existing_task = judging(
+            chosen_approach, existing_task = judging_approach(
                 repo, diff=_read_diff(change, repo), revision=change, against=against
             )
 
         def task(root: Path, config: "Config") -> "Task":
-            purpose = statement.issue if statement else issue_text(issue) if issue else existing_task.issue
+            purpose = statement.issue if statement else read_issue(issue) if issue else existing_task.issue
             needs_ties = bool(statement.verdict.untied if statement else issue)
-            return task_for(
-                purpose or UNSAID,
+            return make_task(
+                purpose or UNKNOWN_PURPOSE,
                 config,
                 directory=root,
                 base=existing_task.base,
@@ -112,13 +112,13 @@ def verify(
             json=json,
             output=None,
             verbose=verbose,
-            how=chosen_approach,
+            chosen_approach=chosen_approach,
         )
         if statement is not None:
-            return _compare_verdicts(statement, handle.finished)
-        if evidence is not None and (new_attestation := attestation(handle.log.records)):
+            return _compare_verdicts(statement, handle.finish_event)
+        if evidence is not None and (new_attestation := build_attestation(handle.log.records)):
             _write_evidence(evidence, new_attestation.model_dump_json(indent=2))
-        return handle.finished.exit_code
+        return handle.finish_event.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
@@ -131,13 +131,13 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
         UserError: the repository does not name this command.
     """
     from coder.core.errors import UserError
-    from coder.repo.git import find
+    from coder.repo.git import find_checkout
     from coder.verify.project.configuration import hinted_commands
 
     if stored_command is None:
         return None
     print(f"The evidence names the test command: {stored_command}", file=sys.stderr)
-    if stored_command not in {command for command, _ in hinted_commands(find(repo).root)}:
+    if stored_command not in {command for command, _ in hinted_commands(find_checkout(repo).root)}:
         raise UserError(
             f"This repository names no test command {stored_command!r}, so it was not run. If it is yours, "
             "add "
@@ -149,11 +149,11 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
 def _read_diff(change: str | None, repo: Path) -> str | None:
     """Return the text of a diff if `change` names one; a revision of the same name takes precedence."""
     from coder.core.errors import UserError
-    from coder.repo.git import find
+    from coder.repo.git import find_checkout
 
     if change == "-":
         return sys.stdin.read()
-    if change is None or find(repo).git.commit(change) or not Path(change).is_file():
+    if change is None or find_checkout(repo).git.resolve_commit(change) or not Path(change).is_file():
         return None
     try:
         return Path(change).read_text(encoding="utf-8", errors="replace")
@@ -193,13 +193,13 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
 
 def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished") -> int:
     """Report whether a verdict still holds, and return the exit code."""
-    from coder.core.attestation import difference
+    from coder.core.attestation import describe_regression
 
     if finish_event.verdict is None:
         return finish_event.exit_code
-    if changes := difference(statement.verdict, finish_event.verdict):
+    if changes := describe_regression(statement.verdict, finish_event.verdict):
         print(f"The evidence no longer holds: {changes}", file=sys.stderr)
-        return finish_event.exit_code or DIFFERS
+        return finish_event.exit_code or VERDICT_DIFFERS
     print(f"The evidence still holds: {statement.verdict.label}.", file=sys.stderr)
     return 0
 

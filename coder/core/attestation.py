@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from coder.core.events import FilesChanged, Record, SessionFinished, SessionStarted, Verified
-from coder.core.messages import Spent
+from coder.core.messages import UsageTotals
 from coder.core.values.base import Value
 from coder.core.values.verdict import Verdict
 
@@ -29,12 +29,12 @@ class Attestation(Value):
     test_command: str | None
     """As the user passed it; None where it was detected. The commands that ran are in the verdict."""
     verdict: Verdict
-    spent: Spent
+    spent: UsageTotals
     seconds: float
     """Duration of the whole session."""
 
 
-def attestation(records: Sequence[Record]) -> Attestation | None:
+def build_attestation(records: Sequence[Record]) -> Attestation | None:
     """Return the attestation of a session: the verdict of what it delivered, else its last one.
 
     None where nothing was verified.
@@ -60,16 +60,16 @@ def attestation(records: Sequence[Record]) -> Attestation | None:
         diff=delivery.diff if delivery else diff,
         test_command=started.task.test_command,
         verdict=finished.verdict if finished and finished.verdict else verdict,
-        spent=finished.spent if finished else Spent(),
+        spent=finished.spent if finished else UsageTotals(),
         seconds=finished.seconds if finished else 0.0,
     )
 
 
-def difference(attested: Verdict, now: Verdict) -> str:
+def describe_regression(attested_verdict: Verdict, current_verdict: Verdict) -> str:
     """Describe how a verdict falls short of the attested one; empty where it still holds."""
-    if now.kind is not attested.kind:
-        return f"it was {attested.label} and is {now.label} now: {now.reason}"
-    if missing := [target for target in attested.targets if target not in now.targets]:
+    if current_verdict.kind is not attested_verdict.kind:
+        return f"it was {attested_verdict.label} and is {current_verdict.label} now: {current_verdict.reason}"
+    if missing := [target for target in attested_verdict.targets if target not in current_verdict.targets]:
         verb = "does" if len(missing) == 1 else "do"
         return f"{', '.join(missing[:3])} went from red to green then and {verb} not now"
     return ""

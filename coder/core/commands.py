@@ -45,4 +45,4 @@ class Stop(Value):
     type: Literal["stop"] = "stop"
 
 
-Word = Say | Answer | Decide | Amend | Stop
+SessionCommand = Say | Answer | Decide | Amend | Stop

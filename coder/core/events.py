@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
+from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName
 from coder.core.values.base import EventValue, Value
@@ -247,7 +247,7 @@ class BudgetSpent(EventValue):
     type: Literal["budget_spent"] = "budget_spent"
     candidate: str
     usage: Usage
-    total: Spent
+    total: UsageTotals
     role: str = "executor"
 
 
@@ -278,8 +278,8 @@ class SessionFinished(EventValue):
     verdict: Verdict | None = None
     delivery: Delivery | None = None
     attempts: int = 0
-    spent: Spent = Spent()
-    roles: Mapping[str, Spent] = Field(default_factory=dict)
+    spent: UsageTotals = UsageTotals()
+    roles: Mapping[str, UsageTotals] = Field(default_factory=dict)
     """The same by role, in order of first request."""
     seconds: float = 0.0
     exit_code: int
@@ -309,7 +309,7 @@ class ToolStreamed(EventValue):
     text: str
 
 
-Lasting = (
+StoredEvent = (
     SessionStarted
     | StrategyChosen
     | PhaseEntered
@@ -336,8 +336,8 @@ Lasting = (
     | Failed
     | SessionFinished
 )
-Fleeting = TextStreamed | ReasoningStreamed | ToolStreamed
-Event = Lasting | Fleeting
+TransientEvent = TextStreamed | ReasoningStreamed | ToolStreamed
+Event = StoredEvent | TransientEvent
 
 
 class Record(Value):

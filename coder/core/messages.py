@@ -71,7 +71,7 @@ class Usage(Value):
     """None: the price is not known, which is never shown as zero."""
 
 
-class Spent(Value):
+class UsageTotals(Value):
     """Totals of a session so far."""
 
     requests: int = 0

@@ -19,17 +19,17 @@ from coder.core.events import (
     ToolFinished,
     Verified,
 )
-from coder.core.messages import AssistantMessage, Message, Spent, ToolCall, ToolMessage, UserMessage
+from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UsageTotals, UserMessage
 from coder.core.notes import Findings, GiveUp, Note, Reproduction, Sites
 from coder.core.values.base import Value
 from coder.core.values.verdict import Verdict
 
 STUB_CHARACTERS = 400
-ADVISER = "failure"
+FAILURE_REVIEWER = "failure"
 """The reviewer of failed changes: it advises, and has no vote on delivery."""
 
 
-def lineage(records: Sequence[Record], candidate: str) -> list[Record]:
+def candidate_records(records: Sequence[Record], candidate: str) -> list[Record]:
     """Return the records that concern a candidate: those of its ancestors up to each fork, then its own."""
     fork = next(
         (
@@ -42,16 +42,18 @@ def lineage(records: Sequence[Record], candidate: str) -> list[Record]:
     own = [record for record in records if getattr(record.event, "candidate", None) == candidate]
     if fork is None or not fork.parent:
         return own
-    return [record for record in lineage(records, fork.parent) if record.number <= fork.position] + own
+    return [
+        record for record in candidate_records(records, fork.parent) if record.number <= fork.position
+    ] + own
 
 
-def conversation(records: Sequence[Record], candidate: str) -> tuple[Message, ...]:
+def candidate_messages(records: Sequence[Record], candidate: str) -> tuple[Message, ...]:
     """Return all messages to and from the model on behalf of a candidate, in order.
 
     Messages of the user or the harness sent while calls are open are moved behind the results: providers
     accept no other order.
     """
-    own_records = lineage(records, candidate)
+    own_records = candidate_records(records, candidate)
     compacted = max(
         (record.event.before for record in own_records if isinstance(record.event, ContextCompacted)),
         default=0,
@@ -68,13 +70,13 @@ def conversation(records: Sequence[Record], candidate: str) -> tuple[Message, ..
                 messages.append(_stub(message) if record.number <= compacted else message)
             case _:
                 continue
-        if not unanswered(messages):
+        if not unanswered_calls(messages):
             messages += deferred
             deferred.clear()
     return tuple(messages)
 
 
-def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Return the calls of the newest reply that have no result yet, in order."""
     answered: set[str] = set()
     for message in reversed(messages):
@@ -88,16 +90,18 @@ def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     return ()
 
 
-def notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
+def candidate_notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
     """Return the candidate's notes, oldest first."""
     return tuple(
-        record.event.note for record in lineage(records, candidate) if isinstance(record.event, NoteMade)
+        record.event.note
+        for record in candidate_records(records, candidate)
+        if isinstance(record.event, NoteMade)
     )
 
 
-def gave_up(records: Sequence[Record], candidate: str) -> bool:
+def has_given_up(records: Sequence[Record], candidate: str) -> bool:
     """Tell whether the candidate's newest note gives up."""
-    all_notes = notes(records, candidate)
+    all_notes = candidate_notes(records, candidate)
     return bool(all_notes) and isinstance(all_notes[-1], GiveUp)
 
 
@@ -107,7 +111,7 @@ def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
     The newest reproduction replaces all before it.
     """
     tests: dict[str, None] = {}
-    for note in notes(records, candidate):
+    for note in candidate_notes(records, candidate):
         if isinstance(note, Reproduction):
             tests = dict.fromkeys(note.tests)
         elif isinstance(note, Sites):
@@ -115,14 +119,16 @@ def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
     return tuple(tests)
 
 
-def verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:
+def candidate_verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:
     """Return the candidate's verdicts, oldest first."""
     return tuple(
-        record.event.verdict for record in lineage(records, candidate) if isinstance(record.event, Verified)
+        record.event.verdict
+        for record in candidate_records(records, candidate)
+        if isinstance(record.event, Verified)
     )
 
 
-def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
+def reviewer_findings(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
     """Return each reviewer's latest findings on the candidate's change, by reviewer.
 
     Reviewers are candidates named such as `c1/review-1/correctness`.
@@ -136,11 +142,11 @@ def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
             and event.candidate.startswith(f"{candidate}/")
         ):
             findings[event.candidate.rpartition("/")[2]] = event.note
-    findings.pop(ADVISER, None)
+    findings.pop(FAILURE_REVIEWER, None)
     return findings
 
 
-def working(records: Sequence[Record]) -> tuple[str, ...]:
+def active_candidates(records: Sequence[Record]) -> tuple[str, ...]:
     """Return the candidates that an executor works on, oldest first."""
     forked = [
         record.event.candidate
@@ -159,7 +165,7 @@ class Status(Value):
     phase: str = ""
     attempt: int = 0
     """The highest of any candidate; planners and reviewers make none."""
-    spent: Spent = Spent()
+    spent: UsageTotals = UsageTotals()
     paths: tuple[str, ...] = ()
     verdict: str = ""
     """The newest verdict, in a word or two."""
@@ -173,7 +179,7 @@ class Status(Value):
         return (self.newest - self.started).total_seconds() if self.started and self.newest else 0.0
 
 
-def advance(status: Status, record: Record) -> Status:
+def advance_status(status: Status, record: Record) -> Status:
     """Return the status after one more record."""
     return status.model_copy(
         update={
@@ -184,15 +190,15 @@ def advance(status: Status, record: Record) -> Status:
     )
 
 
-def status(records: Iterable[Record]) -> Status:
+def session_status(records: Iterable[Record]) -> Status:
     """Return the status after all records."""
     result = Status()
     for record in records:
-        result = advance(result, record)
+        result = advance_status(result, record)
     return result
 
 
-def outcome(finished: SessionFinished) -> str:
+def outcome_label(finished: SessionFinished) -> str:
     """Return how a session ended, in a word or two; its verdict's label where it ended with that verdict."""
     if finished.kind is None:
         return "stopped" if finished.exit_code else "done"
@@ -216,7 +222,7 @@ def _status_update(status: Status, event: Event) -> dict[str, object]:
         case Verified(verdict=verdict):
             return {"verdict": verdict.label}
         case SessionFinished():
-            return {"finished": event, "verdict": outcome(event) if event.kind else ""}
+            return {"finished": event, "verdict": outcome_label(event) if event.kind else ""}
         case _:
             return {}
 

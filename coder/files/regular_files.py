@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LARGEST_BYTES = 5_000_000
-OPENED_BY_NAME = frozenset(
+SPECIAL_FILE_NAMES = frozenset(
     {".gitignore", ".gitattributes", ".gitmodules", ".mailmap", ".ignore", ".rgignore"}
 )
 
@@ -54,14 +54,14 @@ def copy_regular(source: Path, target: Path, *, within: Path, limit_bytes: int) 
     return True
 
 
-def pipes(directory: Path) -> Iterator[Path]:
+def find_special_files(directory: Path) -> Iterator[Path]:
     """Yield special files that git and ripgrep would open by name, and those inside git directories.
 
     Regular files and directories are left out.
     """
     for place, _, files in os.walk(directory):
         in_git = ".git" in Path(place).parts
-        for file in (Path(place, name) for name in files if in_git or name in OPENED_BY_NAME):
+        for file in (Path(place, name) for name in files if in_git or name in SPECIAL_FILE_NAMES):
             if file.exists() and not stat.S_ISREG(file.stat().st_mode):
                 yield file
 

@@ -20,40 +20,40 @@ from typing import NoReturn
 from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # the package has no types
 
 from coder.core.errors import ToolError, UserError
-from coder.files.regular_files import pipes
-from coder.files.ripgrep_records import MATCH, Hit, blocks, by_file, hits_of
-from coder.permissions.private_files import DENY_READ, readable
+from coder.files.regular_files import find_special_files
+from coder.files.ripgrep_records import MATCH_PREFIX, Hit, parse_hits, split_by_file, whole_line_blocks
+from coder.permissions.private_files import DENY_READ, readable_paths
 
-SECONDS = 20.0
+SEARCH_SECONDS = 20.0
 CHUNK_BYTES = 1 << 20
 PATIENCE_SECONDS = 2.0
 """Silence after which special files are looked for that may block the search."""
-PAUSE = 0.0006
+PAUSE_SECONDS = 0.0006
 """Seconds to wait for more output: waking up for each file's piece would take processor time from ripgrep."""
-MOST_BYTES = 256 << 20
-KEPT_BYTES = 24 << 20
-MOST_HITS = 20_000
-LARGEST_FILE = "4M"
-ASIDE = ("--glob", "!.git", "--glob", "!.venv")
+MAX_OUTPUT_BYTES = 256 << 20
+MAX_STORED_BYTES = 24 << 20
+MAX_HITS = 20_000
+MAX_FILE_SIZE = "4M"
+EXCLUDED_GLOBS = ("--glob", "!.git", "--glob", "!.venv")
 """Directories that are never searched, ignored or not: `python -m venv` writes no .gitignore before 3.13."""
-TALLIED = re.compile(rb"([^\0]+)\0(\d+)\n")
+COUNT_RECORD = re.compile(rb"([^\0]+)\0(\d+)\n")
 __all__ = [
-    "FileFound",
-    "Found",
+    "FileListing",
+    "FileMatches",
     "Hit",
-    "Listing",
-    "binary",
+    "SearchResult",
+    "count_matches",
+    "escape_path",
     "grep",
+    "list_files_below",
     "list_paths",
-    "listing",
+    "ripgrep_path",
     "ripgrep_version",
-    "shown",
-    "tally",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileFound:
+class FileMatches:
     """Matches in one file."""
 
     path: str
@@ -65,18 +65,18 @@ class FileFound:
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
         """Matching and context lines, sorted by line."""
-        return tuple(hits_of(self.path, self.records))
+        return tuple(parse_hits(self.path, self.records))
 
-    def first(self, count: int) -> tuple[Hit, ...]:
+    def first_hits(self, count: int) -> tuple[Hit, ...]:
         """Return the first matching lines."""
-        return tuple(islice((hit for hit in hits_of(self.path, self.records) if hit.spans), count))
+        return tuple(islice((hit for hit in parse_hits(self.path, self.records) if hit.spans), count))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class SearchResult:
     """Result of a search, sorted by path."""
 
-    files: tuple[FileFound, ...]
+    files: tuple[FileMatches, ...]
     cut: str = ""
     """Why it ended early; empty when it is complete."""
     full: bool = False
@@ -97,13 +97,13 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
     """Ripgrepy's options, with a fixed, injection-safe command line and limits."""
 
     def __init__(self, root: Path, *paths: str) -> None:
-        super().__init__("", "./", rg_path=binary())
+        super().__init__("", "./", rg_path=ripgrep_path())
         self._root = root
         self._paths = ["./" if path == "." else f"./{path}" for path in paths]
         self.cut = ""
         self.exit_code = 0
         self.error = ""
-        self.no_config().no_messages().hidden().max_filesize(LARGEST_FILE)
+        self.no_config().no_messages().hidden().max_filesize(MAX_FILE_SIZE)
 
     def run(self, universal_newlines: bool = True) -> NoReturn:  # noqa: ARG002  # the parent's signature
         """Refuse: the parent's method has no limits.
@@ -119,7 +119,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
         Without a pattern, files are listed.
         """
         query = ["-e", pattern] if pattern is not None else ["--files"]
-        command = [*self.command, *ASIDE, *query, "--", *self._paths]
+        command = [*self.command, *EXCLUDED_GLOBS, *query, "--", *self._paths]
         with self._start(command) as process, selectors.DefaultSelector() as selector:
             assert process.stdout is not None and process.stderr is not None
             selector.register(process.stdout, selectors.EVENT_READ)
@@ -131,7 +131,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
             try:
                 for chunk in self._read(process.stdout.fileno(), selector):
                     size += len(chunk)
-                    if size > MOST_BYTES:
+                    if size > MAX_OUTPUT_BYTES:
                         self.cut = "there was too much"
                         break
                     yield chunk
@@ -141,18 +141,18 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
             self.exit_code = process.wait()
 
     def _read(self, descriptor: int, selector: selectors.BaseSelector) -> Iterator[bytes]:
-        end = time.monotonic() + SECONDS
-        if not selector.select(PATIENCE_SECONDS) and (pipe := next(pipes(self._root), None)):
+        end = time.monotonic() + SEARCH_SECONDS
+        if not selector.select(PATIENCE_SECONDS) and (pipe := next(find_special_files(self._root), None)):
             raise ToolError(
                 f"{pipe} is not a regular file, and a search would wait for it for ever. Remove "
                 "it and try again."
             )
         while selector.select(max(0, end - time.monotonic())):
-            time.sleep(PAUSE)
+            time.sleep(PAUSE_SECONDS)
             if not (chunk := os.read(descriptor, CHUNK_BYTES)):
                 return
             yield chunk
-        self.cut = f"it took more than {SECONDS:g} s"
+        self.cut = f"it took more than {SEARCH_SECONDS:g} s"
 
     def _start(self, command: list[str]) -> "subprocess.Popen[bytes]":
         environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
@@ -168,7 +168,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
 
 
 @cache
-def binary() -> str:
+def ripgrep_path() -> str:
     """Return the path of rg: CODER_RG, the `ripgrep` package's, beside the interpreter, or on PATH.
 
     Raises:
@@ -193,9 +193,13 @@ def ripgrep_version() -> str:
         UserError: there is none, or it does not run.
     """
     try:
-        path = binary()
+        path = ripgrep_path()
         result = subprocess.run(
-            [path, "--no-config", "--version"], capture_output=True, text=True, timeout=SECONDS, check=True
+            [path, "--no-config", "--version"],
+            capture_output=True,
+            text=True,
+            timeout=SEARCH_SECONDS,
+            check=True,
         )
     except ToolError as error:
         raise UserError(str(error)) from None
@@ -220,9 +224,9 @@ def grep(
     *,
     path: str | Sequence[str] = ".",
     options: tuple[str, ...] = (),
-    most: int = MOST_HITS,
+    most: int = MAX_HITS,
     deny_read: Sequence[str] = DENY_READ,
-) -> Found:
+) -> SearchResult:
     """Search files below `path` that git does not ignore, or the files it names, for a regular expression.
 
     `options` are further options of ripgrep, such as `--word-regexp`; pass a model's text only as
@@ -236,29 +240,30 @@ def grep(
     files_found, is_full = _gather(ripgrep, pattern, most)
     if not files_found and not ripgrep.cut:
         _check(ripgrep)
-    allowed = readable([file.path for file in files_found], deny_read)
+    allowed = readable_paths([file.path for file in files_found], deny_read)
     allowed_files = sorted(
         (file for file in files_found if file.count and file.path in allowed), key=lambda file: file.path
     )
     files = (
-        FileFound(path=file.path, count=file.count, records=b"".join(file.records)) for file in allowed_files
+        FileMatches(path=file.path, count=file.count, records=b"".join(file.records))
+        for file in allowed_files
     )
-    return Found(files=tuple(files), cut=ripgrep.cut, full=is_full)
+    return SearchResult(files=tuple(files), cut=ripgrep.cut, full=is_full)
 
 
 def _gather(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[list["_FileRecords"], bool]:
     """Collect the records of each file, unparsed, and whether the requested number was reached."""
     files: list[_FileRecords] = []
     count = kept_bytes = 0
-    for block in blocks(ripgrep.output(pattern)):
-        for path, records in by_file(block):
+    for block in whole_line_blocks(ripgrep.output(pattern)):
+        for path, records in split_by_file(block):
             if path:
                 files.append(_FileRecords(path=path))
             if files and records:
-                matches = records.count(MATCH)
+                matches = records.count(MATCH_PREFIX)
                 files[-1].count += matches
                 count += matches
-                if kept_bytes < KEPT_BYTES:
+                if kept_bytes < MAX_STORED_BYTES:
                     files[-1].records.append(records)
                     kept_bytes += len(records)
         if count >= most:
@@ -276,7 +281,7 @@ class _FileRecords:
     records: list[bytes] = field(default_factory=list)
 
 
-def tally(
+def count_matches(
     root: Path,
     pattern: str,
     *,
@@ -296,8 +301,10 @@ def tally(
     output = b"".join(ripgrep.output(pattern))
     if not output and not ripgrep.cut:
         _check(ripgrep)
-    counts = {os.fsdecode(name).removeprefix("./"): int(number) for name, number in TALLIED.findall(output)}
-    return {name: counts[name] for name in sorted(readable(list(counts), deny_read))}, ripgrep.cut
+    counts = {
+        os.fsdecode(name).removeprefix("./"): int(number) for name, number in COUNT_RECORD.findall(output)
+    }
+    return {name: counts[name] for name in sorted(readable_paths(list(counts), deny_read))}, ripgrep.cut
 
 
 def _check(ripgrep: SafeRipgrep) -> None:
@@ -309,7 +316,7 @@ def _check(ripgrep: SafeRipgrep) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listing:
+class FileListing:
     """The files below a directory."""
 
     paths: tuple[str, ...]
@@ -320,10 +327,10 @@ class Listing:
 
 def list_paths(root: Path, path: str = ".") -> tuple[str, ...]:
     """Return the files below a directory that git does not ignore, sorted, relative to the root."""
-    return listing(root, path).paths
+    return list_files_below(root, path).paths
 
 
-def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
+def list_files_below(root: Path, path: str = ".", *, glob: str = "") -> FileListing:
     """List the files below a directory that git does not ignore, and whether the list is complete.
 
     Raises:
@@ -337,12 +344,12 @@ def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
     if not output and ripgrep.error:
         raise ToolError(f"Files cannot be listed: {_reason(ripgrep.error)}")
     names = output[: output.rfind(b"\0") + 1].split(b"\0")[:-1]
-    return Listing(
+    return FileListing(
         paths=tuple(sorted(os.fsdecode(name).removeprefix("./") for name in names)), cut=ripgrep.cut
     )
 
 
-def shown(path: str) -> str:
+def escape_path(path: str) -> str:
     """Escape a path for a model: undecodable bytes and control characters are written as escapes."""
     plain = path.encode("utf-8", "backslashreplace").decode("utf-8")
     return plain if plain.isprintable() else plain.encode("unicode_escape").decode("ascii")

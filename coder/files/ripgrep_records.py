@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-BEGIN = b'{"type":"begin"'
-MATCH = b'{"type":"match"'
-CONTEXT = b'{"type":"context"'
+BEGIN_PREFIX = b'{"type":"begin"'
+MATCH_PREFIX = b'{"type":"match"'
+CONTEXT_PREFIX = b'{"type":"context"'
 LONGEST_RECORD = 1 << 20
 TOO_LONG = "(a line too long to show)"
 TOO_LONG_RECORD = (
-    MATCH
+    MATCH_PREFIX
     + b',"data":{"lines":{"text":"%s"},"line_number":%%s,"submatches":[{"start":0,"end":0}]}}\n'
     % TOO_LONG.encode()
 )
@@ -37,7 +37,7 @@ class Hit:
     """Matched ranges of the text; empty for a context line."""
 
 
-def blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def whole_line_blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Join chunks into blocks of whole lines; of a line over LONGEST_RECORD bytes only the number remains."""
     pending = tail = number = b""
     is_skipping = False
@@ -63,14 +63,14 @@ def _number(piece: bytes) -> bytes:
     return match[1] if (match := LINE_NUMBER.search(piece)) else b""
 
 
-def by_file(block: bytes) -> Iterator[tuple[str, bytes]]:
+def split_by_file(block: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the records of each file with its path; the path is empty where they continue the last block."""
-    before, *file_parts = block.split(BEGIN)
+    before, *file_parts = block.split(BEGIN_PREFIX)
     if before:
         yield "", before
     for part in file_parts:
         header, _, records = part.partition(b"\n")
-        yield _path(BEGIN + header), records
+        yield _path(BEGIN_PREFIX + header), records
 
 
 def _path(begin: bytes) -> str:
@@ -78,10 +78,12 @@ def _path(begin: bytes) -> str:
     return os.fsdecode(plain[1] if plain else _bytes(json.loads(begin)["data"]["path"])).removeprefix("./")
 
 
-def hits_of(path: str, records: bytes) -> Iterator[Hit]:
+def parse_hits(path: str, records: bytes) -> Iterator[Hit]:
     """Parse the records of a file into hits, in order."""
     for record in records.split(b"\n"):
-        if record.startswith((MATCH, CONTEXT)) and (hit := _hit(path, json.loads(record)["data"])):
+        if record.startswith((MATCH_PREFIX, CONTEXT_PREFIX)) and (
+            hit := _hit(path, json.loads(record)["data"])
+        ):
             yield hit
 
 

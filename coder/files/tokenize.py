@@ -8,7 +8,7 @@ from Stemmer import Stemmer  # type: ignore[import-not-found]  # the package has
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-PROSE = """
+STOP_WORD_TEXT = """
 the and for that this with from are was were not but have has had can will would should could when what which
 there their then than been being does did doing into also only just like some any all more most other such
 each very here how why who its our your you use used using example expected actual behavior behaviour result
@@ -21,34 +21,36 @@ method module package pip install site usr home local main master windows linux 
 comment comments docs documentation value values name names if is in it of on to as at be by do no or so up we
 an my me he
 """
-COMMON = frozenset(PROSE.split())
+STOP_WORDS = frozenset(STOP_WORD_TEXT.split())
 """Stop words of prose and of Python."""
 
 
-def words_of(text: str) -> Counter[str]:
+def count_terms(text: str) -> Counter[str]:
     """Count each identifier and the stems of its parts (`retry`, `valid` for `validation`), in lower case."""
     counts: Counter[str] = Counter()
     for word, count in Counter(WORD.findall(text)).items():
-        for part in parts(word):
+        for part in identifier_terms(word):
             counts[part] += count
     return counts
 
 
 @lru_cache(maxsize=200_000)
-def parts(word: str) -> tuple[str, ...]:
+def identifier_terms(word: str) -> tuple[str, ...]:
     """Return an identifier and the stems of its parts, without stop words and single letters."""
-    word_pieces = pieces(word)
-    stems = dict.fromkeys(stem(piece) for piece in word_pieces if not {piece, _singular(piece)} & COMMON)
+    word_pieces = identifier_parts(word)
+    stems = dict.fromkeys(
+        stem_word(piece) for piece in word_pieces if not {piece, _singular(piece)} & STOP_WORDS
+    )
     return (*stems, word) if len(word_pieces) > 1 else tuple(stems)
 
 
-def pieces(word: str) -> tuple[str, ...]:
+def identifier_parts(word: str) -> tuple[str, ...]:
     """Return the parts of an identifier, in lower case."""
     return tuple(dict.fromkeys(piece.lower() for piece in PART.findall(word) if len(piece) > 1))
 
 
 @lru_cache(maxsize=200_000)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """Return the common stem of words such as `validate`, `validation` and `validator`.
 
     Uses Porter's second stemmer for English (Porter2).

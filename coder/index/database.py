@@ -13,14 +13,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from coder.index.parsing import DOCUMENT_BITS, Part
+from coder.index.parsing import DOCUMENT_BITS, IndexPart
 
 WAIT_SECONDS = 120.0
-MOST_CONTENTS = 3
+MAX_CONTENTS_PER_FILE = 3
 """A database with more contents than this multiple of the tree's files is rebuilt: deleting single contents
 is slower."""
 SPARE_CONTENTS = 2000
-MOST_BYTES = 1 << 30
+MAX_DATABASE_BYTES = 1 << 30
 """Limit of all databases of a directory; the least recently used are removed first."""
 SCHEMA = """
 CREATE TABLE meta (format TEXT, epoch INTEGER, next_document INTEGER);
@@ -86,7 +86,7 @@ class Database:
         with self._lock:
             self._connection.close()
 
-    def remake(self) -> None:
+    def rebuild(self) -> None:
         """Delete and recreate the database."""
         with self._lock:
             self._connection.close()
@@ -94,12 +94,12 @@ class Database:
             self._connection = self._open()
             self.damaged = False
 
-    def wipe(self) -> None:
+    def clear(self) -> None:
         """Delete the content inside a transaction; other processes notice by the epoch."""
         _create_tables(self._connection)
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def write_transaction(self) -> Iterator[None]:
         """Run one transaction; other writers wait."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -126,18 +126,18 @@ class Database:
         return next((epoch for (epoch,) in self._rows("SELECT epoch FROM meta")), 0)
 
     @property
-    def contents(self) -> int:
+    def content_count(self) -> int:
         """Number of file contents in the database."""
         return next((count for (count,) in self._rows("SELECT count(*) FROM file")), 0)
 
-    def listing(self, root: bytes) -> Any:
+    def load_listing(self, root: bytes) -> Any:
         """Return the stored listing of a tree, or None."""
         return next(
             (json.loads(text) for (text,) in self._rows("SELECT listing FROM tree WHERE root = ?", root)),
             None,
         )
 
-    def keep_listing(self, root: bytes, listing: object) -> None:
+    def store_listing(self, root: bytes, listing: object) -> None:
         """Store the listing of a tree."""
         with self._lock:
             text = json.dumps(listing, separators=(",", ":"))
@@ -145,14 +145,14 @@ class Database:
                 "INSERT OR REPLACE INTO tree VALUES (?, ?, ?)", (root, time.time(), text)
             )
 
-    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+    def stored_ids(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Return the ids of those contents that are stored, by key."""
         return {
             key: rows[0][0] for key in keys if (rows := self._rows("SELECT id FROM file WHERE key = ?", key))
         }
 
-    def add(
-        self, files: Mapping[bytes, tuple[int, str, str]], parse: Callable[..., Iterable[Part]]
+    def add_files(
+        self, files: Mapping[bytes, tuple[int, str, str]], parse: Callable[..., Iterable[IndexPart]]
     ) -> dict[bytes, int]:
         """Parse and store files given as key: (size, path, absolute path), inside a transaction.
 
@@ -176,9 +176,9 @@ class Database:
         )
         self._connection.execute("UPDATE meta SET next_document = ?", (count,))
         self._connection.execute("DELETE FROM file WHERE first_document IS NULL")
-        return self.known(files)
+        return self.stored_ids(files)
 
-    def _store(self, parts: Sequence[Part]) -> None:
+    def _store(self, parts: Sequence[IndexPart]) -> None:
         files = [row for part in parts for row in part.files]
         rows = [(row.first_document, row.lengths, row.id) for row in files]
         self._connection.executemany("UPDATE file SET first_document = ?, lengths = ? WHERE id = ?", rows)
@@ -212,14 +212,14 @@ class Database:
         self._connection.execute("INSERT INTO segment VALUES (?, ?)", (number, files))
         return number, pieces
 
-    def entries(self, term: str) -> "array[int]":
+    def term_entries(self, term: str) -> "array[int]":
         """Return the entries of a term, oldest first."""
         numbers = array("I")
         for (piece,) in self._rows("SELECT entries FROM term WHERE text = ? ORDER BY segment", term):
             numbers.frombytes(piece)
         return numbers
 
-    def terms(self, kind: str) -> list[str]:
+    def terms_of_kind(self, kind: str) -> list[str]:
         """Return all terms of a kind."""
         after = chr(ord(kind) + 1)
         return [
@@ -229,13 +229,13 @@ class Database:
             )
         ]
 
-    def facts(self, identity: int, column: Literal["definitions", "imports", "bases", "names"]) -> str:
+    def stored_facts(self, identity: int, column: Literal["definitions", "imports", "bases", "names"]) -> str:
         """Return one column of a content's facts, as in `FileRow`; empty where it is not stored."""
         return next(
             (text for (text,) in self._rows(f"SELECT {column} FROM facts WHERE id = ?", identity)), ""
         )
 
-    def lengths(self) -> list[tuple[int, int, bytes]]:
+    def document_lengths(self) -> list[tuple[int, int, bytes]]:
         """Return id, first document and lengths of each content."""
         return self._rows("SELECT id, first_document, lengths FROM file ORDER BY first_document")
 
@@ -276,7 +276,7 @@ def _make_room(path: Path) -> None:
     """Remove the least recently used databases where all together are too large."""
     path.parent.mkdir(parents=True, exist_ok=True)
     databases = sorted(path.parent.glob("*.sqlite"), key=lambda other: other.stat().st_mtime)
-    room = MOST_BYTES - sum(other.stat().st_size for other in databases)
+    room = MAX_DATABASE_BYTES - sum(other.stat().st_size for other in databases)
     for other in databases:
         if room < 0 and other != path:
             room += other.stat().st_size

@@ -30,7 +30,7 @@ class Definition(NamedTuple):
     """First and last line of its docstring; zeros where it has none."""
 
     @property
-    def bare(self) -> str:
+    def bare_name(self) -> str:
         """The last part of the qualified name."""
         return self.name.rpartition(".")[2]
 
@@ -38,12 +38,12 @@ class Definition(NamedTuple):
 @lru_cache(maxsize=32)
 def definitions(path: str, text: str) -> tuple[Definition, ...]:
     """Return the definitions of a file in source order; broken code is parsed as far as possible."""
-    from coder.index.parsers.facts import definitions_of
+    from coder.index.parsers.facts import parse_definitions
 
-    return definitions_of(path, text)
+    return parse_definitions(path, text)
 
 
-def named(symbol: str, candidates: Sequence[Definition]) -> tuple[Definition, ...]:
+def match_definitions(symbol: str, candidates: Sequence[Definition]) -> tuple[Definition, ...]:
     """Return the definitions that a bare or dotted name refers to.
 
     Such names are `size`, `Box.size` or `package.module.Box.size`.
@@ -58,7 +58,7 @@ def named(symbol: str, candidates: Sequence[Definition]) -> tuple[Definition, ..
     )
 
 
-def enclosing(line: int, candidates: Sequence[Definition]) -> tuple[Definition, ...]:
+def enclosing_definitions(line: int, candidates: Sequence[Definition]) -> tuple[Definition, ...]:
     """Return the classes and functions around a line, outermost first."""
     return tuple(
         definition

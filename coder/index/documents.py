@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from coder.files.tokenize import WORD, parts
+from coder.files.tokenize import WORD, identifier_terms
 from coder.index.definition import Definition
 
 
-def documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Mapping[str, int]]]:
+def split_documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Mapping[str, int]]]:
     """Yield ordinal and term counts of each non-empty document; 0 is the module, n the n-th definition.
 
     A function has all its lines, a class those outside of its methods and inner classes, the module the rest.
@@ -28,10 +28,10 @@ def documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[in
 
 
 def _words(text: str) -> dict[str, int]:
-    """Count terms as `coder.files.tokenize.words_of` does."""
+    """Count terms as `coder.files.tokenize.count_terms` does."""
     counts: dict[str, int] = {}
     for word, count in Counter(WORD.findall(text)).items():
-        for part in parts(word):
+        for part in identifier_terms(word):
             counts[part] = counts.get(part, 0) + count
     return counts
 

@@ -47,35 +47,36 @@ LANGUAGES = (
     ),
 )
 LARGEST_BYTES = 2_000_000
-RULES = (".gitignore", ".ignore", ".rgignore")
+IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 RACY_NANOSECONDS = 50_000_000
 """Granularity of file system clocks: a file changed so shortly before its status was read may change
 unnoticed."""
-MOST_FOLDERS = 20_000
+MAX_FOLDERS = 20_000
 
-Look = tuple[int, int, int]
+FileStatus = tuple[int, int, int]
 """Size, time of the last change in nanoseconds, inode; all zero where it must be read again."""
-UNTRUSTED: Look = (0, 0, 0)
+UNRELIABLE_STATUS: FileStatus = (0, 0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listing:
+class TreeListing:
     """A snapshot of a tree's file status."""
 
     paths: tuple[str, ...] = ()
     """Every file that git does not ignore, sorted."""
-    files: Mapping[str, Look] = field(default_factory=dict)
+    files: Mapping[str, FileStatus] = field(default_factory=dict)
     """Files that may be indexed."""
-    watched: Mapping[str, Look] = field(default_factory=dict)
+    watched: Mapping[str, FileStatus] = field(default_factory=dict)
     """Directories and ignore files: while their status is unchanged, no file was added or removed."""
 
 
-def look(root: Path, before: Listing) -> Listing:
+def list_tree(root: Path, before: TreeListing) -> TreeListing:
     """Update the file list, and read the status of each file."""
     now = time.time_ns()
     base = os.fspath(root)
     if before.watched and all(
-        _directory_status(base, path, now) == status != UNTRUSTED for path, status in before.watched.items()
+        _directory_status(base, path, now) == status != UNRELIABLE_STATUS
+        for path, status in before.watched.items()
     ):
         paths, watched = before.paths, before.watched
     else:
@@ -88,10 +89,10 @@ def look(root: Path, before: Listing) -> Listing:
         for path in paths
         if path.endswith(LANGUAGES) and (status := _source_status(base, path, now))
     }
-    return Listing(paths=paths, files=files, watched=watched)
+    return TreeListing(paths=paths, files=files, watched=watched)
 
 
-def _directory_status(base: str, path: str, now: int) -> Look:
+def _directory_status(base: str, path: str, now: int) -> FileStatus:
     try:
         status = os.stat(f"{base}/{path}")  # noqa: PTH116  # called thousands of times
     except (OSError, ValueError):
@@ -99,7 +100,7 @@ def _directory_status(base: str, path: str, now: int) -> Look:
     return _reliable_status(status, now)
 
 
-def _source_status(base: str, path: str, now: int) -> Look | None:
+def _source_status(base: str, path: str, now: int) -> FileStatus | None:
     try:
         status = os.lstat(f"{base}/{path}")
     except (OSError, ValueError):
@@ -111,16 +112,16 @@ def _source_status(base: str, path: str, now: int) -> Look | None:
     )
 
 
-def _reliable_status(status: os.stat_result, now: int) -> Look:
+def _reliable_status(status: os.stat_result, now: int) -> FileStatus:
     return (
         (status.st_size, status.st_mtime_ns, status.st_ino)
         if status.st_mtime_ns < now - RACY_NANOSECONDS
-        else UNTRUSTED
+        else UNRELIABLE_STATUS
     )
 
 
 def _rules(paths: Iterable[str]) -> list[str]:
-    return [".git/info/exclude", *(path for path in paths if path.endswith(RULES))]
+    return [".git/info/exclude", *(path for path in paths if path.endswith(IGNORE_FILES))]
 
 
 def _folders(base: str, paths: Iterable[str]) -> list[str]:
@@ -132,7 +133,7 @@ def _folders(base: str, paths: Iterable[str]) -> list[str]:
             folder = folder.rpartition("/")[0]
     folders = set(holding)
     stack = list(holding)
-    while stack and len(folders) < MOST_FOLDERS:
+    while stack and len(folders) < MAX_FOLDERS:
         folder = stack.pop()
         inner, has_files = _entries(base, folder)
         if folder in holding or not has_files:

@@ -9,7 +9,7 @@ MOST_COMPARED = 60
 CUTOFF = 0.7
 
 
-def nearest(name: str, names: Iterable[str], count: int) -> tuple[str, ...]:
+def similar_names(name: str, names: Iterable[str], count: int) -> tuple[str, ...]:
     """Return the most similar names, best first.
 
     Names equal but for case and underscores lead, then those that share most letter pairs.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from coder.files.tokenize import parts
+from coder.files.tokenize import identifier_terms
 from coder.index.definition import Definition
-from coder.index.documents import documents
-from coder.index.parsers.facts import Facts, facts_of
+from coder.index.documents import split_documents
+from coder.index.parsers.facts import Facts, parse_facts
 from coder.permissions.secrets import Secrets
 
 MOST_COUNT = 127
@@ -43,7 +43,7 @@ class FileRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class IndexPart:
     """Index entries of a batch of files."""
 
     files: list[FileRow]
@@ -53,25 +53,25 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parsed:
+class ParsedBatch:
     """A parsed batch without document numbers."""
 
     found: list[tuple[int, str, Facts]]
     """Id, text and facts of each file."""
 
     @property
-    def documents(self) -> int:
+    def document_count(self) -> int:
         """Count of document numbers that it needs."""
         return sum(len(facts.definitions) + 1 for _, _, facts in self.found)
 
-    def part(self, first_document: int) -> Part:
+    def number_documents(self, first_document: int) -> IndexPart:
         """Number the documents from `first_document` on."""
         terms = _Terms()
         rows: list[FileRow] = []
         for identity, text, facts in self.found:
             rows.append(_row(identity, text, facts, first_document, terms))
             first_document += len(facts.definitions) + 1
-        return Part(files=rows, terms=terms.packed())
+        return IndexPart(files=rows, terms=terms.packed())
 
 
 class _Terms:
@@ -93,15 +93,15 @@ class _Terms:
         }
 
 
-def parse(files: Sequence[Job]) -> Parsed:
+def parse_files(files: Sequence[Job]) -> ParsedBatch:
     """Parse files with secrets masked; skip a file whose content does not match its key."""
     facts: list[tuple[int, str, Facts]] = []
     for _, identity, key, path, absolute in files:
         data = read_bytes(absolute)
-        if data is not None and key_of(path, data) == key:
-            text = "" if b"\0" in data else _SHAPES_ONLY.masked(data.decode("utf-8", "replace"))
-            facts.append((identity, text, facts_of(path, text)))
-    return Parsed(found=facts)
+        if data is not None and content_key(path, data) == key:
+            text = "" if b"\0" in data else _SHAPES_ONLY.mask(data.decode("utf-8", "replace"))
+            facts.append((identity, text, parse_facts(path, text)))
+    return ParsedBatch(found=facts)
 
 
 def read_bytes(absolute: str) -> bytes | None:
@@ -113,7 +113,7 @@ def read_bytes(absolute: str) -> bytes | None:
         return None
 
 
-def key_of(path: str, data: bytes) -> bytes:
+def content_key(path: str, data: bytes) -> bytes:
     """Return the key of a content: equal for the same bytes in the same language."""
     return blake2b(
         data, digest_size=16, person=path.rpartition(".")[2][-16:].encode("ascii", "replace")
@@ -122,8 +122,8 @@ def key_of(path: str, data: bytes) -> bytes:
 
 def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Terms) -> FileRow:
     for number, definition in enumerate(facts.definitions, first_document + 1):
-        if len(definition.bare) <= LONGEST_NAME:
-            terms.defined[definition.bare].append(number << 8)
+        if len(definition.bare_name) <= LONGEST_NAME:
+            terms.defined[definition.bare_name].append(number << 8)
         for base in facts.bases.get(definition.name, ()) if definition.kind != "variable" else ():
             terms.derived[base.rpartition(".")[2]].append(number << 8)
     names = [name for name in facts.uses if len(name) <= LONGEST_NAME]
@@ -132,13 +132,13 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
         terms.used[name] += (identity, len(lines), *lines)
     defining_lines: dict[str, set[int]] = defaultdict(set)
     for definition in facts.definitions:
-        defining_lines[definition.bare].add(definition.line)
+        defining_lines[definition.bare_name].add(definition.line)
     lengths = _add_tokens(text, facts, first_document, terms.tokens)
     return FileRow(
         id=identity,
         first_document=first_document,
         lengths=lengths.tobytes(),
-        definitions="\n".join(map(dumped, facts.definitions)),
+        definitions="\n".join(map(dump_definition, facts.definitions)),
         imports=_json(
             [
                 (definition.module, definition.name, definition.alias, definition.line)
@@ -159,12 +159,12 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
 def _add_tokens(text: str, facts: Facts, first_document: int, tokens: dict[str, list[int]]) -> "array[int]":
     """Add the words of each document, and return the number of words of each."""
     lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
-    for ordinal, words in documents(text, facts.definitions):
+    for ordinal, words in split_documents(text, facts.definitions):
         lengths[ordinal] = min(sum(words.values()), LONGEST_LENGTH)
         number = (first_document + ordinal) << 8
         for word, count in words.items():
             tokens[word].append(number + (count if count < MOST_COUNT else MOST_COUNT))
-        for word in parts(facts.definitions[ordinal - 1].bare) if ordinal else ():
+        for word in identifier_terms(facts.definitions[ordinal - 1].bare_name) if ordinal else ():
             if word in words:
                 tokens[word][-1] |= IN_NAME
     return lengths
@@ -173,7 +173,7 @@ def _add_tokens(text: str, facts: Facts, first_document: int, tokens: dict[str, 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def dumped(definition: Definition) -> str:
+def dump_definition(definition: Definition) -> str:
     """Serialize one definition as a line of text."""
     return _json(
         (
@@ -189,12 +189,12 @@ def dumped(definition: Definition) -> str:
     )
 
 
-def defined(lines: str) -> tuple[Definition, ...]:
-    """Deserialize all definitions of a file from lines written by `dumped`."""
-    return tuple(map(loaded, json.loads(f"[{lines.replace(chr(10), ',')}]")))
+def load_definitions(lines: str) -> tuple[Definition, ...]:
+    """Deserialize all definitions of a file from lines written by `dump_definition`."""
+    return tuple(map(definition_from_row, json.loads(f"[{lines.replace(chr(10), ',')}]")))
 
 
-def loaded(row: Sequence[Any]) -> Definition:
-    """Deserialize one definition from the JSON value written by `dumped`."""
+def definition_from_row(row: Sequence[Any]) -> Definition:
+    """Deserialize one definition from the JSON value written by `dump_definition`."""
     *fields, first, last = row
     return Definition._make((*fields, (first, last)))

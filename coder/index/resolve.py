@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from coder.index.definition import Definition
 from coder.index.parsers.facts import Import
-from coder.index.snapshot import Place, Snapshot, module_of
+from coder.index.snapshot import IndexedPlace, IndexSnapshot, module_name
 
-DEEPEST = 12
-MOST_MODULES = 3
+MAX_DEPTH = 12
+MAX_MODULES = 3
 """Files that a module's name may match; with more it is ignored as ambiguous."""
 PACKAGE = ("__init__.py", "__init__.pyi")
 
@@ -17,12 +17,12 @@ PACKAGE = ("__init__.py", "__init__.pyi")
 class _Search:
     """One query with its memo: packages import each other in cycles, along many paths."""
 
-    snapshot: Snapshot
-    known: dict[tuple[str, tuple[str, ...]], list[Place]] = field(default_factory=dict)
+    snapshot: IndexSnapshot
+    known: dict[tuple[str, tuple[str, ...]], list[IndexedPlace]] = field(default_factory=dict)
     """By file and name; empty while it is being resolved."""
 
 
-def resolve(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[Place, ...]:
+def resolve_name(snapshot: IndexSnapshot, dotted: str, *, importer: str = "") -> tuple[IndexedPlace, ...]:
     """Resolve a dotted name to definitions or modules.
 
     Such names are `pkg.module`, `pkg.Name` or `pkg.module.Class.method`; with `importer`, a path, names are
@@ -32,26 +32,26 @@ def resolve(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[Pla
     of the tree yield nothing.
     """
     return tuple(
-        dict.fromkeys(_resolve_dotted(_Search(snapshot), dotted.removesuffix("()"), importer, DEEPEST))
+        dict.fromkeys(_resolve_dotted(_Search(snapshot), dotted.removesuffix("()"), importer, MAX_DEPTH))
     )
 
 
-def module_paths(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[str, ...]:
+def find_module_paths(snapshot: IndexSnapshot, dotted: str, *, importer: str = "") -> tuple[str, ...]:
     """Return the files that a module's name refers to, leading dots relative to `importer`."""
-    name = absolute(dotted, importer)
+    name = absolute_module(dotted, importer)
     paths = [
         path
-        for path in snapshot.modules.get(name.rpartition(".")[2], ())
-        if f".{module_of(path)}".endswith(f".{name}")
+        for path in snapshot.modules_by_name.get(name.rpartition(".")[2], ())
+        if f".{module_name(path)}".endswith(f".{name}")
     ]
     nearest = min((path.count("/") - path.endswith(PACKAGE) for path in paths), default=0)
     best = tuple(path for path in paths if path.count("/") - path.endswith(PACKAGE) == nearest)
-    return best if name and len(best) <= MOST_MODULES else ()
+    return best if name and len(best) <= MAX_MODULES else ()
 
 
-def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
+def find_re_exports(snapshot: IndexSnapshot, name: str) -> tuple[tuple[str, Import], ...]:
     """Return the packages that re-export a bare name, each with the import."""
-    packages = [use.path for use in snapshot.used(name) if use.path.endswith(PACKAGE)]
+    packages = [use.path for use in snapshot.uses_of_name(name) if use.path.endswith(PACKAGE)]
     return tuple(
         (path, imported_name)
         for path in packages
@@ -60,18 +60,18 @@ def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
     )
 
 
-def imported(snapshot: Snapshot, path: str) -> frozenset[str]:
+def imported_files(snapshot: IndexSnapshot, path: str) -> frozenset[str]:
     """Return the other files that a file imports."""
-    names = (imported_name.dotted for imported_name in snapshot.imports(path))
+    names = (imported_name.dotted_name for imported_name in snapshot.imports(path))
     places = (
         place
         for name in names
-        for place in resolve(snapshot, name, importer=path if name.startswith(".") else "")
+        for place in resolve_name(snapshot, name, importer=path if name.startswith(".") else "")
     )
     return frozenset(place.path for place in places) - {path}
 
 
-def absolute(dotted: str, importer: str) -> str:
+def absolute_module(dotted: str, importer: str) -> str:
     """Convert a relative module name to one from the root of the tree."""
     name = dotted.lstrip(".")
     up = len(dotted) - len(name)
@@ -81,7 +81,7 @@ def absolute(dotted: str, importer: str) -> str:
     return ".".join([*folders, *([name] if name else [])])
 
 
-def _resolve_dotted(search: _Search, dotted: str, importer: str, depth: int) -> Iterator[Place]:
+def _resolve_dotted(search: _Search, dotted: str, importer: str, depth: int) -> Iterator[IndexedPlace]:
     if depth == 0:
         return
     parts = dotted.split(".")
@@ -91,16 +91,18 @@ def _resolve_dotted(search: _Search, dotted: str, importer: str, depth: int) -> 
     leading = len(dotted) - len(dotted.lstrip("."))
     names = dotted.lstrip(".").split(".")
     for size in range(len(names), -1 if leading else 0, -1):
-        modules = module_paths(search.snapshot, "." * leading + ".".join(names[:size]), importer=importer)
+        modules = find_module_paths(
+            search.snapshot, "." * leading + ".".join(names[:size]), importer=importer
+        )
         for path in modules:
             rest = names[size:]
-            places = _resolve_cached(search, path, rest, depth) if any(rest) else [Place(path=path)]
-            yield from places or [Place(path=path)]
+            places = _resolve_cached(search, path, rest, depth) if any(rest) else [IndexedPlace(path=path)]
+            yield from places or [IndexedPlace(path=path)]
         if modules:
             return
 
 
-def _resolve_cached(search: _Search, path: str, parts: Sequence[str], depth: int) -> list[Place]:
+def _resolve_cached(search: _Search, path: str, parts: Sequence[str], depth: int) -> list[IndexedPlace]:
     key = path, tuple(parts)
     if key not in search.known:
         search.known[key] = []
@@ -108,7 +110,7 @@ def _resolve_cached(search: _Search, path: str, parts: Sequence[str], depth: int
     return search.known[key]
 
 
-def _resolve_in_file(search: _Search, path: str, parts: Sequence[str], depth: int) -> Iterator[Place]:
+def _resolve_in_file(search: _Search, path: str, parts: Sequence[str], depth: int) -> Iterator[IndexedPlace]:
     """Yield the places that names refer to in a file: its own definitions first, then its imports."""
     own = {imported_name.name: imported_name for imported_name in search.snapshot.definitions(path)}
     if parts[0] in own:
@@ -117,23 +119,23 @@ def _resolve_in_file(search: _Search, path: str, parts: Sequence[str], depth: in
     for imported_name in search.snapshot.imports(path):
         if imported_name.name == "*":
             yield from _resolve_star(search, imported_name.module, parts, path, depth)
-        elif imported_name.local == parts[0]:
+        elif imported_name.local_name == parts[0]:
             whole = imported_name.alias or imported_name.name
-            rest = list(parts[1:]) if whole else list(parts[imported_name.dotted.count(".") + 1 :])
-            yield from _resolve_dotted(search, ".".join([imported_name.dotted, *rest]), path, depth - 1)
+            rest = list(parts[1:]) if whole else list(parts[imported_name.dotted_name.count(".") + 1 :])
+            yield from _resolve_dotted(search, ".".join([imported_name.dotted_name, *rest]), path, depth - 1)
 
 
 def _resolve_star(
     search: _Search, module: str, parts: Sequence[str], importer: str, depth: int
-) -> Iterator[Place]:
-    for path in module_paths(search.snapshot, module, importer=importer):
+) -> Iterator[IndexedPlace]:
+    for path in find_module_paths(search.snapshot, module, importer=importer):
         if path != importer and depth > 1:
             yield from _resolve_cached(search, path, parts, depth - 1)
 
 
 def _resolve_attribute(
     search: _Search, path: str, own: dict[str, Definition], parts: Sequence[str], depth: int
-) -> Iterator[Place]:
+) -> Iterator[IndexedPlace]:
     """Yield the definition that most of the parts name.
 
     Attributes missing from a class are looked up in its bases.
@@ -145,26 +147,26 @@ def _resolve_attribute(
             places = [
                 place
                 for place in _resolve_dotted(search, f"{base}.{'.'.join(parts[size:])}", path, depth - 1)
-                if place.definition and place.definition.bare == parts[-1]
+                if place.definition and place.definition.bare_name == parts[-1]
             ]
             if places:
                 yield from places
                 return
-    yield Place(path=path, definition=own[name])
+    yield IndexedPlace(path=path, definition=own[name])
 
 
-def importers(snapshot: Snapshot, path: str) -> tuple[tuple[str, int], ...]:
+def find_importers(snapshot: IndexSnapshot, path: str) -> tuple[tuple[str, int], ...]:
     """Return the files that import a file, each with the line.
 
     Outside of Python by the last part of the import.
     """
-    stem = module_of(path).rpartition(".")[2]
+    stem = module_name(path).rpartition(".")[2]
     lines: dict[str, int] = {}
     for other in snapshot.sources:
         for definition in snapshot.imports(other) if other != path else ():
             if stem in (
                 definition.name,
-                absolute(definition.module, other).rpartition(".")[2],
+                absolute_module(definition.module, other).rpartition(".")[2],
                 _stem(definition.module),
             ) and _imports_path(snapshot, other, definition, path):
                 lines.setdefault(other, definition.line)
@@ -180,10 +182,10 @@ def _stem(module: str) -> str:
     )
 
 
-def _imports_path(snapshot: Snapshot, importer: str, import_: Import, path: str) -> bool:
+def _imports_path(snapshot: IndexSnapshot, importer: str, import_: Import, path: str) -> bool:
     if not importer.endswith((".py", ".pyi")):
         return True
     return any(
-        path in module_paths(snapshot, module, importer=importer)
-        for module in dict.fromkeys((import_.module, import_.dotted))
+        path in find_module_paths(snapshot, module, importer=importer)
+        for module in dict.fromkeys((import_.module, import_.dotted_name))
     )

@@ -11,13 +11,13 @@ from typing import Literal
 
 from coder.index.database import Database
 from coder.index.definition import Definition
-from coder.index.near import nearest
+from coder.index.near import similar_names
 from coder.index.parsers.facts import Import
-from coder.index.parsing import DEFINED, DERIVED, TOKEN, USED, defined, loaded
+from coder.index.parsing import DEFINED, DERIVED, TOKEN, USED, definition_from_row, load_definitions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class IndexedPlace:
     """A definition, or a module itself, in a file."""
 
     path: str
@@ -25,7 +25,7 @@ class Place:
     """None: the module."""
 
 
-def module_of(path: str) -> str:
+def module_name(path: str) -> str:
     """Return the dotted name of a Python file relative to the root: `src.shop.box`.
 
     A package without `__init__`.
@@ -34,7 +34,7 @@ def module_of(path: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class NameUse:
     """Uses of a name in one file."""
 
     path: str
@@ -43,7 +43,7 @@ class Use:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Snapshot:
+class IndexSnapshot:
     """Index of a tree at its last update; all paths are relative to its root."""
 
     root: Path
@@ -58,7 +58,7 @@ class Snapshot:
     def definitions(self, path: str) -> tuple[Definition, ...]:
         """Return a file's definitions in source order; empty where it is not indexed."""
         if path not in self._known:
-            self._known[path] = defined(self._column(path, "definitions"))
+            self._known[path] = load_definitions(self._column(path, "definitions"))
         return self._known[path]
 
     def imports(self, path: str) -> tuple[Import, ...]:
@@ -72,61 +72,61 @@ class Snapshot:
         """Return the base classes of each class of a file, as written, by its qualified name."""
         return {name: tuple(bases) for name, bases in json.loads(self._column(path, "bases") or "{}").items()}
 
-    def names(self, path: str) -> tuple[str, ...]:
+    def used_names(self, path: str) -> tuple[str, ...]:
         """Return the identifiers that a file uses as code, not only defines, sorted."""
         return tuple(filter(None, self._column(path, "names").split("\n")))
 
     def _column(self, path: str, column: Literal["definitions", "imports", "bases", "names"]) -> str:
         identity = self.sources.get(path)
-        return self.database.facts(identity, column) if identity is not None else ""
+        return self.database.stored_facts(identity, column) if identity is not None else ""
 
-    def defined(self, name: str) -> tuple[Place, ...]:
+    def definitions_named(self, name: str) -> tuple[IndexedPlace, ...]:
         """Return every definition with this bare name, by path and line."""
         return self._places(DEFINED + name)
 
-    def definers(self, name: str) -> tuple[str, ...]:
+    def files_defining(self, name: str) -> tuple[str, ...]:
         """Return the files that define a bare name, sorted; much cheaper than `defined` for hundreds."""
-        files = {self._file(entry >> 8)[0] for entry in self.database.entries(DEFINED + name)}
+        files = {self._file(entry >> 8)[0] for entry in self.database.term_entries(DEFINED + name)}
         return tuple(sorted(path for identity in files for path in self._paths.get(identity, ())))
 
-    def subclasses(self, name: str) -> tuple[Place, ...]:
+    def subclasses(self, name: str) -> tuple[IndexedPlace, ...]:
         """Return every class with this bare name among its bases."""
         return self._places(DERIVED + name)
 
-    def used(self, name: str) -> tuple[Use, ...]:
+    def uses_of_name(self, name: str) -> tuple[NameUse, ...]:
         """Return the lines where a bare name occurs in code, including definitions and imports, by path."""
         return tuple(sorted(self._uses(name), key=lambda use: use.path))
 
-    def _uses(self, name: str) -> Iterator[Use]:
-        numbers = self.database.entries(USED + name)
+    def _uses(self, name: str) -> Iterator[NameUse]:
+        numbers = self.database.term_entries(USED + name)
         position = 0
         while position < len(numbers):
             identity, count = numbers[position], numbers[position + 1]
             position += 2
             if identity in self._paths:
                 lines = tuple(numbers[position : position + count])
-                yield from (Use(path=path, lines=lines) for path in self._paths[identity])
+                yield from (NameUse(path=path, lines=lines) for path in self._paths[identity])
             position += count
 
-    def similar(self, name: str, count: int = 5) -> tuple[str, ...]:
+    def similar_names(self, name: str, count: int = 5) -> tuple[str, ...]:
         """Return defined names similar to a misspelled one, likeliest first."""
-        return nearest(name, self.database.terms(DEFINED), count)
+        return similar_names(name, self.database.terms_of_kind(DEFINED), count)
 
     def postings(self, token: str) -> "array[int]":
         """Return the documents that contain a word: document << 8 | in its name << 7 | count up to 127.
 
         Documents of outdated contents are included.
         """
-        return self.database.entries(TOKEN + token)
+        return self.database.term_entries(TOKEN + token)
 
-    def document(self, number: int) -> tuple[Place, ...]:
+    def document_places(self, number: int) -> tuple[IndexedPlace, ...]:
         """Return the places of a document: none when its content is outdated, several for equal files."""
         identity, ordinal = self._file(number)
         paths = self._paths.get(identity, ())
         if not paths:
             return ()
-        definition = loaded(json.loads(self._lines(identity)[ordinal - 1])) if ordinal else None
-        return tuple(Place(path=path, definition=definition) for path in paths)
+        definition = definition_from_row(json.loads(self._lines(identity)[ordinal - 1])) if ordinal else None
+        return tuple(IndexedPlace(path=path, definition=definition) for path in paths)
 
     @cached_property
     def lengths(self) -> "array[int]":
@@ -138,7 +138,7 @@ class Snapshot:
         return word_counts
 
     @cached_property
-    def contents(self) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+    def document_ranges(self) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
         """First document, number of documents and files of each current content."""
         return tuple(
             (first, len(lengths) // 2, tuple(self._paths[identity]))
@@ -152,12 +152,12 @@ class Snapshot:
         return sum(self.lengths) / max(1, len(self.lengths) - self.lengths.count(0))
 
     @cached_property
-    def modules(self) -> Mapping[str, tuple[str, ...]]:
+    def modules_by_name(self) -> Mapping[str, tuple[str, ...]]:
         """Python files by the last part of their module's name, empty files included."""
         paths_by_name: dict[str, list[str]] = {}
         for path in self.paths:
             if path.endswith((".py", ".pyi")):
-                paths_by_name.setdefault(module_of(path).rpartition(".")[2], []).append(path)
+                paths_by_name.setdefault(module_name(path).rpartition(".")[2], []).append(path)
         return {name: tuple(paths) for name, paths in paths_by_name.items()}
 
     @cached_property
@@ -169,7 +169,7 @@ class Snapshot:
 
     @cached_property
     def _contents(self) -> list[tuple[int, int, bytes]]:
-        return self.database.lengths()
+        return self.database.document_lengths()
 
     @cached_property
     def _firsts(self) -> list[int]:
@@ -182,13 +182,15 @@ class Snapshot:
         ordinal = document - first
         return (identity, ordinal) if ordinal * 2 < len(lengths) else (0, 0)
 
-    def _places(self, term: str) -> tuple[Place, ...]:
-        places = [place for entry in self.database.entries(term) for place in self.document(entry >> 8)]
+    def _places(self, term: str) -> tuple[IndexedPlace, ...]:
+        places = [
+            place for entry in self.database.term_entries(term) for place in self.document_places(entry >> 8)
+        ]
         return tuple(
             sorted(places, key=lambda place: (place.path, place.definition.line if place.definition else 0))
         )
 
     def _lines(self, identity: int) -> list[str]:
         if identity not in self._texts:
-            self._texts[identity] = self.database.facts(identity, "definitions").split("\n")
+            self._texts[identity] = self.database.stored_facts(identity, "definitions").split("\n")
         return self._texts[identity]

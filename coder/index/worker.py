@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
-from coder.index.parsing import Job, Parsed, Part, parse
+from coder.index.parsing import IndexPart, Job, ParsedBatch, parse_files
 
 SMALL_BYTES = 1_500_000
 """Less than this is parsed faster than a process starts."""
@@ -26,7 +26,7 @@ Allocate = Callable[[int], int]
 """Allocates so many consecutive document numbers and returns the first."""
 
 
-def parse_all(files: Sequence[Job], allocate: Allocate) -> Iterator[Part]:
+def parse_in_workers(files: Sequence[Job], allocate: Allocate) -> Iterator[IndexPart]:
     """Parse files, on all cores where that pays off."""
     total = sum(size for size, *_ in files)
     workers = min(os.cpu_count() or 1, total // SMALL_BYTES + 1, MOST_WORKERS)
@@ -34,15 +34,15 @@ def parse_all(files: Sequence[Job], allocate: Allocate) -> Iterator[Part]:
     locked_allocate = _with_lock(allocate)
     if workers < 2:
         for batch in batches:
-            parsed = parse(batch)
-            yield parsed.part(locked_allocate(parsed.documents))
+            parsed = parse_files(batch)
+            yield parsed.number_documents(locked_allocate(parsed.document_count))
         return
     idle: SimpleQueue[_Worker] = SimpleQueue()
     all_workers = [_Worker() for _ in range(workers)]
     for worker in all_workers:
         idle.put(worker)
 
-    def parse_batch(batch: Batch) -> Part:
+    def parse_batch(batch: Batch) -> IndexPart:
         worker = idle.get()
         try:
             return worker.part(batch, locked_allocate)
@@ -97,17 +97,17 @@ class _Worker:
         except OSError:
             return
 
-    def part(self, batch: Batch, allocate: Allocate) -> Part:
+    def part(self, batch: Batch, allocate: Allocate) -> IndexPart:
         """Parse a batch in the worker process, or here where it fails."""
         try:
             count = self._ask(batch)
             part = self._ask(allocate(count)) if isinstance(count, int) else None
-            if isinstance(part, Part):
+            if isinstance(part, IndexPart):
                 return part
         except (OSError, EOFError, pickle.UnpicklingError):
             self.end()
-        parsed = parse(batch)
-        return parsed.part(allocate(parsed.documents))
+        parsed = parse_files(batch)
+        return parsed.number_documents(allocate(parsed.document_count))
 
     def _ask(self, question: object) -> object:
         if self._process is None or self._process.stdin is None or self._process.stdout is None:
@@ -124,23 +124,23 @@ class _Worker:
             self._process = None
 
 
-def serve() -> None:
+def serve_batches() -> None:
     """Answer each batch with its number of documents, and the following number with the part.
 
     Ends with the input.
     """
     gc.disable()  # nothing here forms reference cycles, and there are millions of objects to traverse
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
-    parsed = Parsed(found=[])
+    parsed = ParsedBatch(found=[])
     while True:
         try:
             question = pickle.load(questions)
         except EOFError:
             return
         if isinstance(question, int):
-            answer: object = parsed.part(question)
+            answer: object = parsed.number_documents(question)
         else:
-            parsed = parse(question)
-            answer = parsed.documents
+            parsed = parse_files(question)
+            answer = parsed.document_count
         pickle.dump(answer, answers, protocol=pickle.HIGHEST_PROTOCOL)
         answers.flush()

@@ -14,7 +14,7 @@ from coder.core.values.base import Value
 from coder.models.scripted import ScriptedError
 
 
-class Fingerprint(Value):
+class RequestFingerprint(Value):
     """Digests of the parts of a request that the model's answer depends on.
 
     A recorded reply fits only if they are equal. Texts of tool results are left out, since they contain
@@ -27,17 +27,17 @@ class Fingerprint(Value):
     """`role:digest` of each message."""
 
 
-class Take(Value):
+class RecordedRequest(Value):
     """One recorded request, with either its reply or its error."""
 
     model: str
-    request: Fingerprint
+    request: RequestFingerprint
     deltas: tuple[Delta, ...] = ()
     reply: Reply | None = None
     error: ScriptedError | None = None
 
 
-class Recorder:
+class ModelRecorder:
     """Model wrapper that records all replies and errors; the file is overwritten."""
 
     def __init__(self, model: Model, path: Path) -> None:
@@ -49,8 +49,8 @@ class Recorder:
     def name(self) -> str:
         return self._model.name
 
-    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
-        return self._model.dearest(input_tokens, output_tokens)
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return self._model.maximum_cost_usd(input_tokens, output_tokens)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask the wrapped model and append one line to the file, also for an error."""
@@ -60,7 +60,7 @@ class Recorder:
             deltas.append(delta)
             on_delta(delta)
 
-        take = Take(model=self.name, request=fingerprint(request))
+        take = RecordedRequest(model=self.name, request=fingerprint(request))
         try:
             reply = await self._model.complete(request, record_delta)
         except ModelError as error:
@@ -75,7 +75,7 @@ class Recorder:
         self._write(take.model_copy(update={"deltas": tuple(deltas), "reply": reply}))
         return reply
 
-    def _write(self, take: Take) -> None:
+    def _write(self, take: RecordedRequest) -> None:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(take.model_dump_json(exclude_defaults=True) + "\n")
 
@@ -83,7 +83,7 @@ class Recorder:
 class Cassette:
     """Model that plays takes back in order, as long as the requests equal the recorded ones."""
 
-    def __init__(self, takes: Sequence[Take]) -> None:
+    def __init__(self, takes: Sequence[RecordedRequest]) -> None:
         self._takes = tuple(takes)
         self._played = 0
 
@@ -91,7 +91,7 @@ class Cassette:
     def name(self) -> str:
         return self._takes[0].model if self._takes else "cassette:empty"
 
-    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
         """Return 0, since no provider is asked."""
         return Decimal(0)
 
@@ -107,7 +107,7 @@ class Cassette:
             )
         take = self._takes[self._played]
         self._played += 1
-        if mismatch := difference(take.request, fingerprint(request)):
+        if mismatch := describe_difference(take.request, fingerprint(request)):
             raise ModelError(
                 f"Request {self._played} is not the recorded one: {mismatch}. Record the cassette again."
             )
@@ -115,14 +115,14 @@ class Cassette:
             on_delta(delta)
         if take.reply is None:
             raise (
-                take.error.raised()
+                take.error.to_exception()
                 if take.error
                 else ModelError(f"Take {self._played} of the cassette is empty.")
             )
         return take.reply
 
 
-def load(path: Path) -> Cassette:
+def load_cassette(path: Path) -> Cassette:
     """Load a recording.
 
     Raises:
@@ -130,7 +130,10 @@ def load(path: Path) -> Cassette:
     """
     try:
         return Cassette(
-            [Take.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            [
+                RecordedRequest.model_validate_json(line)
+                for line in path.read_text(encoding="utf-8").splitlines()
+            ]
         )
     except (OSError, ValueError) as error:
         raise UserError(
@@ -138,16 +141,16 @@ def load(path: Path) -> Cassette:
         ) from None
 
 
-def fingerprint(request: Request) -> Fingerprint:
+def fingerprint(request: Request) -> RequestFingerprint:
     """Return the fingerprint of a request, computed part by part, so that a difference can be named."""
-    return Fingerprint(
+    return RequestFingerprint(
         system=_digest(request.system),
         tools=tuple(f"{tool.name}:{_digest(tool.model_dump_json())}" for tool in request.tools),
         messages=tuple(_message_mark(message) for message in request.messages),
     )
 
 
-def difference(recorded: Fingerprint, actual: Fingerprint) -> str:
+def describe_difference(recorded: RequestFingerprint, actual: RequestFingerprint) -> str:
     """Return a description of the first part that differs; empty where none does."""
     if recorded.system != actual.system:
         return "the system prompt differs"

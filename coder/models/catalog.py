@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from coder.core.errors import UserError
 from coder.core.values.base import Value
-from coder.models.servers import PORTS, LocalServer, addresses, find, models_at
+from coder.models.servers import PORTS, LocalServer, list_models, probe_servers, server_addresses
 
 
 class Provider(Value):
@@ -45,12 +45,14 @@ PROVIDERS = (
 )
 """Providers in the order in which their keys are tried if no model is named."""
 
-COMPATIBLE = "compatible"
+COMPATIBLE_PROVIDER = "compatible"
 """The provider of a model at --base-url; its key, if it needs one, is CODER_API_KEY."""
 
-KEYS = {provider.name: provider.keys for provider in PROVIDERS} | {COMPATIBLE: ("CODER_API_KEY",)}
+KEY_VARIABLES = {provider.name: provider.keys for provider in PROVIDERS} | {
+    COMPATIBLE_PROVIDER: ("CODER_API_KEY",)
+}
 
-FORMS = (
+NAME_HINT = (
     "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, "
     "google:gemini-4-argon, "
     + (
@@ -60,7 +62,7 @@ FORMS = (
 )
 
 
-class Choice(Value):
+class ModelChoice(Value):
     """A selected model and the reason for its selection."""
 
     provider: str
@@ -75,31 +77,32 @@ class Choice(Value):
         return f"{self.provider}:{self.model}"
 
 
-def key_for(provider: str, environment: Mapping[str, str]) -> SecretStr | None:
+def find_key(provider: str, environment: Mapping[str, str]) -> SecretStr | None:
     """Return the key of a provider, if one is set."""
     return next(
-        (SecretStr(environment[name]) for name in KEYS.get(provider, ()) if environment.get(name)), None
+        (SecretStr(environment[name]) for name in KEY_VARIABLES.get(provider, ()) if environment.get(name)),
+        None,
     )
 
 
-def keys_set(environment: Mapping[str, str]) -> tuple[str, ...]:
+def list_key_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the names (never values) of the key variables that are set, in order of priority."""
-    return tuple(name for names in KEYS.values() for name in names if environment.get(name))
+    return tuple(name for names in KEY_VARIABLES.values() for name in names if environment.get(name))
 
 
-def servers(environment: Mapping[str, str]) -> tuple[LocalServer, ...]:
+def find_local_servers(environment: Mapping[str, str]) -> tuple[LocalServer, ...]:
     """Find the model servers that run on this machine; takes up to half a second."""
-    return find(addresses(environment))
+    return probe_servers(server_addresses(environment))
 
 
-def choose(
+def choose_model(
     *,
     model: str | None,
     configured: str | None,
     base_url: str | None,
     environment: Mapping[str, str],
-    local: Callable[[Mapping[str, str]], Sequence[LocalServer]] = servers,
-) -> Choice | None:
+    local: Callable[[Mapping[str, str]], Sequence[LocalServer]] = find_local_servers,
+) -> ModelChoice | None:
     """Select a model; return None if there is none to use.
 
     The order is: --model, CODER_MODEL, the configured name, the first provider with a key, a server on this
@@ -119,17 +122,17 @@ def choose(
     if base_url is not None:
         return _choose_at_url(base_url, name=name, reason=reason)
     if name:
-        return place(name, reason=reason, environment=environment)
+        return choose_by_name(name, reason=reason, environment=environment)
     for provider in PROVIDERS:
         if variable := _find_enabling_variable(provider, environment):
-            return Choice(
+            return ModelChoice(
                 provider=provider.name,
                 model=provider.default,
                 base_url=environment.get(provider.address) or None,
                 reason=f"{variable} is set and no model was named; --model takes another",
             )
     for server in local(environment):
-        return Choice(
+        return ModelChoice(
             provider=server.provider,
             model=server.models[0],
             base_url=server.base_url,
@@ -138,7 +141,7 @@ def choose(
     return None
 
 
-def place(name: str, *, reason: str, environment: Mapping[str, str]) -> Choice:
+def choose_by_name(name: str, *, reason: str, environment: Mapping[str, str]) -> ModelChoice:
     """Find the provider of a model by its prefix, or by the start of its name.
 
     A bare provider name means its default model.
@@ -158,33 +161,33 @@ def place(name: str, *, reason: str, environment: Mapping[str, str]) -> Choice:
                     f"{provider.name}:{selected} needs a key, and {variables} is not set. Export it, or "
                     "take another model."
                 )
-            return Choice(
+            return ModelChoice(
                 provider=provider.name,
                 model=selected,
                 base_url=environment.get(provider.address) or None,
                 reason=reason,
             )
-    raise UserError(f"No provider is known for the model {name!r}. {FORMS}")
+    raise UserError(f"No provider is known for the model {name!r}. {NAME_HINT}")
 
 
 def _split_name(name: str) -> tuple[str, str]:
     """Split a name into provider and model; names such as `qwen3:8b` have a colon but no provider."""
     prefix, _, rest = name.partition(":")
-    return (prefix, rest) if prefix in (*KEYS, *PORTS) else ("", name)
+    return (prefix, rest) if prefix in (*KEY_VARIABLES, *PORTS) else ("", name)
 
 
-def _choose_local(provider: str, model: str, *, reason: str, environment: Mapping[str, str]) -> Choice:
-    url = addresses(environment)[provider]
-    selected = model or next(iter(models_at(url)), "")
+def _choose_local(provider: str, model: str, *, reason: str, environment: Mapping[str, str]) -> ModelChoice:
+    url = server_addresses(environment)[provider]
+    selected = model or next(iter(list_models(url)), "")
     if not selected:
         raise UserError(
             f"{provider} does not answer at {url} with a model to take. Start it there, or name the "
             f"model: {provider}:NAME."
         )
-    return Choice(provider=provider, model=selected, base_url=url, reason=reason)
+    return ModelChoice(provider=provider, model=selected, base_url=url, reason=reason)
 
 
-def _choose_at_url(base_url: str, *, name: str, reason: str) -> Choice:
+def _choose_at_url(base_url: str, *, name: str, reason: str) -> ModelChoice:
     """Select a model at a URL that the user gave.
 
     A prefix determines key and dialect; a bare host gets the customary /v1.
@@ -195,24 +198,28 @@ def _choose_at_url(base_url: str, *, name: str, reason: str) -> Choice:
             f"--base-url {base_url!r} is not a URL. Give the whole address, such as http://127.0.0.1:8080/v1."
         )
     prefix, model = _split_name(name)
-    dialect = prefix or COMPATIBLE
+    dialect = prefix or COMPATIBLE_PROVIDER
     url = base_url.rstrip("/") + (
         "/v1" if not parts.path.strip("/") and dialect not in ("anthropic", "google") else ""
     )
     if model:
-        return Choice(provider=dialect, model=model, base_url=url, reason=f"{reason}, at {url}")
-    models = models_at(url)
+        return ModelChoice(provider=dialect, model=model, base_url=url, reason=f"{reason}, at {url}")
+    models = list_models(url)
     if not models:
         raise UserError(
             f"{url} lists no models. Name the one to use with --model, and see that the server is running."
         )
-    return Choice(provider=dialect, model=models[0], base_url=url, reason=f"the first model listed at {url}")
+    return ModelChoice(
+        provider=dialect, model=models[0], base_url=url, reason=f"the first model listed at {url}"
+    )
 
 
-def at(name: str, beside: Choice, *, reason: str) -> Choice:
+def choose_beside(name: str, beside: ModelChoice, *, reason: str) -> ModelChoice:
     """Return another model at the server of an existing choice."""
     prefix, model = _split_name(name)
-    return Choice(provider=prefix or beside.provider, model=model, base_url=beside.base_url, reason=reason)
+    return ModelChoice(
+        provider=prefix or beside.provider, model=model, base_url=beside.base_url, reason=reason
+    )
 
 
 def _find_enabling_variable(provider: Provider, environment: Mapping[str, str]) -> str:

@@ -5,19 +5,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from coder.core.ports.model import Model
-from coder.models.catalog import Choice, key_for
-from coder.models.servers import is_loopback, takes_tools
-from coder.models.wire.retry import Patience
-from coder.models.wire.text_protocol import Adaptive, TextProtocol
+from coder.models.catalog import ModelChoice, find_key
+from coder.models.servers import detect_tool_support, is_loopback
+from coder.models.wire.retry import RetryPolicy
+from coder.models.wire.text_protocol import AdaptiveModel, TextProtocolModel
 
 
 def open_model(
-    choice: Choice,
+    choice: ModelChoice,
     *,
     environment: Mapping[str, str],
     tool_calling: bool | None = None,
     record: Path | None = None,
-    patience: Patience | None = None,
+    retry_policy: RetryPolicy | None = None,
 ) -> Model:
     """Create a Model for a choice; no request that costs is sent before its first use.
 
@@ -27,17 +27,21 @@ def open_model(
         record: the file in which the exchange is recorded, for `cassette.load`.
     """
     # Imported late: loading these takes up to a second, which code that only needs names must not pay.
-    from coder.models.cassette import Recorder
-    from coder.models.wire.clients import wire
+    from coder.models.cassette import ModelRecorder
+    from coder.models.wire.clients import model_factory
     from coder.models.wire.provider import ProviderModel
 
     # Warnings about fields that the libraries do not know yet are of no use to the user.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"(google\.genai|pydantic_ai)\b")
-    key = key_for(choice.provider, environment)
-    direct = ProviderModel(choice, wire(choice, key), key=key, patience=patience)
+    key = find_key(choice.provider, environment)
+    direct = ProviderModel(choice, model_factory(choice, key), key=key, retry_policy=retry_policy)
     if tool_calling is None and choice.base_url and is_loopback(choice.base_url):
-        tool_calling = takes_tools(choice.base_url)
+        tool_calling = detect_tool_support(choice.base_url)
     model: Model = (
-        direct if tool_calling else TextProtocol(direct) if tool_calling is False else Adaptive(direct)
+        direct
+        if tool_calling
+        else TextProtocolModel(direct)
+        if tool_calling is False
+        else AdaptiveModel(direct)
     )
-    return Recorder(model, record) if record else model
+    return ModelRecorder(model, record) if record else model

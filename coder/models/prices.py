@@ -4,10 +4,10 @@ from decimal import Decimal
 
 from genai_prices import Usage, calc_price
 
-from coder.models.catalog import Choice
+from coder.models.catalog import ModelChoice
 
 
-def listed(choice: Choice, input_tokens: int, output_tokens: int) -> Decimal | None:
+def find_list_price(choice: ModelChoice, input_tokens: int, output_tokens: int) -> Decimal | None:
     """Return the highest price of a request of this size in US dollars; None if the model is not listed."""
     billings = (
         Usage(input_tokens=input_tokens, output_tokens=output_tokens),

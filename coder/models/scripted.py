@@ -13,7 +13,7 @@ from coder.core.errors import ModelError, UserError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
 from coder.core.values.base import Value
 
-PIECE = 16
+CHUNK_CHARACTERS = 16
 """Characters in one streamed delta."""
 
 
@@ -32,7 +32,7 @@ class ScriptedError(Value):
     retry_after_seconds: float | None = None
     context_overflow: bool = False
 
-    def raised(self) -> ModelError:
+    def to_exception(self) -> ModelError:
         """Return the exception to raise."""
         return ModelError(
             self.message,
@@ -42,7 +42,7 @@ class ScriptedError(Value):
         )
 
 
-class Step(Value):
+class ScriptStep(Value):
     """One line of a script: a reply, or an error in its place."""
 
     text: str = ""
@@ -74,10 +74,10 @@ class Step(Value):
         )
 
 
-Scene = Step | Reply | ModelError | Callable[[Request], Reply]
+Scene = ScriptStep | Reply | ModelError | Callable[[Request], Reply]
 
 
-class Scripted:
+class ScriptedModel:
     """Model that answers each request with the first scene for it; `requests` holds the requests so far."""
 
     def __init__(
@@ -97,9 +97,9 @@ class Scripted:
     def name(self) -> str:
         return self._name
 
-    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
         """Return the highest cost of any reply of the script; None where one has no price."""
-        costs = [scene.usage.cost_usd for scene in self._script if isinstance(scene, Step)]
+        costs = [scene.usage.cost_usd for scene in self._script if isinstance(scene, ScriptStep)]
         return (
             None if None in costs else max((cost for cost in costs if cost is not None), default=Decimal(0))
         )
@@ -120,12 +120,12 @@ class Scripted:
             )
         if isinstance(scene, ModelError):
             raise scene
-        step = scene if isinstance(scene, Step) else Step()
+        step = scene if isinstance(scene, ScriptStep) else ScriptStep()
         if step.error:
-            raise step.error.raised()
+            raise step.error.to_exception()
         reply = (
             step.reply(number)
-            if isinstance(scene, Step)
+            if isinstance(scene, ScriptStep)
             else scene
             if isinstance(scene, Reply)
             else scene(request)
@@ -140,19 +140,19 @@ class Scripted:
         """Remove and return the first scene that is for this request."""
         conversation = "\n".join(message.text for message in request.messages)
         for index, scene in enumerate(self._scenes):
-            if not isinstance(scene, Step) or scene.when in conversation:
+            if not isinstance(scene, ScriptStep) or scene.when in conversation:
                 return self._scenes.pop(index)
         return None
 
     async def _stream(
         self, kind: Literal["text", "reasoning"], text: str, on_delta: Callable[[Delta], None]
     ) -> None:
-        for start in range(0, len(text), PIECE):
-            on_delta(Delta(kind=kind, text=text[start : start + PIECE]))
+        for start in range(0, len(text), CHUNK_CHARACTERS):
+            on_delta(Delta(kind=kind, text=text[start : start + CHUNK_CHARACTERS]))
             await self._pause()
 
 
-def load(path: Path) -> tuple[Step, ...]:
+def load_script(path: Path) -> tuple[ScriptStep, ...]:
     """Load a script: one Step a line as JSON; empty lines and lines that begin with # are skipped.
 
     Raises:
@@ -162,7 +162,7 @@ def load(path: Path) -> tuple[Step, ...]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             try:
-                steps.append(Step.model_validate_json(line))
+                steps.append(ScriptStep.model_validate_json(line))
             except ValidationError as error:
                 fault = error.errors()[0]
                 where = ".".join(map(str, fault["loc"])) or "the line"

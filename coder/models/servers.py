@@ -23,7 +23,7 @@ class LocalServer(Value):
     models: tuple[str, ...]
 
 
-def addresses(environment: Mapping[str, str]) -> dict[str, str]:
+def server_addresses(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the base URL of each kind of server; OLLAMA_HOST is read as Ollama's own client does."""
     urls = {provider: f"http://127.0.0.1:{port}/v1" for provider, port in PORTS.items()}
     if host := environment.get("OLLAMA_HOST", "").strip():
@@ -42,12 +42,12 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def find(places: Mapping[str, str]) -> tuple[LocalServer, ...]:
+def probe_servers(places: Mapping[str, str]) -> tuple[LocalServer, ...]:
     """Query all servers (provider to base URL) concurrently and return those that list models."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(max_workers=len(places) or 1) as pool:
-        listings = pool.map(models_at, places.values())
+        listings = pool.map(list_models, places.values())
     return tuple(
         LocalServer(provider=provider, base_url=url, models=models)
         for (provider, url), models in zip(places.items(), listings, strict=True)
@@ -55,7 +55,7 @@ def find(places: Mapping[str, str]) -> tuple[LocalServer, ...]:
     )
 
 
-def models_at(base_url: str) -> tuple[str, ...]:
+def list_models(base_url: str) -> tuple[str, ...]:
     """Return the names that `GET base_url/models` lists, without embedding models; empty on failure."""
     listing = _get_json(f"{base_url.rstrip('/')}/models")
     entries = listing.get("data")
@@ -65,7 +65,7 @@ def models_at(base_url: str) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str) and "embed" not in name.lower())
 
 
-def takes_tools(base_url: str) -> bool | None:
+def detect_tool_support(base_url: str) -> bool | None:
     """Return whether llama.cpp's chat template passes tools to the model.
 
     Otherwise it drops them silently. None if the server is not llama.cpp or does not report it.

@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from coder.patching.applying.plan import Applied, Change, plan
-from coder.patching.applying.tree import Tree
-from coder.patching.applying.write import write
+from coder.patching.applying.plan import FileChange, PlannedPatch, plan_patch
+from coder.patching.applying.tree import ConfinedTree
+from coder.patching.applying.write import write_patch
 from coder.patching.errors import PatchError
 
-__all__ = ["Applied", "Change", "PatchError", "apply", "plan"]
+__all__ = ["FileChange", "PatchError", "PlannedPatch", "apply", "plan_patch"]
 
 
-def apply(diff: str, root: Path, *, reverse: bool = False) -> Applied:
+def apply(diff: str, root: Path, *, reverse: bool = False) -> PlannedPatch:
     """Apply a diff to the files below `root`, or reverse it: all of it or nothing.
 
     Raises:
         PatchError: it does not fit, is ambiguous, or leads outside of the root; no file was changed.
     """
-    applied = plan(diff, root, reverse=reverse)
-    write(applied, Tree(root))
+    applied = plan_patch(diff, root, reverse=reverse)
+    write_patch(applied, ConfinedTree(root))
     return applied

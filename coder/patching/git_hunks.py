@@ -15,7 +15,7 @@ _NEW_START = re.compile(r"(?<= \+)\d+")
 _NAMES = ("+++ b/", "--- a/", "rename to ", "copy to ")
 
 
-def hunks(diff: str) -> tuple[Hunk, ...]:
+def split_git_diff(diff: str) -> tuple[Hunk, ...]:
     """Split a diff as git writes it; the hunks together contain every byte of it, including binary sections.
 
     A hunk's number is its position here, from 0. A file that changes without a hunk counts as one.
@@ -23,7 +23,7 @@ def hunks(diff: str) -> tuple[Hunk, ...]:
     return tuple(hunk for section in _FILE.split(diff) if section for hunk in _file_hunks(section))
 
 
-def rebuilt(diff: str, accepted: Collection[int]) -> str:
+def rebuild_diff(diff: str, accepted: Collection[int]) -> str:
     """Return the diff of the accepted hunks alone, by number.
 
     All of them give `diff` back, none an empty text. A file without an accepted hunk is dropped, with its
@@ -31,7 +31,9 @@ def rebuilt(diff: str, accepted: Collection[int]) -> str:
     names, a file that becomes a link): apply it to find out.
     """
     parts: list[str] = []
-    for header, file_hunks in groupby(enumerate(hunks(diff)), key=lambda numbered: numbered[1].header):
+    for header, file_hunks in groupby(
+        enumerate(split_git_diff(diff)), key=lambda numbered: numbered[1].header
+    ):
         accepted_bodies, rejected_lines = [], 0
         for number, hunk in file_hunks:
             if number in accepted:
@@ -44,7 +46,7 @@ def rebuilt(diff: str, accepted: Collection[int]) -> str:
     return "".join(parts)
 
 
-def blocks(hunk: Hunk) -> Iterator[int]:
+def changed_line_starts(hunk: Hunk) -> Iterator[int]:
     """Yield the lines of the new file, from 1, at which the hunk's runs of changed lines begin."""
     for parsed in _parse(hunk.body):
         line = parsed.target_start + (parsed.target_length == 0)  # then git names the line before

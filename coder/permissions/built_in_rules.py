@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from posixpath import normpath
 
-from coder.permissions.command_rules import SHELLS, Action, Rule, Run, chosen
-from coder.permissions.private_files import denied
+from coder.permissions.command_rules import SHELLS, Action, ProgramRun, Rule, select_rule
+from coder.permissions.private_files import is_read_denied
 
 
 def _rules(action: Action, why: str, *patterns: str, network: bool = False) -> Iterator[Rule]:
@@ -204,12 +204,12 @@ _GIT_HARMLESS = re.compile(
 _LINES = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*")
 
 
-def built_in(run: Run, *, root: str) -> Rule | None:
+def find_built_in_rule(run: ProgramRun, *, root: str) -> Rule | None:
     """The rule that holds for a run where the person has set none; `root` is the directory that commands start in."""
-    if found := chosen(BUILT_IN, run):
+    if found := select_rule(BUILT_IN, run):
         return found
     name = run.names[0]
-    if name in CHANGES and any(leads_out(argument, root) for argument in run.arguments):
+    if name in CHANGES and any(may_leave_root(argument, root) for argument in run.arguments):
         return Rule(
             action="deny" if name in ("rm", "shred") else "ask",
             program=name,
@@ -220,17 +220,17 @@ def built_in(run: Run, *, root: str) -> Rule | None:
     return None
 
 
-def feeds_a_shell(found: Sequence[Run]) -> bool:
+def pipes_download_into_shell(found: Sequence[ProgramRun]) -> bool:
     """Is something that comes from the network handed to a shell or an interpreter?"""
     fed = any(INTERPRETERS & set(run.names) and _reads_input(run) for run in found)
     return fed and any(FETCHERS & set(run.names) for run in found)
 
 
-def _reads_input(run: Run) -> bool:
+def _reads_input(run: ProgramRun) -> bool:
     return all(argument in ("-", "-s", "-x", "-e") for argument in run.arguments)
 
 
-def is_spoken_of(rules: Iterable[Rule], run: Run) -> bool:
+def depends_on_arguments(rules: Iterable[Rule], run: ProgramRun) -> bool:
     """Does it matter what this program is told? It does where a rule, or what is built in, judges it by its arguments."""
     return bool({*CHANGES, *INTERPRETERS} & set(run.names)) or any(
         rule.action != "allow" and any(fnmatchcase(name, rule.program) for name in run.names)
@@ -238,13 +238,16 @@ def is_spoken_of(rules: Iterable[Rule], run: Run) -> bool:
     )
 
 
-def _reads(run: Run, *, root: str) -> bool:
+def _reads(run: ProgramRun, *, root: str) -> bool:
     """Is this an inspection of the repository's own files that changes nothing?"""
     name, arguments = run.names[0], run.arguments
     if (
         not run.sure
         or run.own
-        or any(leads_out(argument, root) or denied(argument.rpartition(":")[2]) for argument in arguments)
+        or any(
+            may_leave_root(argument, root) or is_read_denied(argument.rpartition(":")[2])
+            for argument in arguments
+        )
     ):
         return False
     if name == "sed":
@@ -267,7 +270,7 @@ def _reads(run: Run, *, root: str) -> bool:
     return name in INSPECTIONS
 
 
-def leads_out(argument: str, root: str) -> bool:
+def may_leave_root(argument: str, root: str) -> bool:
     """Could this argument name a file outside of `root`, taken as a path, as `--option=path` or as `-opath`?"""
     for text in (argument, argument.partition("=")[2], argument[2:] if argument.startswith("-") else ""):
         if text.startswith("~") or (

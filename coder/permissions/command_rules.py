@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from coder.core.values.base import Value
-from coder.permissions.shell import Parsed, Simple, parse
+from coder.permissions.shell import ParsedCommand, SimpleCommand, parse_command
 
 Action = Literal["allow", "ask", "deny"]
 Mode = Literal["read-only", "ask", "auto-edit", "full"]
@@ -27,7 +27,7 @@ class Rule(Value):
     network: bool = False
     """It is of no use without the network."""
 
-    def fits(self, run: "Run") -> bool:
+    def matches(self, run: "ProgramRun") -> bool:
         if not any(fnmatchcase(name, self.program) for name in run.names):
             return False
         if self.action != "allow":
@@ -40,7 +40,7 @@ class Rule(Value):
         return len(wanted) == len(given) and all(map(fnmatchcase, given, wanted))
 
 
-class Run(Value):
+class ProgramRun(Value):
     """One program that a command starts."""
 
     names: tuple[str, ...]
@@ -90,9 +90,9 @@ SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "fish"})
 _SCRIPT = re.compile(r"-[elux]*c")
 
 
-def runs(parsed: Parsed) -> tuple[tuple[Run, ...], str]:
+def find_program_runs(parsed: ParsedCommand) -> tuple[tuple[ProgramRun, ...], str]:
     """Every program that a command starts, wrappers looked through, and why this may not be all; empty: it is all."""
-    found: list[Run] = []
+    found: list[ProgramRun] = []
     unsure = parsed.unsure
     for simple in parsed.commands:
         inner, doubt = _unwrapped(simple)
@@ -103,16 +103,16 @@ def runs(parsed: Parsed) -> tuple[tuple[Run, ...], str]:
     return tuple(found), unsure
 
 
-def _unwrapped(simple: Simple) -> tuple[list[Run], str]:
+def _unwrapped(simple: SimpleCommand) -> tuple[list[ProgramRun], str]:
     if not simple.words:
         return [], ""
     sure = not simple.assignments and all(word.sure and not word.glob for word in simple.words)
     first = next((word for word in simple.words[1:] if not word.text.startswith("-")), simple.words[0])
     known = not first.glob and all(word.sure for word in simple.words)
-    whole = Run(names=(simple.words[0].text,), arguments=simple.arguments, sure=sure, known=known)
+    whole = ProgramRun(names=(simple.words[0].text,), arguments=simple.arguments, sure=sure, known=known)
     name = whole.names[0].rpartition("/")[2]
     if name in SHELLS and len(simple.words) > 2 and _SCRIPT.fullmatch(simple.words[1].text):
-        inner, doubt = runs(parse(simple.words[2].text))
+        inner, doubt = find_program_runs(parse_command(simple.words[2].text))
         return [whole, *inner], doubt if simple.words[
             2
         ].sure else "what a shell is told is only known when it runs"
@@ -125,7 +125,7 @@ def _unwrapped(simple: Simple) -> tuple[list[Run], str]:
     return [whole, *inner_runs], doubt or _doubt(name, simple)
 
 
-def _inner(name: str, simple: Simple) -> int | None:
+def _inner(name: str, simple: SimpleCommand) -> int | None:
     """Where in the words the program stands that another one starts."""
     texts = [word.text for word in simple.words]
     if name == "find":
@@ -141,28 +141,28 @@ def _inner(name: str, simple: Simple) -> int | None:
     return index + WRAPPERS[name]
 
 
-def _doubt(name: str, simple: Simple) -> str:
+def _doubt(name: str, simple: SimpleCommand) -> str:
     """Why a simple command's words do not tell what it does."""
     if name == "env" and any(word.text.startswith(("-S", "--split")) for word in simple.words):
         return "what env splits is only known when it runs"
     return ""
 
 
-def chosen(rules: Iterable[Rule], run: Run) -> Rule | None:
+def select_rule(rules: Iterable[Rule], run: ProgramRun) -> Rule | None:
     """Return the strictest of the rules that fit; None where none does."""
-    fitting = [rule for rule in rules if rule.fits(run)]
+    fitting = [rule for rule in rules if rule.matches(run)]
     return next(
         (rule for action in ("deny", "ask", "allow") for rule in fitting if rule.action == action), None
     )
 
 
-def written(pattern: str, action: Action) -> Rule:
+def parse_rule(pattern: str, action: Action) -> Rule:
     """A rule as it is written in a configuration: `make test`, `npm run *`.
 
     Raises:
         ValueError: it is empty, or holds more than one plain command.
     """
-    parsed = parse(pattern)
+    parsed = parse_command(pattern)
     if (
         parsed.unsure
         or len(parsed.commands) != 1

@@ -5,7 +5,7 @@ from hashlib import sha256
 from coder.core.messages import Message, ToolMessage
 
 
-def fenced(text: str) -> str:
+def fence_text(text: str) -> str:
     """Enclose the text in `[data X]` and `[end of data X]`, where X is derived from it but not part of it.
 
     The same text always gets the same delimiters, so that a message is never resent differently.
@@ -16,10 +16,10 @@ def fenced(text: str) -> str:
     return f"[data {seal}]\n{text}\n[end of data {seal}]"
 
 
-def marked(message: Message) -> Message:
+def mark_message(message: Message) -> Message:
     """Return a message as a model sees it: results of tools are marked as data."""
     return (
-        message.model_copy(update={"text": fenced(message.text)})
+        message.model_copy(update={"text": fence_text(message.text)})
         if isinstance(message, ToolMessage)
         else message
     )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-OBEYED = re.compile(
+SAFE_KEYS = re.compile(
     r"core\.(repositoryformatversion|filemode|ignorecase|symlinks|precomposeunicode"
     r"|autocrlf|eol|trustctime|checkstat|longpaths"
     r"|sharedrepository|logallrefupdates|sparsecheckout|sparsecheckoutcone)"
@@ -20,7 +20,7 @@ ASSIGNMENT = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=(.*))?$")
 PIECE = re.compile(r'"((?:[^"\\]|\\.)*)"|\\(.)|[#;].*|([^"\\#;]+)')
 
 
-def entries(text: str) -> Iterator[tuple[str, str]]:
+def parse_configuration(text: str) -> Iterator[tuple[str, str]]:
     """Yield each `section.subsection.key`, as git spells it, with its value; invalid lines are skipped."""
     section = ""
     for line in re.sub(r"\\\r?\n", "", text).splitlines():
@@ -35,12 +35,12 @@ def entries(text: str) -> Iterator[tuple[str, str]]:
             )
 
 
-def inert(text: str, sections: tuple[str, ...] = ()) -> str:
+def safe_configuration(text: str, sections: tuple[str, ...] = ()) -> str:
     """Return a configuration with the safe keys only (of some sections, if given), reformatted."""
     safe_entries = [
         (key, value)
-        for key, value in entries(text)
-        if OBEYED.fullmatch(key) and "\n" not in key + value and "\0" not in key + value
+        for key, value in parse_configuration(text)
+        if SAFE_KEYS.fullmatch(key) and "\n" not in key + value and "\0" not in key + value
     ]
     return "".join(
         _format_entry(key, value)

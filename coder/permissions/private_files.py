@@ -72,7 +72,7 @@ Without a slash they match a file's name, with a slash the end of its path; a le
 """
 
 
-def denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
+def is_read_denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
     """Tell whether the file at `path` (relative or absolute, with forward slashes) must not be read."""
     lowered = path.lower()
     if not any(map(lowered.__contains__, _required_texts(tuple(patterns)))):
@@ -84,7 +84,7 @@ def denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
     return is_denied
 
 
-def readable(paths: Sequence[str], patterns: Sequence[str] = DENY_READ) -> frozenset[str]:
+def readable_paths(paths: Sequence[str], patterns: Sequence[str] = DENY_READ) -> frozenset[str]:
     """Return the paths that are not denied.
 
     Much faster than calling `denied` for each where most are readable.
@@ -94,7 +94,7 @@ def readable(paths: Sequence[str], patterns: Sequence[str] = DENY_READ) -> froze
     return frozenset(
         path
         for path in paths
-        if not any(text in path.lower() for text in relevant_texts) or not denied(path, patterns)
+        if not any(text in path.lower() for text in relevant_texts) or not is_read_denied(path, patterns)
     )
 
 

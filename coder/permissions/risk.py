@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from coder.core.values.paths import is_test_path
 
-NAMED = {
+RISKY_PATTERNS = {
     "CI": (
         *(
             ".github/workflows/*",
@@ -99,7 +99,7 @@ NAMED = {
         ),
     ),
 }
-WORDS = {
+RISKY_WORDS = {
     "authentication": {
         *(
             "auth",
@@ -134,20 +134,20 @@ WORDS = {
 """Words in the paths of sensitive source files; their tests are not high-risk."""
 
 
-def high_risk(paths: Iterable[str]) -> dict[str, str]:
+def high_risk_paths(paths: Iterable[str]) -> dict[str, str]:
     """Return the paths that need a user's review, in order, each with its kind."""
-    kinds = {path: kind_of(path) for path in paths}
+    kinds = {path: risk_kind(path) for path in paths}
     return {path: kind for path, kind in kinds.items() if kind}
 
 
-def kind_of(path: str) -> str:
+def risk_kind(path: str) -> str:
     """Return why a change of this path (relative to the root) needs review; empty where it does not."""
     name = path.rpartition("/")[2]
-    for kind, patterns in NAMED.items():
+    for kind, patterns in RISKY_PATTERNS.items():
         for pattern in patterns:
             if fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}") or fnmatchcase(name, pattern):
                 return kind
     if is_test_path(path):
         return ""
     words = set(re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", path).lower()))
-    return next((kind for kind, kind_words in WORDS.items() if words & kind_words), "")
+    return next((kind for kind, kind_words in RISKY_WORDS.items() if words & kind_words), "")

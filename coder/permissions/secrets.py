@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from coder.permissions.secret_assignments import CONTEXTS, is_literal_secret
 
-Held = TypeVar("Held", bound=BaseModel)
+MaskedValue = TypeVar("MaskedValue", bound=BaseModel)
 
-SHAPES = {
+SECRET_FORMATS = {
     "private key": (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s*[\w-]+: [^\n]*+)*+"
         r"(?:[\s|\d\\nr\"',+-]*+[A-Za-z0-9+/]{16,}+={0,2}+)++"
@@ -58,7 +58,7 @@ _ANCHORS = {
 }
 """Literals, one of which every value of that format contains: a hundred times as fast to find as the formats.
 """
-_SHAPE_PATTERNS = {kind: re.compile(shape) for kind, shape in SHAPES.items()}
+_SHAPE_PATTERNS = {kind: re.compile(shape) for kind, shape in SECRET_FORMATS.items()}
 _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY")
 _KEY_LINE = re.compile(r"[\s|\d>\"',+-]*(?:[\w-]+: .*|[A-Za-z0-9+/=]*)[\s\\nr\"',+]*")
@@ -76,7 +76,7 @@ _OWN_NAME = re.compile(
 )
 _HARMLESS = re.compile(r"(?:[A-Za-z]+[_-]?){1,3}|\d{1,15}|https?://[^@]*|[/~.].*", re.DOTALL)
 """Values that reveal nothing, such as a method's name, a number of seconds, an address, a path."""
-SHORTEST_OWN = 8
+MIN_OWN_LENGTH = 8
 PLACEHOLDER = re.compile(
     r"\[masked: (?:a secret|a random value|[\w ]+? (?:key|token)"
     r"|[\w ]+? of yours)(?: (?P<digest>[0-9a-f]{6}))?\]"
@@ -86,7 +86,7 @@ _KEY_RUN = re.compile(
     r"[A-Za-z0-9+/]{16,}={0,2}|(?<=[\s\"'n])(?!\d+[|:-])"
     r"[A-Za-z0-9+/]{3,15}={0,2}(?=[\s\\\"',]*[\s|\d+>-]*-----END)"
 )
-UNTOUCHED = frozenset({"opaque", "arguments", "blob", "tree", "type", "role"})
+VERBATIM_FIELDS = frozenset({"opaque", "arguments", "blob", "tree", "type", "role"})
 """Fields that are executed, sent back or looked up verbatim; the user's own values are masked there, too."""
 
 Replace = Callable[[str, str], str]
@@ -103,7 +103,7 @@ class Secrets:
     """Random bytes of the session, without which values cannot be guessed from placeholders; empty: no
     digests."""
 
-    def masked(self, text: str) -> str:
+    def mask(self, text: str) -> str:
         """Replace every secret in the text by a placeholder, the same for the same value.
 
         Line breaks are kept.
@@ -147,7 +147,7 @@ class Secrets:
     def _digest(self, value: str) -> str:
         return blake2b(value.encode("utf-8", "surrogatepass"), key=self.key, digest_size=3).hexdigest()
 
-    def by_line(self) -> Callable[[str], str]:
+    def line_masker(self) -> Callable[[str], str]:
         """Return a function that masks lines one at a time, including those of a multi-line private key."""
         in_key = False
 
@@ -159,15 +159,15 @@ class Secrets:
             return (
                 "[masked: private key]"
                 if in_key or (is_hidden and not _KEY_BEGINS.search(line))
-                else self.masked(line)
+                else self.mask(line)
             )
 
         return mask
 
-    def out_of(self, value: Held) -> Held:
+    def mask_value(self, value: MaskedValue) -> MaskedValue:
         """Mask all texts of a value; in a model's text only the user's own secrets are masked."""
         data = value.model_dump(mode="json")
-        masked_data = self._mask_nested(data, self.masked)
+        masked_data = self._mask_nested(data, self.mask)
         return value if masked_data == data else type(value).model_validate(masked_data)
 
     def _mask_nested(self, data: object, mask: Callable[[str], str]) -> object:
@@ -178,10 +178,10 @@ class Secrets:
                 "needs_uncommitted_work" in data and not data.get("commit")
             ):
                 # a diff delivered without a commit is applied from the log, so only own values are masked
-                return {name: self._mask_nested(inner, self.without_own) for name, inner in data.items()}
+                return {name: self._mask_nested(inner, self.mask_own_values) for name, inner in data.items()}
             case dict():
                 return {
-                    name: self._mask_nested(inner, self.without_own if name in UNTOUCHED else mask)
+                    name: self._mask_nested(inner, self.mask_own_values if name in VERBATIM_FIELDS else mask)
                     for name, inner in data.items()
                 }
             case list():
@@ -189,7 +189,7 @@ class Secrets:
             case _:
                 return data
 
-    def without_own(self, text: str) -> str:
+    def mask_own_values(self, text: str) -> str:
         """Mask the user's own values only."""
         return _replace_own(text, self.own, self._placeholder)
 
@@ -233,7 +233,7 @@ def _replace_literal(match: "re.Match[str]", replace: Replace) -> str:
     return f"{match[0][:start]}{replace('a secret', value)}{match[0][start + len(value) :]}"
 
 
-def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
+def secret_environment_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of variables with secret-like names, longest first.
 
     Paths, addresses and plain words are skipped.
@@ -242,13 +242,13 @@ def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
         value.strip()
         for name, value in environment.items()
         if _OWN_NAME.search(name)
-        and len(value.strip()) >= SHORTEST_OWN
+        and len(value.strip()) >= MIN_OWN_LENGTH
         and not _HARMLESS.fullmatch(value.strip())
     }
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 
 
-def random_looking(value: str) -> bool:
+def looks_random(value: str) -> bool:
     """Tell whether a value is random, and not a name, path, hash or number.
 
     Random values have letters of both cases and digits.
@@ -280,6 +280,6 @@ def _entropy(text: str) -> float:
 
 def _replace_run(match: "re.Match[str]", replace: Replace) -> str:
     before = match.string[max(0, match.start() - 20) : match.start()]
-    if not random_looking(match[0]) or _NAMED_HASH.search(before) or _HASH.match(match[0]):
+    if not looks_random(match[0]) or _NAMED_HASH.search(before) or _HASH.match(match[0]):
         return match[0]
     return replace("a random value", match[0])

@@ -10,10 +10,12 @@ from coder.core.values.base import Value
 
 OPERATORS = ("&&", "||", ";;", "|&", "&", "|", ";", "(", ")", "\n")
 REDIRECTIONS = ("<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">", "&>>", "&>")
-FRAMING = frozenset({"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!"})
+STRUCTURAL_WORDS = frozenset(
+    {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!"}
+)
 """Reserved words around commands: however the shell interprets them, only those commands can run."""
 RESERVED = frozenset({"case", "esac", "select", "function", "[[", "coproc"})
-SPECIAL = frozenset(
+STATE_CHANGING_COMMANDS = frozenset(
     {"eval", "source", ".", "exec", "alias", "unalias", "trap", "set", "shopt", "enable", "hash", "builtin"}
 )
 """Commands that change how the rest of the line is interpreted."""
@@ -22,7 +24,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _GLOB = frozenset("*?[")
 
 
-class Word(Value):
+class ShellWord(Value):
     """One word of a command, quotes removed."""
 
     text: str
@@ -35,7 +37,7 @@ class Redirection(Value):
     """A redirection of a command's input or output."""
 
     operator: str
-    target: Word
+    target: ShellWord
 
     @property
     def writes(self) -> bool:
@@ -47,10 +49,10 @@ class Redirection(Value):
         )
 
 
-class Simple(Value):
+class SimpleCommand(Value):
     """A program and its arguments."""
 
-    words: tuple[Word, ...]
+    words: tuple[ShellWord, ...]
     assignments: tuple[str, ...] = ()
     redirections: tuple[Redirection, ...] = ()
 
@@ -60,10 +62,10 @@ class Simple(Value):
         return tuple(word.text for word in self.words[1:])
 
 
-class Parsed(Value):
+class ParsedCommand(Value):
     """Parsed form of a shell command."""
 
-    commands: tuple[Simple, ...] = ()
+    commands: tuple[SimpleCommand, ...] = ()
     unsure: str = ""
     """Why parsing is incomplete, half a sentence; empty: every program that it starts is known."""
 
@@ -72,26 +74,26 @@ class _UncertainError(Exception):
     """The command cannot be parsed with certainty; the text says why."""
 
 
-def parse(command: str) -> Parsed:
+def parse_command(command: str) -> ParsedCommand:
     """Parse the simple commands of lists, pipelines and subshells, in order.
 
     Parsing stops where a command is not certain before it runs.
     """
-    commands: list[Simple] = []
+    commands: list[SimpleCommand] = []
     try:
         for tokens in _split_commands(_tokens(command)):
             commands.append(_simple(tokens))
     except _UncertainError as error:
-        return Parsed(commands=tuple(commands), unsure=str(error))
-    return Parsed(
+        return ParsedCommand(commands=tuple(commands), unsure=str(error))
+    return ParsedCommand(
         commands=tuple(
             simple for simple in commands if simple.words or simple.redirections or simple.assignments
         )
     )
 
 
-def _split_commands(tokens: Iterator[Word | str]) -> Iterator[list[Word | str]]:
-    part: list[Word | str] = []
+def _split_commands(tokens: Iterator[ShellWord | str]) -> Iterator[list[ShellWord | str]]:
+    part: list[ShellWord | str] = []
     for token in tokens:
         if isinstance(token, str) and token in OPERATORS:
             if part:
@@ -103,19 +105,19 @@ def _split_commands(tokens: Iterator[Word | str]) -> Iterator[list[Word | str]]:
         yield part
 
 
-def _simple(tokens: list[Word | str]) -> Simple:
-    while tokens and isinstance(tokens[0], Word) and tokens[0].text in FRAMING:
+def _simple(tokens: list[ShellWord | str]) -> SimpleCommand:
+    while tokens and isinstance(tokens[0], ShellWord) and tokens[0].text in STRUCTURAL_WORDS:
         tokens = tokens[1:]
-    if tokens and isinstance(tokens[0], Word) and tokens[0].text == "for":
+    if tokens and isinstance(tokens[0], ShellWord) and tokens[0].text == "for":
         return _loop(tokens)
-    words: list[Word] = []
+    words: list[ShellWord] = []
     assignments: list[str] = []
     redirections: list[Redirection] = []
     rest = iter(tokens)
     for token in rest:
         if isinstance(token, str):
             target = next(rest, None)
-            if not isinstance(target, Word) or token.startswith("<<"):
+            if not isinstance(target, ShellWord) or token.startswith("<<"):
                 raise _UncertainError("it holds a here-document")
             if token.startswith("&"):
                 raise _UncertainError(f"{token!r} means one thing to one shell and another to the next")
@@ -129,29 +131,29 @@ def _simple(tokens: list[Word | str]) -> Simple:
         else:
             words.append(token)
     _check(words)
-    return Simple(words=tuple(words), assignments=tuple(assignments), redirections=tuple(redirections))
+    return SimpleCommand(words=tuple(words), assignments=tuple(assignments), redirections=tuple(redirections))
 
 
-def _loop(tokens: list[Word | str]) -> Simple:
+def _loop(tokens: list[ShellWord | str]) -> SimpleCommand:
     """Parse the head of a `for` loop, which runs nothing; its body follows the `do`, after a separator."""
-    words = [token.text for token in tokens if isinstance(token, Word)]
+    words = [token.text for token in tokens if isinstance(token, ShellWord)]
     if len(words) < len(tokens) or len(words) < 2 or words[2:3] not in ([], ["in"]):
         raise _UncertainError("'for' makes it a program of its own")
-    return Simple(words=())
+    return SimpleCommand(words=())
 
 
-def _check(words: list[Word]) -> None:
+def _check(words: list[ShellWord]) -> None:
     """Raise _UncertainError where the first word does not determine the program."""
     if not words:
         return
     first = words[0]
     if not first.sure or first.glob:
         raise _UncertainError("which program it starts is only known when it runs")
-    if first.text in RESERVED or first.text in SPECIAL:
+    if first.text in RESERVED or first.text in STATE_CHANGING_COMMANDS:
         raise _UncertainError(f"{first.text!r} makes it a program of its own")
 
 
-def _tokens(command: str) -> Iterator[Word | str]:
+def _tokens(command: str) -> Iterator[ShellWord | str]:
     """Yield words and operators; comments are skipped."""
     position = 0
     while position < len(command):
@@ -174,7 +176,7 @@ def _line_end(command: str, position: int) -> int:
     return len(command) if end < 0 else end
 
 
-def _word(command: str, position: int) -> tuple[Word, int]:
+def _word(command: str, position: int) -> tuple[ShellWord, int]:
     text, is_certain, glob = "", True, False
     while (
         position < len(command) and command[position] not in " \t" and not _OPERATOR.match(command, position)
@@ -196,7 +198,7 @@ def _word(command: str, position: int) -> tuple[Word, int]:
         glob = glob or character in _GLOB
         text += character
         position += 1
-    return Word(text=text, sure=is_certain, glob=glob), position
+    return ShellWord(text=text, sure=is_certain, glob=glob), position
 
 
 def _expands(command: str, position: int, before: str) -> bool:

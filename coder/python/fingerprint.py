@@ -5,10 +5,10 @@ import hashlib
 import warnings
 from collections.abc import Mapping
 
-from coder.python.parsing import parsed
+from coder.python.parsing import parse_module
 
 
-def fingerprint(files: Mapping[str, str | None]) -> str:
+def fingerprint_files(files: Mapping[str, str | None]) -> str:
     """Return 16 hexadecimal digits that identify the contents of changed files.
 
     `files` maps paths to contents, None for a deleted file. Empty if there are none. Two versions of a Python
@@ -27,7 +27,7 @@ def _normalize(path: str, text: str) -> str:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.dump(parsed(text))
+                return ast.dump(parse_module(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass  # what does not parse is compared as text
     return "\n".join(line.rstrip() for line in text.strip().splitlines())

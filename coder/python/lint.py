@@ -4,10 +4,10 @@ import ast
 import warnings
 from collections import Counter
 
-from coder.python.parsing import one_at_a_time, parsed
+from coder.python.parsing import PARSER_LOCK, parse_module
 
 
-def syntax_error(text: str, path: str) -> str:
+def find_syntax_error(text: str, path: str) -> str:
     """Return `path:line: message` and the line of a syntax error.
 
     Empty if the text parses or is not Python.
@@ -26,7 +26,7 @@ def syntax_error(text: str, path: str) -> str:
     return ""
 
 
-def undefined_names(before: str, after: str, path: str) -> list[str]:
+def find_undefined_names(before: str, after: str, path: str) -> list[str]:
     """Return `path:line: undefined name 'x'` for each name that the change made undefined."""
     if not path.endswith(".py"):
         return []
@@ -49,7 +49,7 @@ def _undefined_names_in(text: str, path: str) -> list[tuple[int, str]]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     message_types = (messages.UndefinedName, messages.UndefinedLocal, messages.UndefinedExport)
-    with one_at_a_time:  # pyflakes parses string annotations itself
+    with PARSER_LOCK:  # pyflakes parses string annotations itself
         all_messages = Checker(tree, filename=path).messages
     undefined = [message for message in all_messages if isinstance(message, message_types)]
     return sorted((message.lineno, message.message % message.message_args) for message in undefined)
@@ -62,6 +62,6 @@ def _parse_and_compile(text: str, path: str) -> ast.Module:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = parsed(text, path)
+        tree = parse_module(text, path)
         compile(text, path, "exec", dont_inherit=True)
     return tree

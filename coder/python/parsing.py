@@ -6,25 +6,25 @@ CPython 3.11 counts the depth of all trees in one place, so two trees built at t
 import ast
 import threading
 
-one_at_a_time = threading.Lock()
+PARSER_LOCK = threading.Lock()
 """Hold this lock while a library parses."""
 
 
-def parsed(text: str, filename: str = "<unknown>") -> ast.Module:
+def parse_module(text: str, filename: str = "<unknown>") -> ast.Module:
     """Parse a module.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
     """
-    with one_at_a_time:
+    with PARSER_LOCK:
         return ast.parse(text, filename=filename)
 
 
-def expression(text: str) -> ast.expr:
+def parse_expression(text: str) -> ast.expr:
     """Parse an expression.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
     """
-    with one_at_a_time:
+    with PARSER_LOCK:
         return ast.parse(text, mode="eval").body

@@ -5,14 +5,14 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from coder.python.parsing import parsed
+from coder.python.parsing import parse_module
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-LINE_END = re.compile(r"\r\n|\r|\n")
-BLOCKS = ("body", "orelse", "finalbody")
+LINE_END_PATTERN = re.compile(r"\r\n|\r|\n")
+BLOCK_FIELDS = ("body", "orelse", "finalbody")
 
 
-class Source:
+class PythonSource:
     """One source file; positions are character offsets into its text."""
 
     def __init__(self, path: str, text: str, tree: ast.Module | None = None) -> None:
@@ -23,8 +23,8 @@ class Source:
         """
         self.path = path
         self.text = text
-        self.tree = parsed(text) if tree is None else tree
-        self._starts = [0, *(match.end() for match in LINE_END.finditer(text))]
+        self.tree = parse_module(text) if tree is None else tree
+        self._starts = [0, *(match.end() for match in LINE_END_PATTERN.finditer(text))]
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -44,7 +44,9 @@ class Source:
             self.tree.body,
             *(node.body for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)),
         ]
-        return tuple(node for body in bodies for node in body if self.function(self.parents[node]) is None)
+        return tuple(
+            node for body in bodies for node in body if self.enclosing_function(self.parents[node]) is None
+        )
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Return the start and end offset of an expression, statement, keyword or argument."""
@@ -53,33 +55,33 @@ class Source:
         )
         return self._offset(line, column), self._offset(end_line, end_column)
 
-    def code(self, node: ast.AST) -> str:
+    def text_of(self, node: ast.AST) -> str:
         """Return the text of a node."""
         start, end = self.span(node)
         return self.text[start:end]
 
-    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the ancestors of a node, innermost first."""
         while (parent := self.parents.get(node)) is not None:
             yield parent
             node = parent
 
-    def function(self, node: ast.AST) -> Function | None:
+    def enclosing_function(self, node: ast.AST) -> Function | None:
         """Return the innermost function that contains a node; a function contains itself."""
         return next(
-            (ancestor for ancestor in (node, *self.around(node)) if isinstance(ancestor, Function)), None
+            (ancestor for ancestor in (node, *self.ancestors(node)) if isinstance(ancestor, Function)), None
         )
 
-    def class_of(self, function: Function | None) -> ast.ClassDef | None:
+    def owner_class(self, function: Function | None) -> ast.ClassDef | None:
         """Return the class of which a function is a method."""
         parent = self.parents.get(function) if function else None
         return parent if isinstance(parent, ast.ClassDef) else None
 
-    def place(self, node: ast.AST) -> str:
+    def qualified_place(self, node: ast.AST) -> str:
         """Return `path::Qualified.name` of the innermost definition around a node, or `path:line`."""
         definitions = [
             definition
-            for definition in (node, *self.around(node))
+            for definition in (node, *self.ancestors(node))
             if isinstance(definition, ast.ClassDef | Function)
         ]
         if definitions:
@@ -99,10 +101,10 @@ class Source:
         start = self._starts[statement.lineno - 1]
         return self.text[start : self._offset(statement.lineno, statement.col_offset)]
 
-    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+    def enclosing_block(self, statement: ast.stmt) -> list[ast.stmt]:
         """Return the block of statements that contains a statement."""
         parent = self.parents.get(statement)
-        for name in BLOCKS:
+        for name in BLOCK_FIELDS:
             block = getattr(parent, name, None)
             if isinstance(block, list) and statement in block:
                 return block
@@ -111,10 +113,10 @@ class Source:
     @property
     def line_end(self) -> str:
         """The first line end of the text, a line feed if there is none."""
-        match = LINE_END.search(self.text)
+        match = LINE_END_PATTERN.search(self.text)
         return match[0] if match else "\n"
 
-    def lines_of(self, statement: ast.stmt) -> tuple[int, int]:
+    def line_span(self, statement: ast.stmt) -> tuple[int, int]:
         """Return the span of a statement's whole lines, up to the start of the next line."""
         end = statement.end_lineno or statement.lineno
         return self._starts[statement.lineno - 1], self._starts[end] if end < len(self._starts) else len(
@@ -138,11 +140,11 @@ def is_docstring(statement: ast.stmt) -> bool:
     )
 
 
-def header(statement: ast.stmt) -> range:
+def header_lines(statement: ast.stmt) -> range:
     """Return the lines of a statement and its decorators, without the lines of statements nested in it."""
     inner = [
         block[0].lineno
-        for name in (*BLOCKS, "handlers", "cases")
+        for name in (*BLOCK_FIELDS, "handlers", "cases")
         if (block := getattr(statement, name, None)) and hasattr(block[0], "lineno")
     ]
     last = min(inner) - 1 if inner else statement.end_lineno or statement.lineno

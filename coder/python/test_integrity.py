@@ -4,10 +4,10 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from coder.python.parsing import parsed
+from coder.python.parsing import parse_module
 
 
-def tests_cut(before: str, after: str, path: str) -> list[str]:
+def find_truncated_tests(before: str, after: str, path: str) -> list[str]:
     """Return `path:line: what happened` for each test whose last statements a newly added test took over."""
     if not path.endswith(".py"):
         return []
@@ -39,7 +39,7 @@ def _tests(text: str) -> Iterator[tuple[str, list[ast.stmt]]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            yield from _tests_in(parsed(text).body, "")
+            yield from _tests_in(parse_module(text).body, "")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.errors import GitError, UserError
-from coder.files.regular_files import pipes, read_regular
+from coder.files.regular_files import find_special_files, read_regular
 from coder.repo.worktrees.inert import InertDirectory
 
-OLDEST = (2, 30)
-KEPT_VARIABLES = re.compile(
+MINIMUM_VERSION = (2, 30)
+PRESERVED_VARIABLES = re.compile(
     r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)"
 )
 """Variables set by the user for every git command; others belong to our parent process, such as a hook."""
@@ -51,15 +51,15 @@ SETTINGS = {
     "color.ui": "false",
     "advice.detachedHead": "false",
 }
-LOCKED = re.compile(r"Unable to create '.*\.lock': File exists")
+LOCK_ERROR = re.compile(r"Unable to create '.*\.lock': File exists")
 LOCK_SECONDS = 3.0
-FINDING_SECONDS = 10.0
-LONGEST_POINTER = 10_000
-PATIENCE_SECONDS = 2.0
+DISCOVERY_SECONDS = 10.0
+POINTER_BYTES = 10_000
+PIPE_CHECK_SECONDS = 2.0
 """The wait before the tree is searched for pipes, which takes about a second for 100,000 files."""
 
 
-class Process(Protocol):
+class GitProcess(Protocol):
     """A started git process as GitPython wraps it."""
 
     def communicate(self, *, timeout: float) -> tuple[bytes, bytes]: ...
@@ -68,7 +68,7 @@ class Process(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output:
+class GitOutput:
     """Result of a git command."""
 
     status: int
@@ -100,7 +100,7 @@ class Git:
     """Replaces the shared git directory, so that the repository's configuration has no effects."""
 
     @property
-    def common(self) -> Path:
+    def common_directory(self) -> Path:
         """The git directory that all linked worktrees share."""
         if self.inert is not None:
             return self.inert.common
@@ -119,7 +119,7 @@ class Git:
         environment: Mapping[str, str] | None = None,
         timeout_seconds: float = 300.0,
         accept_timeout: bool = False,
-    ) -> Output:
+    ) -> GitOutput:
         """Run one git command, retrying briefly while another process holds the lock it needs.
 
         Raises:
@@ -132,7 +132,7 @@ class Git:
             output = self._run_once(
                 arguments, stdin=stdin, environment=environment or {}, timeout_seconds=timeout_seconds
             )
-            if output.status == 0 or not LOCKED.search(output.stderr) or time.monotonic() > deadline:
+            if output.status == 0 or not LOCK_ERROR.search(output.stderr) or time.monotonic() > deadline:
                 break
             time.sleep(0.05)
         if output.timed_out and not accept_timeout:
@@ -155,18 +155,18 @@ class Git:
         """Return the NUL-separated items that a command with `-z` prints."""
         return os.fsdecode(self.call(*arguments).stdout).split("\0")[:-1]
 
-    def holds(self, *arguments: str) -> bool:
+    def succeeds(self, *arguments: str) -> bool:
         """Return whether a query such as `merge-base --is-ancestor` succeeds."""
         return self.call(*arguments, accept=(0, 1)).status == 0
 
-    def commit(self, revision: str) -> str | None:
+    def resolve_commit(self, revision: str) -> str | None:
         """Return the full hash of the commit that a revision names, or None."""
         output = self.call(
             "rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}", accept=None
         )
         return output.stdout.decode().strip() if output.status == 0 else None
 
-    def tree(self, revision: str) -> str:
+    def resolve_tree(self, revision: str) -> str:
         """Return the hash of the tree that a revision names.
 
         Raises:
@@ -181,7 +181,7 @@ class Git:
         stdin: bytes,
         environment: Mapping[str, str],
         timeout_seconds: float,
-    ) -> Output:
+    ) -> GitOutput:
         executable = shutil.which("git")
         if executable is None:
             raise UserError(
@@ -204,10 +204,10 @@ class Git:
                 stdout, stderr = self._communicate(process, timeout_seconds)
             except subprocess.TimeoutExpired as late:
                 process.kill()
-                return Output(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
-        return Output(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
+                return GitOutput(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
+        return GitOutput(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
-    def _communicate(self, process: Process, timeout_seconds: float) -> tuple[bytes, bytes]:
+    def _communicate(self, process: GitProcess, timeout_seconds: float) -> tuple[bytes, bytes]:
         """Wait for git to end.
 
         If that takes long, check that git does not wait for a named pipe in the place of a file.
@@ -216,18 +216,24 @@ class Git:
             UserError: there is such a pipe; git was stopped.
         """
         try:
-            return process.communicate(timeout=min(timeout_seconds, PATIENCE_SECONDS))
+            return process.communicate(timeout=min(timeout_seconds, PIPE_CHECK_SECONDS))
         except subprocess.TimeoutExpired:
             if pipe := next(
-                (path for root in (self.work_tree, self.git_dir) if root for path in pipes(root)), None
+                (
+                    path
+                    for root in (self.work_tree, self.git_dir)
+                    if root
+                    for path in find_special_files(root)
+                ),
+                None,
             ):
                 process.kill()
-                process.communicate(timeout=PATIENCE_SECONDS)
+                process.communicate(timeout=PIPE_CHECK_SECONDS)
                 raise UserError(
                     f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and "
                     "try again."
                 ) from None
-            return process.communicate(timeout=max(0.0, timeout_seconds - PATIENCE_SECONDS))
+            return process.communicate(timeout=max(0.0, timeout_seconds - PIPE_CHECK_SECONDS))
 
     def _setting_options(self) -> list[str]:
         return [argument for key, value in SETTINGS.items() for argument in ("-c", f"{key}={value}")]
@@ -251,39 +257,39 @@ def _unset_prefix(variables: Mapping[str, str]) -> list[str]:
     names = [
         name
         for name in os.environ
-        if name.startswith("GIT_") and name not in variables and not KEPT_VARIABLES.fullmatch(name)
+        if name.startswith("GIT_") and name not in variables and not PRESERVED_VARIABLES.fullmatch(name)
     ]
     return ["/usr/bin/env", *(argument for name in names for argument in ("-u", name))] if names else []
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class Checkout:
     """A user's checkout."""
 
     git: Git
     root: Path
-    common: Path
+    common_directory: Path
     """The git directory that all linked worktrees share."""
     head: str
 
 
-def find(directory: Path) -> Place:
+def find_checkout(directory: Path) -> Checkout:
     """Find the checkout that contains a directory.
 
     Raises:
         UserError: there is none, or none that can be worked with.
     """
-    git = checkout(directory)
-    head = git.commit("HEAD")
+    git = find_git(directory)
+    head = git.resolve_commit("HEAD")
     if head is None:
         raise UserError(
             f"The repository in {git.directory} has no commits yet; make a first one (git add, git "
             "commit) and try again."
         )
-    return Place(git=git, root=git.directory, common=git.common, head=head)
+    return Checkout(git=git, root=git.directory, common_directory=git.common_directory, head=head)
 
 
-def checkout(directory: Path) -> Git:
+def find_git(directory: Path) -> Git:
     """Find the checkout that contains a directory, with or without commits.
 
     `core.worktree` is ignored: the directory of the `.git` counts.
@@ -298,7 +304,7 @@ def checkout(directory: Path) -> Git:
     nearest = _find_nearest(directory)
     if nearest is None:
         output = Git(directory=directory).call(
-            "rev-parse", "--git-dir", accept=None, timeout_seconds=FINDING_SECONDS
+            "rev-parse", "--git-dir", accept=None, timeout_seconds=DISCOVERY_SECONDS
         )
         raise UserError(_explain_failure(directory, output.stderr or "must be run in a work tree"))
     root, git_dir = nearest
@@ -334,15 +340,15 @@ def _is_git_directory(directory: Path) -> bool:
 
 
 def _read_pointer(file: Path) -> str:
-    return os.fsdecode(read_regular(file, limit_bytes=LONGEST_POINTER) or b"").strip("\r\n")
+    return os.fsdecode(read_regular(file, limit_bytes=POINTER_BYTES) or b"").strip("\r\n")
 
 
 def _check_version(git: Git) -> None:
     version = git.text("version")
     match = re.search(r"(\d+)\.(\d+)", version)
-    if match and (int(match[1]), int(match[2])) < OLDEST:
+    if match and (int(match[1]), int(match[2])) < MINIMUM_VERSION:
         raise UserError(
-            f"This is {version}, and coder needs at least {OLDEST[0]}.{OLDEST[1]}: install a newer git."
+            f"This is {version}, and coder needs at least {MINIMUM_VERSION[0]}.{MINIMUM_VERSION[1]}: install a newer git."
         )
 
 

@@ -23,7 +23,7 @@ def repository_lock(common: Path) -> Iterator[None]:
 
 
 @contextmanager
-def hold(session: Path) -> Iterator[None]:
+def session_lock(session: Path) -> Iterator[None]:
     """Mark a session's directory as in use by this process, creating it where needed.
 
     Raises:

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.errors import GitError, UserError
-from coder.repo.delivery.commits import NOTES, short
-from coder.repo.delivery.pending import INTENT, PendingDelivery, read_pending
+from coder.repo.delivery.commits import NOTES_REF, short_session_id
+from coder.repo.delivery.pending import INTENT_FILE, PendingDelivery, read_pending
 from coder.repo.git import Git
-from coder.repo.locks import hold, repository_lock
+from coder.repo.locks import repository_lock, session_lock
 from coder.repo.worktrees.inert import InertDirectory
-from coder.repo.worktrees.worktree import remove_all, remove_tree
+from coder.repo.worktrees.worktree import remove_tree, remove_worktrees
 
-RECORD = "workspace.json"
-BUNDLE = "steps.bundle"
+RECORD_FILE = "workspace.json"
+BUNDLE_FILE = "steps.bundle"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traces:
+class SessionPaths:
     """Locations that a session uses."""
 
     session: str
@@ -36,9 +36,9 @@ class Traces:
     @property
     def bundle(self) -> Path:
         """Path of the bundle of the session's steps once its refs are gone."""
-        return self.state / BUNDLE
+        return self.state / BUNDLE_FILE
 
-    def head_of(self, candidate: str) -> str:
+    def candidate_ref(self, candidate: str) -> str:
         """Return the ref that is a candidate's private branch."""
         return f"{self.refs}heads/{candidate}"
 
@@ -57,22 +57,22 @@ class Traces:
         """The prefix of the session's private refs."""
         return f"refs/coder/{self.session}/"
 
-    def record(self) -> None:
+    def write_record(self) -> None:
         """Write the record into the session's directory atomically, creating directories where needed."""
         self.indexes.mkdir(parents=True, exist_ok=True)
-        draft = self.state / f"{RECORD}.new"
+        draft = self.state / f"{RECORD_FILE}.new"
         draft.write_text(json.dumps({"common": str(self.common), "head": self.head}), encoding="utf-8")
-        draft.replace(self.state / RECORD)
+        draft.replace(self.state / RECORD_FILE)
 
 
-def clean(traces: Traces) -> None:
+def remove_traces(traces: SessionPaths) -> None:
     """Remove a session's worktrees, private refs and indexes; deliveries stay.
 
     Raises:
         GitError: a ref cannot be removed; a later call may.
     """
     if traces.common.is_dir():
-        remove_all(traces.common, traces.worktrees, prefix=f"{traces.session}-")
+        remove_worktrees(traces.common, traces.worktrees, prefix=f"{traces.session}-")
         _remove_stale_locks(traces)
         git = Git(
             directory=traces.state, git_dir=traces.common, inert=InertDirectory(traces.common, traces.common)
@@ -83,17 +83,17 @@ def clean(traces: Traces) -> None:
     remove_tree(traces.worktrees)
     remove_tree(traces.indexes)
     if not traces.worktrees.exists():
-        (traces.state / RECORD).unlink(missing_ok=True)
+        (traces.state / RECORD_FILE).unlink(missing_ok=True)
 
 
-def _bundle_steps(git: Git, traces: Traces) -> None:
+def _bundle_steps(git: Git, traces: SessionPaths) -> None:
     """Write the session's steps into a bundle that needs only the parents of the session's start commit.
 
     These survive an amended HEAD. Failure is tolerated: the log contains every change as a diff.
     """
     if not git.text("for-each-ref", "--count=1", f"{traces.refs}steps/"):
         return
-    exclusions = (f"^{traces.head}^@",) if traces.head and git.commit(traces.head) else ()
+    exclusions = (f"^{traces.head}^@",) if traces.head and git.resolve_commit(traces.head) else ()
     refs = git.text("for-each-ref", "--format=%(refname)", f"{traces.refs}steps/").split()
     # To stdout, since a killed git would leave a lock beside a file.
     output = git.call("bundle", "create", "--quiet", "-", *refs, *exclusions, accept=None)
@@ -104,23 +104,23 @@ def _bundle_steps(git: Git, traces: Traces) -> None:
         draft.replace(traces.bundle)
 
 
-def recover(sessions: Path, settle: Callable[[Path, PendingDelivery], None]) -> tuple[str, ...]:
+def recover_abandoned(sessions: Path, settle: Callable[[Path, PendingDelivery], None]) -> tuple[str, ...]:
     """Clean up after every session that left traces and whose process is gone; return their ids.
 
     `settle` completes or undoes a started delivery, as the session's log decides.
     """
-    states = {record.parent for name in (RECORD, INTENT) for record in sessions.glob(f"*/{name}")}
+    states = {record.parent for name in (RECORD_FILE, INTENT_FILE) for record in sessions.glob(f"*/{name}")}
     return tuple(state.name for state in sorted(states) if _recover_session(state, settle))
 
 
 def _recover_session(state: Path, settle: Callable[[Path, PendingDelivery], None]) -> bool:
     with ExitStack() as stack:
         try:
-            stack.enter_context(hold(state))
-            if (state / RECORD).exists():
-                record = json.loads((state / RECORD).read_text(encoding="utf-8"))
-                clean(
-                    Traces(
+            stack.enter_context(session_lock(state))
+            if (state / RECORD_FILE).exists():
+                record = json.loads((state / RECORD_FILE).read_text(encoding="utf-8"))
+                remove_traces(
+                    SessionPaths(
                         session=state.name,
                         state=state,
                         common=Path(record["common"]),
@@ -130,7 +130,7 @@ def _recover_session(state: Path, settle: Callable[[Path, PendingDelivery], None
             pending = read_pending(state)
             if pending is not None and pending.common.is_dir():
                 settle(state, pending)
-            (state / INTENT).unlink(missing_ok=True)
+            (state / INTENT_FILE).unlink(missing_ok=True)
         except (UserError, FileNotFoundError):  # still running, or just cleaned up by another process
             return False
         except (GitError, OSError, ValueError, KeyError):
@@ -139,14 +139,16 @@ def _recover_session(state: Path, settle: Callable[[Path, PendingDelivery], None
     return True
 
 
-def _remove_stale_locks(traces: Traces) -> None:
+def _remove_stale_locks(traces: SessionPaths) -> None:
     """Remove the `<ref>.lock` files that a killed git leaves.
 
     Only locks that no other session and no user could hold are removed.
     """
     for lock in (traces.common / traces.refs).rglob("*.lock"):
         lock.unlink(missing_ok=True)
-    for lock in (traces.common / "refs" / "heads" / "coder").glob(f"*-{short(traces.session)}.lock"):
+    for lock in (traces.common / "refs" / "heads" / "coder").glob(
+        f"*-{short_session_id(traces.session)}.lock"
+    ):
         lock.unlink(missing_ok=True)
     with repository_lock(traces.common):  # held by every writer of notes
-        (traces.common / f"{NOTES}.lock").unlink(missing_ok=True)
+        (traces.common / f"{NOTES_REF}.lock").unlink(missing_ok=True)

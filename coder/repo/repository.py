@@ -9,15 +9,22 @@ from uuid import uuid4
 
 from coder.core.errors import UserError
 from coder.core.values.candidate import Candidate, Delivery, Patch
-from coder.repo.delivery.checkout import bring
-from coder.repo.delivery.commits import STEP, make_commit, with_trailers
+from coder.repo.delivery.checkout import bring_commit
+from coder.repo.delivery.commits import STEP_TRAILER, append_trailers, make_commit
 from coder.repo.delivery.pending import PendingDelivery
-from coder.repo.git import Git, Place, find
+from coder.repo.git import Checkout, Git, find_checkout
 from coder.repo.history.history import GitHistory
-from coder.repo.recovery import Traces, clean
+from coder.repo.recovery import SessionPaths, remove_traces
 from coder.repo.worktrees import artifacts, trees, worktree
-from coder.repo.worktrees.filters import notices, tracked_filter_drivers
-from coder.repo.worktrees.snapshot import Snapshot, keep, stage, take, untracked_files, write_tree
+from coder.repo.worktrees.filters import filter_notices, find_tracked_filter_drivers
+from coder.repo.worktrees.snapshot import (
+    WorkTreeSnapshot,
+    commit_tree,
+    find_untracked_files,
+    stage_work_tree,
+    take_snapshot,
+    write_tree,
+)
 from coder.repo.worktrees.worktree import Worktree
 
 
@@ -25,26 +32,26 @@ from coder.repo.worktrees.worktree import Worktree
 class SessionRepository:
     """The state of one session in a repository: its worktrees and private refs."""
 
-    place: Place
-    traces: Traces
+    user_checkout: Checkout
+    paths: SessionPaths
     head: str
     """The commit that the fix is delivered on: HEAD, or the requested revision."""
     base: str
-    left_out: tuple[str, ...]
+    exclusions: tuple[str, ...]
     """Uncommitted work that `base` lacks, and other paths left out of a candidate's change, each with the
     reason.
     """
-    ignored: tuple[str, ...]
+    copied_paths: tuple[str, ...]
     """Artefacts and submodules that are copied into each worktree."""
     worktrees: dict[str, Worktree] = field(default_factory=dict)
     steps: int = 0
     """The number of commits that the candidates have made so far."""
     rebased_trees: set[str] = field(default_factory=set)
-    """Trees made by `rebased`: they contain no uncommitted work any more."""
+    """Trees made by `rebase_on_head`: they contain no uncommitted work any more."""
 
     @property
     def root(self) -> Path:
-        return self.place.root
+        return self.user_checkout.root
 
     @property
     def dirty(self) -> bool:
@@ -53,32 +60,32 @@ class SessionRepository:
 
     @property
     def history(self) -> GitHistory:
-        return GitHistory(git=self.place.git, revision=self.base)
+        return GitHistory(git=self.user_checkout.git, revision=self.base)
 
-    def candidate(self, name: str) -> Candidate:
+    def create_candidate(self, name: str) -> Candidate:
         """Create a linked worktree at `base`, with the ignored artefacts that tests need."""
-        path = self.traces.worktrees / f"{self.traces.session}-{name}"
+        path = self.paths.worktrees / f"{self.paths.session}-{name}"
         added = self._add_worktree(path, self.base)
-        index = self.traces.indexes / name
+        index = self.paths.indexes / name
         # A separate index, so that a `git add` or `git stash` by the model has no effect.
         copy2(added.git.text("rev-parse", "--git-path", "index"), index)
-        self.worktrees[name] = Worktree(path=path, git=added.git.with_index(index), brought=added.brought)
+        self.worktrees[name] = Worktree(path=path, git=added.git.with_index(index), artifacts=added.artifacts)
         return Candidate(id=name, worktree=path, base=self.base)
 
-    def patch(self, candidate: Candidate) -> Patch:
+    def candidate_patch(self, candidate: Candidate) -> Patch:
         """Return the candidate's whole change so far, including new files but not ignored ones."""
-        return trees.patch(self.place.git, old=self.base, new=self._write_tree(candidate))
+        return trees.make_patch(self.user_checkout.git, old=self.base, new=self._write_tree(candidate))
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
         """Commit the worktree's state on the candidate's private branch and return the commit.
 
         The commit is also kept as the session's next step.
         """
-        git, head = self.place.git, self.traces.head_of(candidate.id)
-        parent = git.commit(head) or self.base
-        commit = keep(git, tree=self._write_tree(candidate), parent=parent, subject=subject)
+        git, head = self.user_checkout.git, self.paths.candidate_ref(candidate.id)
+        parent = git.resolve_commit(head) or self.base
+        commit = commit_tree(git, tree=self._write_tree(candidate), parent=parent, subject=subject)
         self.steps += 1
-        update = f"update {head} {commit}\nupdate {self.traces.refs}steps/{self.steps} {commit}\n"
+        update = f"update {head} {commit}\nupdate {self.paths.refs}steps/{self.steps} {commit}\n"
         git.call("update-ref", "--stdin", stdin=update.encode())
         return commit
 
@@ -88,32 +95,32 @@ class SessionRepository:
         Untracked files are reset as well, ignored ones are not. The private branch moves to the step that has
         this tree, whichever candidate made it, or to the base.
         """
-        own_worktree, git = self.worktrees[candidate.id], self.place.git
-        _reset_worktree(own_worktree, tree, spared=own_worktree.brought)
-        target = git.tree(tree)
+        own_worktree, git = self.worktrees[candidate.id], self.user_checkout.git
+        _reset_worktree(own_worktree, tree, spared=own_worktree.artifacts)
+        target = git.resolve_tree(tree)
         steps = git.call(
             "for-each-ref",
             "--sort=-version:refname",
             "--format=%(objectname) %(tree)",
-            f"{self.traces.refs}steps/",
+            f"{self.paths.refs}steps/",
         ).stdout
         entries = (line.split(" ") for line in steps.decode().splitlines())
         commit = next((commit for commit, step_tree in entries if step_tree == target), self.base)
-        git.call("update-ref", self.traces.head_of(candidate.id), commit)
+        git.call("update-ref", self.paths.candidate_ref(candidate.id), commit)
 
     @contextmanager
-    def restoring(self, candidate: Candidate) -> Iterator[None]:
+    def restore_on_exit(self, candidate: Candidate) -> Iterator[None]:
         """Restore the candidate's worktree on exit, so that files written by tests do not join its change.
 
         Ignored files stay.
         """
         own_worktree = self.worktrees[candidate.id]
         tree = self._write_tree(candidate)
-        untracked = frozenset(untracked_files(own_worktree.git))
+        untracked = frozenset(find_untracked_files(own_worktree.git))
         try:
             yield
         finally:
-            _reset_worktree(own_worktree, tree, spared=own_worktree.brought | untracked)
+            _reset_worktree(own_worktree, tree, spared=own_worktree.artifacts | untracked)
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
@@ -122,34 +129,36 @@ class SessionRepository:
         With `paths`, only these are taken from `tree`.
         """
         content = (
-            tree if paths is None else trees.composed(self.place.git, old=self.base, new=tree, paths=paths)
+            tree
+            if paths is None
+            else trees.compose_tree(self.user_checkout.git, old=self.base, new=tree, paths=paths)
         )
-        path = self.traces.worktrees / f"{self.traces.session}-t{uuid4().hex[:8]}"
+        path = self.paths.worktrees / f"{self.paths.session}-t{uuid4().hex[:8]}"
         try:
             yield self._add_worktree(path, content).path
         finally:
-            worktree.remove(self.place.common, path)
+            worktree.remove_worktree(self.user_checkout.common_directory, path)
 
-    def changed(self, tree: str) -> tuple[str, ...]:
+    def changed_paths(self, tree: str) -> tuple[str, ...]:
         """Return the paths that differ between `base` and `tree`, sorted."""
-        return trees.changed_paths(self.place.git, old=self.base, new=tree)
+        return trees.changed_paths(self.user_checkout.git, old=self.base, new=tree)
 
-    def edits(self, tree: str) -> Mapping[str, str | None] | None:
+    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
         """Return the texts in `tree` of all paths that differ from `base`; None for a deleted file.
 
         The result is None if any of them is not a plain UTF-8 file.
         """
-        return trees.edits(self.place.git, old=self.base, new=tree)
+        return trees.changed_texts(self.user_checkout.git, old=self.base, new=tree)
 
-    def rebased(self, patch: Patch) -> Patch | None:
+    def rebase_on_head(self, patch: Patch) -> Patch | None:
         """Return the change on HEAD without the uncommitted work; None if it does not apply."""
         if not self.dirty:
             return patch
-        tree = trees.carried(self.place.git, old=self.base, new=patch.tree, onto=self.head)
+        tree = trees.merge_change(self.user_checkout.git, old=self.base, new=patch.tree, onto=self.head)
         if tree is None:
             return None
         self.rebased_trees.add(tree)
-        return trees.patch(self.place.git, old=self.head, new=tree)
+        return trees.make_patch(self.user_checkout.git, old=self.head, new=tree)
 
     def on_head(self) -> "SessionRepository":
         """Return the same repository with plain HEAD as the base, for verifying a rebased change there."""
@@ -163,22 +172,24 @@ class SessionRepository:
         Where it does not apply there, return it as a diff. It is one commit, preceded by copies of the steps
         of the candidate `steps_of`, if any.
         """
-        git = self.place.git
-        rebased_patch = patch if patch.tree in self.rebased_trees else self.rebased(patch)
+        git = self.user_checkout.git
+        rebased_patch = patch if patch.tree in self.rebased_trees else self.rebase_on_head(patch)
         if rebased_patch is None:
-            return Delivery(diff=trees.diff(git, old=self.base, new=patch.tree), needs_uncommitted_work=True)
+            return Delivery(
+                diff=trees.diff_trees(git, old=self.base, new=patch.tree), needs_uncommitted_work=True
+            )
         # The trailer makes equal deliveries of two sessions in the same second distinct commits and notes.
-        full_message = with_trailers(message, f"Coder-Session: {self.traces.session}")
+        full_message = append_trailers(message, f"Coder-Session: {self.paths.session}")
         parent = self.head if steps_of is None else self._copy_steps(steps_of, last=rebased_patch.tree)
         commit = make_commit(git, tree=rebased_patch.tree, parent=parent, message=full_message)
         pending = PendingDelivery(
-            common=self.traces.common,
-            session=self.traces.session,
+            common=self.paths.common,
+            session=self.paths.session,
             commit=commit,
             slug=slug,
             evidence=evidence,
         )
-        pending.record(self.traces.state)
+        pending.record(self.paths.state)
         return pending.complete()
 
     def merge(self, delivery: Delivery) -> str:
@@ -189,18 +200,18 @@ class SessionRepository:
         Raises:
             UserError: it no longer fits, or a path it needs is dirty; nothing was changed.
         """
-        return bring(self.place.git, delivery.commit)
+        return bring_commit(self.user_checkout.git, delivery.commit)
 
-    def subjects(self, count: int) -> tuple[str, ...]:
+    def recent_subjects(self, count: int) -> tuple[str, ...]:
         """Return the newest commit subjects, as examples of their style."""
-        output = self.place.git.call(
+        output = self.user_checkout.git.call(
             "log", "--no-merges", "--format=%s", f"--max-count={count}", self.head
         ).stdout
         return tuple(output.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
         """Remove worktrees and private refs, whose steps are kept as a bundle; deliveries stay."""
-        clean(self.traces)
+        remove_traces(self.paths)
 
     def _copy_steps(self, candidate: Candidate, *, last: str) -> str:
         """Copy a candidate's steps onto HEAD and return the newest copy.
@@ -208,34 +219,36 @@ class SessionRepository:
         Steps that do not apply there or change nothing are skipped. `last` is the tree of the commit that
         will follow.
         """
-        git, head = self.place.git, self.traces.head_of(candidate.id)
-        copy, tree = self.head, git.tree(self.head)
+        git, head = self.user_checkout.git, self.paths.candidate_ref(candidate.id)
+        copy, tree = self.head, git.resolve_tree(self.head)
         steps = (
             git.text("log", "--reverse", "--format=%H %s", f"{self.base}..{head}").splitlines()
-            if git.commit(head)
+            if git.resolve_commit(head)
             else []
         )
         for commit, _, subject in (step.partition(" ") for step in steps):
             on_head = (
-                trees.carried(git, old=self.base, new=commit, onto=self.head)
+                trees.merge_change(git, old=self.base, new=commit, onto=self.head)
                 if self.dirty
-                else git.tree(commit)
+                else git.resolve_tree(commit)
             )
             if on_head is not None and on_head not in (tree, last):
-                message = with_trailers(subject, f"{STEP}: {self.traces.session}")
+                message = append_trailers(subject, f"{STEP_TRAILER}: {self.paths.session}")
                 copy, tree = make_commit(git, tree=on_head, parent=copy, message=message), on_head
         return copy
 
     def _write_tree(self, candidate: Candidate) -> str:
         own_worktree = self.worktrees[candidate.id]
-        left_out = stage(own_worktree.git, own_worktree.brought)
-        self.left_out = tuple(dict.fromkeys((*self.left_out, *left_out)))
+        left_out = stage_work_tree(own_worktree.git, own_worktree.artifacts)
+        self.exclusions = tuple(dict.fromkeys((*self.exclusions, *left_out)))
         return write_tree(own_worktree.git)
 
     def _add_worktree(self, path: Path, tree: str) -> Worktree:
-        git = worktree.add(self.place, path, commit=self.base, tree=tree)
+        git = worktree.add_worktree(self.user_checkout, path, commit=self.base, tree=tree)
         return Worktree(
-            path=path, git=git, brought=artifacts.bring(self.ignored, source=self.root, target=path)
+            path=path,
+            git=git,
+            artifacts=artifacts.copy_artifacts(self.copied_paths, source=self.root, target=path),
         )
 
 
@@ -248,39 +261,44 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
     Raises:
         UserError: there is no repository that can be worked with, or no such revision.
     """
-    place = find(directory)
-    head = place.head if base is None else place.git.commit(base)
+    place = find_checkout(directory)
+    head = place.head if base is None else place.git.resolve_commit(base)
     if head is None:
         raise UserError(f"There is no revision {base!r} in {place.root}; git log shows those that exist.")
-    traces = Traces(session=session, state=state.resolve(), common=place.common, head=head)
-    traces.record()
+    traces = SessionPaths(session=session, state=state.resolve(), common=place.common_directory, head=head)
+    traces.write_record()
     try:
         start = _take_start_snapshot(place.git, traces, head=head, as_committed=base is not None)
         return SessionRepository(
-            place=place,
-            traces=traces,
+            user_checkout=place,
+            paths=traces,
             head=head,
             base=start.commit,
-            left_out=(*notices(tracked_filter_drivers(place.git)), *start.left_out),
-            ignored=(*artifacts.ignored_artefacts(place.git), *artifacts.submodules(place.git, start.commit)),
+            exclusions=(*filter_notices(find_tracked_filter_drivers(place.git)), *start.exclusions),
+            copied_paths=(
+                *artifacts.find_ignored_artifacts(place.git),
+                *artifacts.submodule_paths(place.git, start.commit),
+            ),
         )
     except BaseException:
-        clean(traces)
+        remove_traces(traces)
         raise
 
 
 def _reset_worktree(own_worktree: Worktree, tree: str, *, spared: Collection[str]) -> None:
     """Reset a worktree to a tree; untracked files are removed except for `spared` and ignored ones."""
-    for path in untracked_files(own_worktree.git):
+    for path in find_untracked_files(own_worktree.git):
         if path not in spared:
             worktree.remove_tree(own_worktree.path / path)
     own_worktree.git.call("read-tree", "--reset", "-u", tree)
 
 
-def _take_start_snapshot(git: Git, traces: Traces, *, head: str, as_committed: bool) -> Snapshot:
+def _take_start_snapshot(
+    git: Git, traces: SessionPaths, *, head: str, as_committed: bool
+) -> WorkTreeSnapshot:
     if as_committed:
-        return Snapshot(commit=head, left_out=())
-    start = take(git, head=head, index=traces.indexes / "snapshot")
+        return WorkTreeSnapshot(commit=head, exclusions=())
+    start = take_snapshot(git, head=head, index=traces.indexes / "snapshot")
     if start.commit != head:
         git.call("update-ref", f"{traces.refs}snapshot", start.commit)
     return start

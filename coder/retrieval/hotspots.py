@@ -4,25 +4,25 @@ from collections import Counter
 from collections.abc import Sequence
 
 from coder.core.errors import CoderError
-from coder.core.values.history import Change
-from coder.files.ripgrep import shown
-from coder.index import Definition, definitions, enclosing
-from coder.workspace.files import counted, standing
+from coder.core.values.history import CommitInfo
+from coder.files.ripgrep import escape_path
+from coder.index import Definition, definitions, enclosing_definitions
+from coder.workspace.files import format_count, path_category
 from coder.workspace.workspace import Workspace
 
 SOURCES = 15
 OTHERS = 5
-LOOKED_INTO = 8
+FILES_WITH_FUNCTIONS = 8
 """Number of files whose functions are listed: each costs a blame."""
 FUNCTIONS = 4
 
 
-def hottest(workspace: Workspace, path: str | None) -> str:
+def rank_hotspots(workspace: Workspace, path: str | None) -> str:
     """Rank files by the newest commits that changed them, with their most changed functions.
 
     `path` restricts them to a directory; None is all.
     """
-    recent = workspace.history.recent(path=path)
+    recent = workspace.history.recent_commits(path=path)
     counts = Counter(
         name
         for change in recent
@@ -31,28 +31,30 @@ def hottest(workspace: Workspace, path: str | None) -> str:
     )
     if not counts:
         return ""
-    ranked = sorted(counts, key=lambda name: (standing(name) > 0, -counts[name], name))
-    sources = [name for name in ranked if standing(name) == 0][:SOURCES]
-    others = [name for name in ranked if standing(name) > 0][:OTHERS]
-    lines = [f"Changed by most of the newest {counted(len(recent), 'commit')} (since {recent[-1].date}):"]
+    ranked = sorted(counts, key=lambda name: (path_category(name) > 0, -counts[name], name))
+    sources = [name for name in ranked if path_category(name) == 0][:SOURCES]
+    others = [name for name in ranked if path_category(name) > 0][:OTHERS]
+    lines = [
+        f"Changed by most of the newest {format_count(len(recent), 'commit')} (since {recent[-1].date}):"
+    ]
     for index, name in enumerate(sources):
-        functions = _functions(workspace, name, recent) if index < LOOKED_INTO else ""
-        lines.append(f"{counts[name]:>6} {shown(name)}{f': {functions}' if functions else ''}")
+        functions = _functions(workspace, name, recent) if index < FILES_WITH_FUNCTIONS else ""
+        lines.append(f"{counts[name]:>6} {escape_path(name)}{f': {functions}' if functions else ''}")
     if others:
         lines += [
             "Tests, documentation and the rest:",
-            *(f"{counts[name]:>6} {shown(name)}" for name in others),
+            *(f"{counts[name]:>6} {escape_path(name)}" for name in others),
         ]
     return "\n".join(lines)
 
 
-def _functions(workspace: Workspace, path: str, recent: Sequence[Change]) -> str:
+def _functions(workspace: Workspace, path: str, recent: Sequence[CommitInfo]) -> str:
     """Return the functions of a file with lines from most of these commits, with the number of commits."""
-    text = workspace.history.file(path)
+    text = workspace.history.read_file(path)
     if text is None:
         return "now gone"
     try:
-        line_commits = workspace.history.touched(path, recent[-1].commit)
+        line_commits = workspace.history.line_commits(path, recent[-1].commit)
     except CoderError:
         return ""
     recent_commits = {change.commit for change in recent}
@@ -67,6 +69,10 @@ def _functions(workspace: Workspace, path: str, recent: Sequence[Change]) -> str
 
 def _innermost(line: int, file_definitions: Sequence[Definition]) -> Definition | None:
     return next(
-        (definition for definition in enclosing(line, file_definitions)[::-1] if definition.kind != "class"),
+        (
+            definition
+            for definition in enclosing_definitions(line, file_definitions)[::-1]
+            if definition.kind != "class"
+        ),
         None,
     )

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coder.core.errors import CoderError
-from coder.core.values.history import Change
+from coder.core.values.history import CommitInfo
 from coder.core.values.verdict import TestResult
-from coder.files.ripgrep import list_paths, shown
-from coder.index.snapshot import Place, Snapshot
-from coder.retrieval.excerpts import Spot, chosen, windows
+from coder.files.ripgrep import escape_path, list_paths
+from coder.index.snapshot import IndexedPlace, IndexSnapshot
+from coder.retrieval.excerpts import LineRange, choose_line_ranges, render_excerpts
 from coder.retrieval.locating.commit_history import MOST_COMMITS
-from coder.retrieval.locating.issue_terms import Clues, TracedCall, clues
-from coder.retrieval.locating.ranking import Likely, Located, locate
-from coder.retrieval.locating.sites import Site, sites
-from coder.retrieval.reaching_tests import reaching
-from coder.retrieval.repository_map import repository_map
-from coder.retrieval.test_examples import nearest_test
-from coder.workspace.files import ASIDE, SOURCE, counted, standing
-from coder.workspace.places import name_places
+from coder.retrieval.locating.issue_terms import IssueTerms, TracedCall, extract_issue_terms
+from coder.retrieval.locating.ranking import Localization, RankedPlace, locate_issue
+from coder.retrieval.locating.sites import DefinitionSite, select_sites
+from coder.retrieval.reaching_tests import find_reaching_tests
+from coder.retrieval.repository_map import render_repository_map
+from coder.retrieval.test_examples import find_similar_test
+from coder.workspace.files import NON_SOURCE_DIRECTORIES, SOURCE_SUFFIXES, format_count, path_category
+from coder.workspace.places import record_places
 from coder.workspace.workspace import Workspace
 
 LAYOUT_FOLDERS = 16
@@ -34,18 +34,18 @@ ROOT_FILES = (
 )
 LISTED_FILES = 6
 MOST_NAMED = 4
-ENOUGH = 4.0
+MAX_FILE_SCORE_GAP = 4.0
 """Files that score so much less than the likeliest are not listed."""
-FOR_TESTS = 4
+TEST_BUDGET_DIVISOR = 4
 """Divisor: part of the budget reserved for an example test."""
-FOR_MAP = 8
+MAP_BUDGET_DIVISOR = 8
 """Divisor: part of the budget reserved for the map."""
 MOST_SEEDS = 6
 MOST_TESTED = 3
 MOST_TESTS = 4
 
 
-def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int) -> str:
+def issue_overview(workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int) -> str:
     """Return the initial overview of a project for an issue.
 
     It has the layout, the likeliest files and definitions with their source, a map around them, and the
@@ -55,56 +55,66 @@ def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], 
     anything is changed; those whose names or messages share words with the issue contribute their innermost
     frames.
     """
-    snapshot = workspace.index.current()
-    issue_clues = clues(issue)
+    snapshot = workspace.index.refresh()
+    issue_clues = extract_issue_terms(issue)
     frames = _frames(workspace, failing, issue_clues)
-    places = [*name_places(workspace, issue), *((frame.path, frame.line) for frame in frames)]
-    located = locate(
+    places = [*record_places(workspace, issue), *((frame.path, frame.line) for frame in frames)]
+    located = locate_issue(
         snapshot, replace(issue_clues, frames=(*frames, *issue_clues.frames)), _recent(workspace)
     )
-    likely = sites(snapshot, located.symbols, issue_clues)
+    likely = select_sites(snapshot, located.symbols, issue_clues)
     head = f"{_layout(workspace)}\n\n{_files(workspace, located, likely)}".strip()
-    example = nearest_test(workspace, issue_clues, likely, budget_chars // FOR_TESTS)
+    example = find_similar_test(workspace, issue_clues, likely, budget_chars // TEST_BUDGET_DIVISOR)
     around = "\n".join(
-        filter(None, (_tests(snapshot, workspace, likely), _map(snapshot, located, budget_chars // FOR_MAP)))
+        filter(
+            None,
+            (
+                _tests(snapshot, workspace, likely),
+                _map(snapshot, located, budget_chars // MAP_BUDGET_DIVISOR),
+            ),
+        )
     )
     room = budget_chars - len(head) - len(example) - len(around) - 100
-    body = "\n\n".join(windows(workspace, _spots(workspace, places, likely, issue_clues=issue_clues), room))
+    body = "\n\n".join(
+        render_excerpts(workspace, _spots(workspace, places, likely, issue_clues=issue_clues), room)
+    )
     title = "Source of the likeliest places (found by words alone, so some will be wrong):"
     return "\n\n".join(filter(None, [head, f"{title}\n\n{body}" if body else "", around, example]))[
         :budget_chars
     ]
 
 
-def _recent(workspace: Workspace) -> tuple[Change, ...]:
+def _recent(workspace: Workspace) -> tuple[CommitInfo, ...]:
     try:
-        return workspace.history.recent(count=MOST_COMMITS)
+        return workspace.history.recent_commits(count=MOST_COMMITS)
     except CoderError:  # a shallow clone is no reason to stop
         return ()
 
 
-def _tests(snapshot: Snapshot, workspace: Workspace, likely: Sequence[Site]) -> str:
+def _tests(snapshot: IndexSnapshot, workspace: Workspace, likely: Sequence[DefinitionSite]) -> str:
     """List the tests that name the likeliest definitions."""
     lines = []
     first_of_name = {site.name: site for site in reversed(likely[:MOST_TESTED])}
     for site in reversed(first_of_name.values()):
-        tests = reaching(snapshot, [Place(path=site.path, definition=site.item)])
+        tests = find_reaching_tests(snapshot, [IndexedPlace(path=site.path, definition=site.item)])
         for test in tests[:MOST_TESTS]:
-            workspace.name(test.path, test.line)
+            workspace.record_place(test.path, test.line)
         if tests:
             more = f", {len(tests) - MOST_TESTS} more" if len(tests) > MOST_TESTS else ""
-            lines.append(f"  {site.name}: {', '.join(shown(test.id) for test in tests[:MOST_TESTS])}{more}")
+            lines.append(
+                f"  {site.name}: {', '.join(escape_path(test.id) for test in tests[:MOST_TESTS])}{more}"
+            )
     return "\n".join(["Tests that reach them:", *lines]) if lines else ""
 
 
-def _map(snapshot: Snapshot, located: Located, budget_chars: int) -> str:
+def _map(snapshot: IndexSnapshot, located: Localization, budget_chars: int) -> str:
     """Map the most referenced definitions around the likeliest files."""
     seeds = {likely.path: 1 / (1 + order) for order, likely in enumerate(located.files[:MOST_SEEDS])}
-    text = repository_map(snapshot, seeds, budget_chars - 40) if seeds else ""
+    text = render_repository_map(snapshot, seeds, budget_chars - 40) if seeds else ""
     return f"Around them, by how much they are used:\n{text}" if text else ""
 
 
-def _frames(workspace: Workspace, failing: Sequence[TestResult], issue_clues: Clues) -> list[TracedCall]:
+def _frames(workspace: Workspace, failing: Sequence[TestResult], issue_clues: IssueTerms) -> list[TracedCall]:
     """Return the innermost project frames of failing tests that share words with the issue.
 
     The innermost is last.
@@ -124,7 +134,7 @@ def _frames(workspace: Workspace, failing: Sequence[TestResult], issue_clues: Cl
             *frames,
         ]
     for frame in frames:
-        workspace.name(frame.path, frame.line)
+        workspace.record_place(frame.path, frame.line)
     return frames
 
 
@@ -135,8 +145,8 @@ def _layout(workspace: Workspace) -> str:
     for path in paths:
         parts = path.split("/")[:-1]
         if (
-            path.endswith(SOURCE)
-            and not ASIDE & set(parts)
+            path.endswith(SOURCE_SUFFIXES)
+            and not NON_SOURCE_DIRECTORIES & set(parts)
             and not any(part.startswith(".") for part in parts)
         ):
             folders.update("/".join(parts[: depth + 1]) for depth in range(min(2, len(parts))))
@@ -148,18 +158,18 @@ def _layout(workspace: Workspace) -> str:
         if path in ROOT_FILES or (path.lower().startswith("change") and "/" not in path)
     ]
     for path in root_files:
-        workspace.name(path)
+        workspace.record_place(path)
     more = (
         [f"{len(inner) - len(listed_folders)} more directories"] if len(inner) > len(listed_folders) else []
     )
     entries = ", ".join(
         [
-            *(f"{shown(folder)}/ ({inner[folder]})" for folder in listed_folders),
+            *(f"{escape_path(folder)}/ ({inner[folder]})" for folder in listed_folders),
             *more,
-            *map(shown, root_files),
+            *map(escape_path, root_files),
         ]
     )
-    return f"Layout: {counted(len(paths), 'file')}{f'; {entries}' if entries else ''}"
+    return f"Layout: {format_count(len(paths), 'file')}{f'; {entries}' if entries else ''}"
 
 
 def _only_contains_one(folder: str, folders: Counter[str]) -> bool:
@@ -167,42 +177,42 @@ def _only_contains_one(folder: str, folders: Counter[str]) -> bool:
     return any(other.startswith(f"{folder}/") and folders[other] == folders[folder] for other in folders)
 
 
-def _files(workspace: Workspace, located: Located, likely: Sequence[Site]) -> str:
+def _files(workspace: Workspace, located: Localization, likely: Sequence[DefinitionSite]) -> str:
     """List the likeliest files, each with reasons and its likeliest definitions."""
     lines = []
     for file in located.files[:LISTED_FILES]:
         file_sites = [site for site in likely if site.path == file.path][:MOST_NAMED]
-        if not file_sites and file.score < located.files[0].score - ENOUGH:
+        if not file_sites and file.score < located.files[0].score - MAX_FILE_SCORE_GAP:
             continue
-        workspace.name(file.path)
+        workspace.record_place(file.path)
         for site in file_sites:
-            workspace.name(site.path, site.first)
+            workspace.record_place(site.path, site.first)
         definition_list = ", ".join(f"{site.name} (line {site.item.line})" for site in file_sites)
         lines.append(
-            f"  {shown(file.path)}{f': {definition_list}' if definition_list else ''} [{_reasons(file)}]"
+            f"  {escape_path(file.path)}{f': {definition_list}' if definition_list else ''} [{_reasons(file)}]"
         )
     return "\n".join(["Files that the issue may be about, likeliest first:", *lines]) if lines else ""
 
 
-def _reasons(likely: Likely) -> str:
+def _reasons(likely: RankedPlace) -> str:
     return "; ".join(likely.reasons[:2])
 
 
 def _spots(
     workspace: Workspace,
     places: Sequence[tuple[str, int | None]],
-    likely: Sequence[Site],
+    likely: Sequence[DefinitionSite],
     *,
-    issue_clues: Clues,
-) -> list[Spot]:
+    issue_clues: IssueTerms,
+) -> list[LineRange]:
     """Return the spots to show: source lines that the issue names, then the likely definitions."""
     covered_lines = {(site.path, line) for site in likely for line in range(site.first, site.last + 1)}
     issue_lines = [
         (path, line)
         for path, line in places
-        if line and standing(path) == 0 and (path, line) not in covered_lines
+        if line and path_category(path) == 0 and (path, line) not in covered_lines
     ]
     return [
-        *(Spot(path=path, first=line - 12, last=line + 12) for path, line in issue_lines[:4]),
-        *chosen(workspace, likely, issue_clues),
+        *(LineRange(path=path, first=line - 12, last=line + 12) for path, line in issue_lines[:4]),
+        *choose_line_ranges(workspace, likely, issue_clues),
     ]

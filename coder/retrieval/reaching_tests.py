@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coder.index import Definition, enclosing
-from coder.index.snapshot import Place, Snapshot
-from coder.index.users import users
-from coder.workspace.files import standing
+from coder.index import Definition, enclosing_definitions
+from coder.index.snapshot import IndexedPlace, IndexSnapshot
+from coder.index.users import find_uses
+from coder.workspace.files import path_category
 
 MOST_CALLERS = 12
 """Definitions that use the symbol and whose own tests are searched."""
@@ -27,31 +27,31 @@ class ReachingTest:
     """Line of the use."""
 
 
-def reaching(snapshot: Snapshot, places: Sequence[Place]) -> list[ReachingTest]:
+def find_reaching_tests(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[ReachingTest]:
     """Return the tests that reach definitions of one name: direct uses first, in files named alike first."""
-    bare = next(place.definition.bare for place in places if place.definition)
+    bare = next(place.definition.bare_name for place in places if place.definition)
     stems = {place.path.rpartition("/")[2].partition(".")[0] for place in places}
     tests = {test.id: test for test in _tests_naming(snapshot, places, bare, stems)}
     for caller in _callers(snapshot, places):
         for test in _tests_naming(
-            snapshot, (caller,), caller.definition.bare if caller.definition else "", stems
+            snapshot, (caller,), caller.definition.bare_name if caller.definition else "", stems
         ):
             tests.setdefault(test.id, test)
     return list(tests.values())
 
 
 def _tests_naming(
-    snapshot: Snapshot, places: Sequence[Place], bare: str, stems: set[str]
+    snapshot: IndexSnapshot, places: Sequence[IndexedPlace], bare: str, stems: set[str]
 ) -> list[ReachingTest]:
     """Return the tests that use a name, ordered by similarity of file names, then by number of uses."""
     tests: dict[str, list[int]] = {}
     paths: dict[str, str] = {}
-    for use in users(snapshot, places):
-        if standing(use.path) != 1:
+    for use in find_uses(snapshot, places):
+        if path_category(use.path) != 1:
             continue
         file_definitions = snapshot.definitions(use.path)
         for line in use.lines:
-            identity = _test_id(use.path, enclosing(line, file_definitions))
+            identity = _test_id(use.path, enclosing_definitions(line, file_definitions))
             tests.setdefault(identity, []).append(line)
             paths[identity] = use.path
     order = sorted(
@@ -71,24 +71,24 @@ def _test_id(path: str, around: Sequence[Definition]) -> str:
     tests = [
         definition
         for definition in around
-        if definition.kind != "class" and definition.bare.startswith("test")
+        if definition.kind != "class" and definition.bare_name.startswith("test")
     ]
     classes = [
         definition
         for definition in around
-        if definition.kind == "class" and "test" in definition.bare.lower()
+        if definition.kind == "class" and "test" in definition.bare_name.lower()
     ]
     names = [*tests[:1], *classes[-1:]]
     return "::".join([path, *names[0].name.split(".")]) if names else path
 
 
-def _callers(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
+def _callers(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[IndexedPlace]:
     """Return the definitions outside of tests that use the symbol, where their names are unique enough."""
-    callers: dict[str, Place] = {}
-    for use in users(snapshot, places):
-        file_definitions = snapshot.definitions(use.path) if standing(use.path) == 0 else ()
+    callers: dict[str, IndexedPlace] = {}
+    for use in find_uses(snapshot, places):
+        file_definitions = snapshot.definitions(use.path) if path_category(use.path) == 0 else ()
         for line in use.lines:
-            around = enclosing(line, file_definitions)
-            if around and len(callers) < MOST_CALLERS and not around[-1].bare.startswith("__"):
-                callers.setdefault(around[-1].bare, Place(path=use.path, definition=around[-1]))
-    return [place for name, place in callers.items() if len(snapshot.definers(name)) <= MOST_NAMESAKES]
+            around = enclosing_definitions(line, file_definitions)
+            if around and len(callers) < MOST_CALLERS and not around[-1].bare_name.startswith("__"):
+                callers.setdefault(around[-1].bare_name, IndexedPlace(path=use.path, definition=around[-1]))
+    return [place for name, place in callers.items() if len(snapshot.files_defining(name)) <= MOST_NAMESAKES]

@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from coder.files.ripgrep import shown
+from coder.files.ripgrep import escape_path
 from coder.index import Definition
-from coder.index.resolve import absolute
-from coder.index.snapshot import Snapshot, module_of
-from coder.workspace.files import standing, visible
+from coder.index.resolve import absolute_module
+from coder.index.snapshot import IndexSnapshot, module_name
+from coder.workspace.files import path_category, replace_control_characters
 
 DAMPING = 0.7
 ROUNDS = 15
@@ -19,9 +19,9 @@ MOST_EXPANDED = 40
 MOST_DEFINERS = 6
 """A name defined by more files is ignored as ambiguous."""
 SHORTEST_NAME = 3
-ASIDE = 0.1
+NON_SOURCE_WEIGHT = 0.1
 """Weight of a reference to a test, an example or documentation, relative to source."""
-UNRELATED = 0.1
+UNIMPORTED_WEIGHT = 0.1
 """Weight of a reference to a module that the file does not import, relative to an imported one."""
 DEEPEST_ROOT = 3
 """Directories that may be above the packages of a tree."""
@@ -33,7 +33,7 @@ References = Mapping[str, float]
 """Weights by path."""
 
 
-def repository_map(snapshot: Snapshot, seeds: Mapping[str, float], budget_chars: int) -> str:
+def render_repository_map(snapshot: IndexSnapshot, seeds: Mapping[str, float], budget_chars: int) -> str:
     """Return the most central definitions for `seeds`, as signatures by file and line, in a character limit.
 
     `seeds` are weights by path or by bare name of a definition. The ranking is personalized PageRank (Page et
@@ -55,7 +55,7 @@ class _Reference:
     weight: float
 
 
-def _start(snapshot: Snapshot, seeds: Mapping[str, float]) -> dict[str, float]:
+def _start(snapshot: IndexSnapshot, seeds: Mapping[str, float]) -> dict[str, float]:
     """Return the weights of the files that the seeds refer to; their sum is 1."""
     start: dict[str, float] = defaultdict(float)
     for seed, weight in sorted(seeds.items(), key=lambda pair: -pair[1]):
@@ -66,13 +66,13 @@ def _start(snapshot: Snapshot, seeds: Mapping[str, float]) -> dict[str, float]:
     return {path: weight / total for path, weight in start.items()} if total > 0 else {}
 
 
-def _definers(snapshot: Snapshot, name: str) -> tuple[str, ...]:
+def _definers(snapshot: IndexSnapshot, name: str) -> tuple[str, ...]:
     is_distinctive = len(name) >= SHORTEST_NAME and not name.startswith("__") and name not in BUILT_IN
-    definers = snapshot.definers(name) if is_distinctive else ()
+    definers = snapshot.files_defining(name) if is_distinctive else ()
     return definers if len(definers) <= MOST_DEFINERS else ()
 
 
-def _graph(snapshot: Snapshot, start: Mapping[str, float]) -> dict[str, list[_Reference]]:
+def _graph(snapshot: IndexSnapshot, start: Mapping[str, float]) -> dict[str, list[_Reference]]:
     """Return the references of the seeds' files, then of the most referenced files."""
     graph: dict[str, list[_Reference]] = {}
     definers_by_name: dict[str, tuple[str, ...]] = {}
@@ -91,10 +91,10 @@ def _graph(snapshot: Snapshot, start: Mapping[str, float]) -> dict[str, list[_Re
 
 
 def _references(
-    snapshot: Snapshot, path: str, definers_by_name: dict[str, tuple[str, ...]]
+    snapshot: IndexSnapshot, path: str, definers_by_name: dict[str, tuple[str, ...]]
 ) -> Iterable[_Reference]:
     imported = _imported_modules(snapshot, path)
-    for name in snapshot.names(path):
+    for name in snapshot.used_names(path):
         if name not in definers_by_name:
             definers_by_name[name] = _definers(snapshot, name)
         weights = {target: _nearness(path, target, imported) for target in definers_by_name[name]}
@@ -102,14 +102,14 @@ def _references(
             yield _Reference(name, target, weight * weight / sum(weights.values()))
 
 
-def _imported_modules(snapshot: Snapshot, path: str) -> frozenset[str]:
+def _imported_modules(snapshot: IndexSnapshot, path: str) -> frozenset[str]:
     """Return the dotted names of modules that a Python file imports from.
 
     A top-level package alone is ignored.
     """
     modules: set[str] = set()
     for imported_name in snapshot.imports(path) if path.endswith(".py") else ():
-        module = absolute(imported_name.module, path)
+        module = absolute_module(imported_name.module, path)
         modules |= {module, f"{module}.{imported_name.name}"} if imported_name.name else {module}
     return frozenset(name for name in modules if "." in name.strip("."))
 
@@ -118,14 +118,14 @@ def _nearness(path: str, target: str, imported: frozenset[str]) -> float:
     """Return the likelihood that a name used by `path` is the one that `target` defines."""
     if path == target:
         return 1.0
-    weight = ASIDE if standing(target) else 1.0
-    parts = module_of(target).split(".")
+    weight = NON_SOURCE_WEIGHT if path_category(target) else 1.0
+    parts = module_name(target).split(".")
     above = (
         ".".join(parts[first:last])
         for first in range(DEEPEST_ROOT)
         for last in range(first + 1, len(parts) + 1)
     )
-    return weight if not imported or any(name in imported for name in above) else weight * UNRELATED
+    return weight if not imported or any(name in imported for name in above) else weight * UNIMPORTED_WEIGHT
 
 
 def _rank(graph: Mapping[str, list[_Reference]], start: References) -> dict[str, float]:
@@ -153,7 +153,7 @@ def _shares(references: Iterable[_Reference]) -> dict[str, float]:
 
 
 def _definitions(
-    snapshot: Snapshot, graph: Mapping[str, list[_Reference]], rank: References, seeds: References
+    snapshot: IndexSnapshot, graph: Mapping[str, list[_Reference]], rank: References, seeds: References
 ) -> list[tuple[str, Definition]]:
     """Return the definitions that the ranked files refer to, most central first.
 
@@ -170,16 +170,16 @@ def _definitions(
     return [(path, definition) for path, name in ordered for definition in _namesakes(snapshot, path, name)]
 
 
-def _namesakes(snapshot: Snapshot, path: str, name: str) -> list[Definition]:
+def _namesakes(snapshot: IndexSnapshot, path: str, name: str) -> list[Definition]:
     namesakes = [
         definition
         for definition in snapshot.definitions(path)
-        if definition.bare == name and definition.kind != "variable"
+        if definition.bare_name == name and definition.kind != "variable"
     ]
     return namesakes[:MOST_NAMESAKES]
 
 
-def _render(snapshot: Snapshot, ranked: Iterable[tuple[str, Definition]], room: int) -> str:
+def _render(snapshot: IndexSnapshot, ranked: Iterable[tuple[str, Definition]], room: int) -> str:
     """Render as many definitions as fit, below the headers of their classes, by file, most central first."""
     files: dict[str, dict[int, str]] = {}
     for path, definition in ranked:
@@ -190,16 +190,20 @@ def _render(snapshot: Snapshot, ranked: Iterable[tuple[str, Definition]], room: 
             if definition.name.startswith(f"{other.name}.") and other.kind != "variable"
         ]
         lines = {other.line: _line(other) for other in (*outer, definition) if other.line not in file_lines}
-        room -= sum(len(line) + 1 for line in lines.values()) + (0 if file_lines else len(shown(path)) + 1)
+        room -= sum(len(line) + 1 for line in lines.values()) + (
+            0 if file_lines else len(escape_path(path)) + 1
+        )
         if room < 0:
             break
         files[path] = file_lines | lines
     return "\n".join(
         line
         for path, file_lines in files.items()
-        for line in (shown(path), *(file_lines[number] for number in sorted(file_lines)))
+        for line in (escape_path(path), *(file_lines[number] for number in sorted(file_lines)))
     )
 
 
 def _line(definition: Definition) -> str:
-    return visible(f"{definition.line:>5}| {'  ' * definition.name.count('.')}{definition.signature}")
+    return replace_control_characters(
+        f"{definition.line:>5}| {'  ' * definition.name.count('.')}{definition.signature}"
+    )

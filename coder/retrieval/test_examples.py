@@ -8,72 +8,74 @@ from pathlib import Path
 
 from coder.core.values.paths import is_test_path
 from coder.files.ripgrep import grep
-from coder.files.tokenize import parts, words_of
+from coder.files.tokenize import count_terms, identifier_terms
 from coder.index import Definition, definitions
-from coder.retrieval.excerpts import Spot, excerpt
-from coder.retrieval.locating.issue_terms import Clues
-from coder.retrieval.locating.sites import Site
-from coder.workspace.files import text_of
+from coder.retrieval.excerpts import LineRange, render_excerpt
+from coder.retrieval.locating.issue_terms import IssueTerms
+from coder.retrieval.locating.sites import DefinitionSite
+from coder.workspace.files import read_text_or_empty
 from coder.workspace.workspace import Workspace
 
 MOST_NAMES = 25
-TELLING = 1.2
-NAMED_LIKE = 2.0
+MIN_NAME_WEIGHT = 1.2
+NAMESAKE_FACTOR = 2.0
 """Factor for a test file named after a suspected module."""
 LONGEST_TEST = 25
 LONGEST_END = 12
 MOST_IMPORTS = 12
-A_PART = 0.3
+PART_WEIGHT = 0.3
 """Share of a name's weight for a part of it."""
-IN_ITS_NAME = 2.0
+TEST_NAME_WEIGHT = 2.0
 IMPORT = re.compile(r"^(?:import [^\n]+|from [^\n(]+\([^)]{0,600}\)|from [^\n]+)", re.MULTILINE)
 
 
-LAST = "the last of its class or file"
+LAST_TEST_REMARK = "the last of its class or file"
 
 
-def nearest_test(workspace: Workspace, clues: Clues, likely: Sequence[Site], room: int) -> str:
+def find_similar_test(
+    workspace: Workspace, clues: IssueTerms, likely: Sequence[DefinitionSite], room: int
+) -> str:
     """Return imports, the most similar test and the end of the test file with most of the issue's names.
 
     Empty if none.
     """
     name_weights = _name_weights(clues, likely)
-    ranked = test_files(workspace.root, name_weights, likely)
+    ranked = rank_test_files(workspace.root, name_weights, likely)
     if not ranked:
         return ""
     path = ranked[0]
-    text = text_of(workspace.root, path)
+    text = read_text_or_empty(workspace.root, path)
     file_definitions = definitions(path, text)
     tests = [
         definition
         for definition in file_definitions
-        if definition.kind in ("function", "method") and definition.bare.startswith("test")
+        if definition.kind in ("function", "method") and definition.bare_name.startswith("test")
     ]
     nearest = _nearest(text.split("\n"), tests, name_weights)
     if nearest is None:
         return ""
     for other in ranked[:4]:
-        workspace.name(other)
+        workspace.record_place(other)
     others = f" (others: {', '.join(ranked[1:4])})" if ranked[1:4] else ""
     end = _end(workspace, path, nearest, file_definitions, most=room // 3)
-    window = Spot(
+    window = LineRange(
         path=path,
         first=nearest.start,
         last=min(nearest.end, nearest.start + LONGEST_TEST - 1),
-        remark="" if end else LAST,
+        remark="" if end else LAST_TEST_REMARK,
     )
     sections = [
         f"The nearest existing test{others}:",
         _imports(path, text),
-        excerpt(workspace, window, most=room * 3 // 5),
+        render_excerpt(workspace, window, most=room * 3 // 5),
         end,
     ]
     return "\n\n".join(filter(None, sections))
 
 
-def _name_weights(clues: Clues, likely: Sequence[Site]) -> dict[str, float]:
+def _name_weights(clues: IssueTerms, likely: Sequence[DefinitionSite]) -> dict[str, float]:
     """Return the names that a test of the issue would contain, with their weights."""
-    weights = {name: weight for name, weight in clues.names.items() if weight >= TELLING}
+    weights = {name: weight for name, weight in clues.names.items() if weight >= MIN_NAME_WEIGHT}
     for order, site in enumerate(likely[:4]):
         for name in site.name.split("."):
             if not name.startswith("__") and len(name) > 3:
@@ -81,7 +83,9 @@ def _name_weights(clues: Clues, likely: Sequence[Site]) -> dict[str, float]:
     return dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
 
 
-def test_files(root: Path, name_weights: dict[str, float], likely: Sequence[Site]) -> list[str]:
+def rank_test_files(
+    root: Path, name_weights: dict[str, float], likely: Sequence[DefinitionSite]
+) -> list[str]:
     """Rank test files by the names they contain, rarer ones more, and by a suspected module's name."""
     if not name_weights:
         return []
@@ -94,7 +98,11 @@ def test_files(root: Path, name_weights: dict[str, float], likely: Sequence[Site
     for hit in hits:
         counts.setdefault(hit.path, Counter()).update(hit.text[start:end] for start, end in hit.spans)
     file_counts = Counter(name for name_counts in counts.values() for name in name_counts)
-    modules = {part for site in likely[:4] for part in parts(site.path.rpartition("/")[2].partition(".")[0])}
+    modules = {
+        part
+        for site in likely[:4]
+        for part in identifier_terms(site.path.rpartition("/")[2].partition(".")[0])
+    }
     scores: dict[str, float] = {}
     for path, name_counts in counts.items():
         name = path.rpartition("/")[2]
@@ -104,7 +112,7 @@ def test_files(root: Path, name_weights: dict[str, float], likely: Sequence[Site
         )
         scores[path] = (
             score
-            * (NAMED_LIKE if modules & set(parts(name.partition(".")[0])) else 1.0)
+            * (NAMESAKE_FACTOR if modules & set(identifier_terms(name.partition(".")[0])) else 1.0)
             * (1.0 if "test" in name else 0.5)
         )
     return sorted(scores, key=lambda path: (-scores[path], path))
@@ -114,13 +122,13 @@ def _nearest(
     lines: Sequence[str], tests: Sequence[Definition], name_weights: dict[str, float]
 ) -> Definition | None:
     """Return the test with most of the names for its length; names in its own name count more."""
-    word_counts = {test: words_of("\n".join(lines[test.start - 1 : test.end])) for test in tests}
+    word_counts = {test: count_terms("\n".join(lines[test.start - 1 : test.end])) for test in tests}
     part_weights: dict[str, float] = {}
     for name, weight in name_weights.items():
-        for part in parts(name):
+        for part in identifier_terms(name):
             part_weights[part] = max(
                 part_weights.get(part, 0.0),
-                weight * (1.0 if part in name_weights or part == name.strip("_").lower() else A_PART),
+                weight * (1.0 if part in name_weights or part == name.strip("_").lower() else PART_WEIGHT),
             )
     test_counts = Counter(word for words in word_counts.values() for word in words if word in part_weights)
     best, most = None, 0.0
@@ -128,7 +136,11 @@ def _nearest(
         score = 0.0
         for word in words.keys() & part_weights.keys():
             rarity = math.log(1 + len(word_counts) / test_counts[word])
-            score += part_weights[word] * rarity * (1.0 + IN_ITS_NAME * (word in parts(test.bare)))
+            score += (
+                part_weights[word]
+                * rarity
+                * (1.0 + TEST_NAME_WEIGHT * (word in identifier_terms(test.bare_name)))
+            )
         score /= 1 + max(0, test.end - test.start - LONGEST_TEST) / LONGEST_TEST
         if score > most:
             best, most = test, score
@@ -154,13 +166,13 @@ def _end(
         ),
         None,
     )
-    last = owner.end if owner else len(text_of(workspace.root, path).rstrip("\n").split("\n"))
+    last = owner.end if owner else len(read_text_or_empty(workspace.root, path).rstrip("\n").split("\n"))
     first = max(nearest.end + 1, last - LONGEST_END + 1)
     if first >= last:
         return ""
     remark = f"the end of {owner.name}" if owner else "the end of the file"
-    return excerpt(
+    return render_excerpt(
         workspace,
-        Spot(path=path, first=first, last=last, remark=f"{remark}; a new test fits below"),
+        LineRange(path=path, first=first, last=last, remark=f"{remark}; a new test fits below"),
         most=most,
     )

@@ -11,29 +11,29 @@ from pathlib import Path
 
 from coder.core.errors import SandboxError, UserError
 from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.backends.container import ENGINES, Container
 from coder.sandbox.backends.landlock import Landlock
-from coder.sandbox.backends.remedies import remedy
+from coder.sandbox.backends.remedies import suggest_remedy
 from coder.sandbox.process.process import ProcessSandbox
 
-SYSTEM = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
+SYSTEM_PATH = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
 """Search path for the system's bubblewrap: PATH may contain directories that a repository can write to."""
 PROBE_SECONDS = 10.0
-PROBE = ": > written && ! touch /coder-was-here 2>/dev/null && echo walled"
-FLAG = "--unsafe-no-sandbox"
-WITHOUT_IMAGE = (
+PROBE_SCRIPT = ": > written && ! touch /coder-was-here 2>/dev/null && echo walled"
+UNSAFE_FLAG = "--unsafe-no-sandbox"
+IMAGE_REMEDY = (
     "Start the engine, or fetch the image with its own pull command: coder never does; "
     'without `image = "{image}"` in your settings, commands run in this machine\'s own sandbox.'
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class BackendChoice:
     """The best backend that works here, and why better ones do not."""
 
-    walls: Walls | None
+    backend: SandboxBackend | None
     faults: tuple[str, ...] = ()
     """Why each backend before it does not work."""
     remedy: str = ""
@@ -44,30 +44,34 @@ class Choice:
         """A message for the user: why nothing is executed here, and what to do."""
         return (
             f"No sandbox works on this machine, so nothing is run: {'; '.join(self.faults)}. {self.remedy} "
-            f"To run commands and tests with all your rights all the same, give {FLAG}."
+            f"To run commands and tests with all your rights all the same, give {UNSAFE_FLAG}."
         )
 
 
-def choose(image: str | None = None) -> Choice:
+def choose_backend(image: str | None = None) -> BackendChoice:
     """Try the backends from best to worst and return the first that works; with an image, only containers."""
     faults: list[str] = []
-    for name, make in containers(image) if image else backends():
+    for name, make in container_backends(image) if image else backends():
         try:
             walls = make()
-            fault = probe(walls)
+            fault = probe_backend(walls)
         except SandboxError as error:
             fault = str(error)
         if not fault:
-            return Choice(walls=walls, faults=tuple(faults), remedy=remedy(faults) if walls.reduced else "")
+            return BackendChoice(
+                backend=walls,
+                faults=tuple(faults),
+                remedy=suggest_remedy(faults) if walls.limitations else "",
+            )
         faults.append(f"{name}: {fault}")
-    return Choice(
-        walls=None,
+    return BackendChoice(
+        backend=None,
         faults=tuple(faults),
-        remedy=WITHOUT_IMAGE.format(image=image) if image else remedy(faults),
+        remedy=IMAGE_REMEDY.format(image=image) if image else suggest_remedy(faults),
     )
 
 
-def required(*, unsafe: bool = False, image: str | None = None) -> Walls | None:
+def require_backend(*, unsafe: bool = False, image: str | None = None) -> SandboxBackend | None:
     """Return the best backend that works here, or None with `unsafe`, which only the user may ask for.
 
     Raises:
@@ -75,31 +79,33 @@ def required(*, unsafe: bool = False, image: str | None = None) -> Walls | None:
     """
     if unsafe:
         return None
-    choice = choose(image)
-    if choice.walls is None:
+    choice = choose_backend(image)
+    if choice.backend is None:
         raise UserError(choice.refusal)
-    return choice.walls
+    return choice.backend
 
 
-def backends() -> Iterator[tuple[str, Callable[[], Walls]]]:
+def backends() -> Iterator[tuple[str, Callable[[], SandboxBackend]]]:
     """Yield a factory of each backend by its name, best first."""
     yield "bubblewrap", lambda: Bubblewrap(_find_system_bubblewrap(), "bubblewrap")
     yield "bundled bubblewrap", lambda: Bubblewrap(_find_bundled_bubblewrap(), "bundled bubblewrap")
     yield "Landlock", Landlock
 
 
-def containers(image: str) -> Iterator[tuple[str, Callable[[], Walls]]]:
+def container_backends(image: str) -> Iterator[tuple[str, Callable[[], SandboxBackend]]]:
     """Yield a factory of a backend for each engine that may run `image`."""
     for name in ENGINES:
         yield name, lambda name=name: Container(_find_engine(name), image)  # type: ignore[misc]
 
 
-def probe(walls: Walls) -> str:
+def probe_backend(backend: SandboxBackend) -> str:
     """Return why a backend does not work here; empty where it does."""
-    with tempfile.TemporaryDirectory() as directory, ProcessSandbox(os.environ, walls=walls) as sandbox:
+    with tempfile.TemporaryDirectory() as directory, ProcessSandbox(os.environ, backend=backend) as sandbox:
         try:
             execution = sandbox.run(
-                ["/bin/sh", "-c", PROBE], cwd=Path(directory), limits=Limits(wall_seconds=PROBE_SECONDS)
+                ["/bin/sh", "-c", PROBE_SCRIPT],
+                cwd=Path(directory),
+                limits=Limits(wall_seconds=PROBE_SECONDS),
             )
         except SandboxError as error:
             return str(error).rstrip(".")
@@ -114,13 +120,13 @@ def probe(walls: Walls) -> str:
 def _find_system_bubblewrap() -> str:
     if sys.platform != "linux":
         raise SandboxError("it is for Linux only")
-    if (executable := shutil.which("bwrap", path=SYSTEM)) is None:
+    if (executable := shutil.which("bwrap", path=SYSTEM_PATH)) is None:
         raise SandboxError("not installed")
     return executable
 
 
 def _find_engine(name: str) -> str:
-    if (executable := shutil.which(name, path=SYSTEM)) is None:
+    if (executable := shutil.which(name, path=SYSTEM_PATH)) is None:
         raise SandboxError("not installed")
     return executable
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from coder.core.values.base import Value
 
-Kind = Literal["repository", "link", "runs later"]
-RUN_LATER = {
+FindingKind = Literal["repository", "link", "runs later"]
+AUTORUN_FILES = {
     ".envrc": "direnv runs it when somebody enters the directory",
     ".pre-commit-config.yaml": "pre-commit runs what it names",
     ".gitmodules": "git fetches what it names",
@@ -25,7 +25,7 @@ RUN_LATER = {
     "tasks.py": "invoke runs it",
     "package.json": "npm runs the scripts that it names",
 }
-RUN_LATER_IN = {
+AUTORUN_DIRECTORIES = {
     ".github/workflows": "GitHub runs it",
     ".circleci": "CircleCI runs it",
     ".husky": "git hooks run it",
@@ -34,7 +34,7 @@ RUN_LATER_IN = {
     ".idea": "the editor may run what it names",
     ".devcontainer": "the editor may run what it names",
 }
-RUN_LATER_NAMED = {
+AUTORUN_ROOT_FILES = {
     ".gitlab-ci.yml": "GitLab runs it",
     ".travis.yml": "Travis runs it",
     "Jenkinsfile": "Jenkins runs it",
@@ -43,40 +43,41 @@ RUN_LATER_NAMED = {
 ENVIRONMENTS = frozenset({".venv", "venv", "env", "node_modules", ".tox", ".nox", "__pycache__"})
 """Directories that contain links and programs by design, and that are part of no change."""
 
-Mark = tuple[int, int, int]
+FileStamp = tuple[int, int, int]
 """A file stamp that changes with every write: inode, size, change time in nanoseconds."""
 
 
-class Finding(Value):
+class ResidueFinding(Value):
     """One file, link or repository that a command left."""
 
-    kind: Kind
+    kind: FindingKind
     path: str
     """Relative to the worktree."""
     text: str
     """A phrase for the user."""
 
     @property
-    def refused(self) -> bool:
+    def must_be_removed(self) -> bool:
         """Whether it must be removed."""
         return self.kind != "runs later"
 
 
-def survey(tree: Path) -> Mapping[str, tuple[Finding, Mark]]:
+def survey_worktree(tree: Path) -> Mapping[str, tuple[ResidueFinding, FileStamp]]:
     """Return all findings in a worktree by path."""
     return {finding.path: (finding, _file_stamp(tree / finding.path)) for finding in _find_residue(tree)}
 
 
-def findings(
-    before: Mapping[str, tuple[Finding, Mark]], after: Mapping[str, tuple[Finding, Mark]]
-) -> tuple[Finding, ...]:
+def new_findings(
+    before: Mapping[str, tuple[ResidueFinding, FileStamp]],
+    after: Mapping[str, tuple[ResidueFinding, FileStamp]],
+) -> tuple[ResidueFinding, ...]:
     """Return the findings that are new or changed between two surveys."""
     return tuple(
         finding for path, (finding, mark) in sorted(after.items()) if before.get(path) != (finding, mark)
     )
 
 
-def remove(tree: Path, finding: Finding) -> None:
+def remove_finding(tree: Path, finding: ResidueFinding) -> None:
     """Remove a finding.
 
     No symbolic link on the way is followed, since the survey followed none.
@@ -88,12 +89,12 @@ def remove(tree: Path, finding: Finding) -> None:
         path.unlink(missing_ok=True)
 
 
-def _find_residue(tree: Path) -> Iterator[Finding]:
+def _find_residue(tree: Path) -> Iterator[ResidueFinding]:
     root = os.path.realpath(tree)
     for directory, folders, files in os.walk(tree):
         relative = PurePosixPath(os.path.relpath(directory, tree))
         if relative.parts and {"HEAD", "objects", "refs"} <= {*folders, *files}:
-            yield Finding(
+            yield ResidueFinding(
                 kind="repository", path=str(relative), text="a bare git repository inside of the worktree"
             )
             folders.clear()
@@ -102,31 +103,38 @@ def _find_residue(tree: Path) -> Iterator[Finding]:
             path = relative / name
             if name == ".git":
                 if relative.parts:
-                    yield Finding(
+                    yield ResidueFinding(
                         kind="repository", path=str(path), text="a git repository inside of the worktree"
                     )
             elif (tree / path).is_symlink():
                 yield from _check_link(tree, path, root)
             elif name in files and (reason := _execution_reason(path)):
-                yield Finding(kind="runs later", path=str(path), text=reason)
+                yield ResidueFinding(kind="runs later", path=str(path), text=reason)
         folders[:] = [name for name in folders if name != ".git" and name not in ENVIRONMENTS]
 
 
-def _check_link(tree: Path, path: PurePosixPath, root: str) -> Iterator[Finding]:
+def _check_link(tree: Path, path: PurePosixPath, root: str) -> Iterator[ResidueFinding]:
     target = os.path.realpath(tree / path)
     if target != root and not target.startswith(f"{root}/"):
-        yield Finding(
+        yield ResidueFinding(
             kind="link", path=str(path), text=f"a symbolic link that leads out of the worktree, to {target}"
         )
 
 
 def _execution_reason(path: PurePosixPath) -> str:
-    reason = RUN_LATER.get(path.name) or (RUN_LATER_NAMED.get(path.name) if len(path.parts) == 1 else "")
+    reason = AUTORUN_FILES.get(path.name) or (
+        AUTORUN_ROOT_FILES.get(path.name) if len(path.parts) == 1 else ""
+    )
     return reason or next(
-        (explanation for directory, explanation in RUN_LATER_IN.items() if path.is_relative_to(directory)), ""
+        (
+            explanation
+            for directory, explanation in AUTORUN_DIRECTORIES.items()
+            if path.is_relative_to(directory)
+        ),
+        "",
     )
 
 
-def _file_stamp(path: Path) -> Mark:
+def _file_stamp(path: Path) -> FileStamp:
     status = path.lstat()
     return status.st_ino, status.st_size, status.st_ctime_ns

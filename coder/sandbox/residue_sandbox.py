@@ -7,20 +7,20 @@ from pathlib import Path
 
 from coder.core.policy import Policy
 from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
-from coder.sandbox.residue import Finding, findings, remove, survey
+from coder.sandbox.residue import ResidueFinding, new_findings, remove_finding, survey_worktree
 
 
-class Surveyed:
+class ResidueSandbox:
     """A Sandbox for a worktree that outlives its commands."""
 
-    def __init__(self, sandbox: Sandbox, tree: Path, tell: Callable[[str], None]) -> None:
+    def __init__(self, sandbox: Sandbox, tree: Path, report: Callable[[str], None]) -> None:
         """Wrap `sandbox` for the worktree `tree`.
 
         `tell` is called with a sentence on each finding, in the thread that ran the command.
         """
         self._sandbox = sandbox
         self._tree = tree
-        self._tell = tell
+        self._tell = report
         self._lock = threading.Lock()
 
     def run(
@@ -34,7 +34,7 @@ class Surveyed:
         on_line: Progress | None = None,
         private: Path | None = None,
     ) -> Execution:
-        with self.looking() as removed:
+        with self.check_residue() as removed:
             execution = self._sandbox.run(
                 argv,
                 cwd=cwd,
@@ -44,36 +44,36 @@ class Surveyed:
                 on_line=on_line,
                 private=private,
             )
-        note = "".join(f"\n[{sentence(finding)}]" for finding in removed)
+        note = "".join(f"\n[{describe_finding(finding)}]" for finding in removed)
         return execution.model_copy(update={"output": execution.output + note}) if note else execution
 
     def stop(self) -> None:
         self._sandbox.stop()
 
     @contextmanager
-    def looking(self) -> Iterator[list[Finding]]:
+    def check_residue(self) -> Iterator[list[ResidueFinding]]:
         """Survey the worktree before and after the block.
 
         On exit the list holds the findings that were removed.
         """
-        removed: list[Finding] = []
+        removed: list[ResidueFinding] = []
         with self._lock:
             pointer = _pointer_content(self._tree / ".git")
-            before = survey(self._tree)
+            before = survey_worktree(self._tree)
             try:
                 yield removed
             finally:
                 _restore_pointer(self._tree / ".git", pointer)
-                for finding in findings(before, survey(self._tree)):
-                    if finding.refused:
-                        remove(self._tree, finding)
+                for finding in new_findings(before, survey_worktree(self._tree)):
+                    if finding.must_be_removed:
+                        remove_finding(self._tree, finding)
                         removed.append(finding)
-                    self._tell(sentence(finding))
+                    self._tell(describe_finding(finding))
 
 
-def sentence(finding: Finding) -> str:
+def describe_finding(finding: ResidueFinding) -> str:
     """Describe a finding and what was done about it, as a sentence."""
-    if finding.refused:
+    if finding.must_be_removed:
         return f"A command made {finding.path}, {finding.text}; it was removed."
     return f"A command wrote {finding.path}: {finding.text}."
 
@@ -86,5 +86,5 @@ def _restore_pointer(pointer: Path, content: bytes | None) -> None:
     """Restore a worktree's pointer to its repository, which some backends cannot protect."""
     if content is None or _pointer_content(pointer) == content:
         return
-    remove(pointer.parent, Finding(kind="repository", path=pointer.name, text=""))
+    remove_finding(pointer.parent, ResidueFinding(kind="repository", path=pointer.name, text=""))
     pointer.write_bytes(content)

@@ -5,11 +5,11 @@ import asyncio
 from coder.core.events import BaselineMeasured
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import TestReport
-from coder.session.context import Kit
+from coder.session.context import SessionContext
 
 
-async def baseline(
-    context: Kit, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
+async def measure_baseline(
+    context: SessionContext, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
 ) -> TestReport | None:
     """Measure the baseline and log it; return None if it takes longer than `wait_seconds`.
 
@@ -17,7 +17,7 @@ async def baseline(
     of its time.
     """
     task = asyncio.ensure_future(
-        asyncio.to_thread(context.verifier.baseline, context.log.progress(candidate.id), whole=whole)
+        asyncio.to_thread(context.verifier.baseline, context.log.progress_listener(candidate.id), whole=whole)
     )
     done, _ = await asyncio.wait({task}, timeout=wait_seconds)
     if not done:
@@ -25,8 +25,8 @@ async def baseline(
     report = task.result()
     event = BaselineMeasured(
         command=report.command,
-        counts=report.counts,
-        failing=tuple(result.id for result in report.reds),
+        counts=report.outcome_counts,
+        failing=tuple(result.id for result in report.failures),
         seconds=report.seconds,
         problem=report.problem.text if report.problem else "",
     )

@@ -8,22 +8,22 @@ from coder.core.ports.repair import Proposer
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Sandbox
 from coder.core.ports.store import Store
-from coder.core.ports.tests import Equipment, Verifier
+from coder.core.ports.tests import DependencyInstaller, Verifier
 from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposals
 from coder.core.values.task import Task
 from coder.permissions.secrets import Secrets
-from coder.session.approval.permission import Rights
+from coder.session.approval.permission import Permissions
 from coder.session.approval.questions import Approval
-from coder.session.limits.budget import Purse
-from coder.session.limits.rate_limit import Pace
+from coder.session.limits.budget import BudgetTracker
+from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
 from coder.tools.tool import Tool
 from coder.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kit:
+class SessionContext:
     """Immutable container of everything a session was wired with."""
 
     task: Task
@@ -34,36 +34,36 @@ class Kit:
     prompts: Prompts
     repository: Repository
     verifier: Verifier
-    verifier_of: Callable[[Repository], Verifier]
+    make_verifier: Callable[[Repository], Verifier]
     """Makes a verifier with another base, to prove a fix again without the uncommitted work."""
     proposer: Proposer
     sandbox: Sandbox
     store: Store
     log: EventLog
-    purse: Purse
+    budget: BudgetTracker
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """Returns the candidate's workspace, the same one each time."""
-    equipment: Equipment | None = None
+    equipment: DependencyInstaller | None = None
     """Installs packages that tests lack; None if that is not possible."""
     hints: Proposals | None = None
     """Unproven findings of a search without a model."""
-    rights: Rights = Rights()  # noqa: RUF009 (a frozen value)
+    permissions: Permissions = Permissions()  # noqa: RUF009 (a frozen value)
     """Permissions for what may be done without asking."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
     """Values that neither a model nor a record may see."""
     models: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
     """Models by role; the second and later ones take over while those before them are down."""
-    down: set[str] = field(default_factory=set)
+    failed_models: set[str] = field(default_factory=set)
     """Names of models that failed permanently in this session."""
-    pace: Pace = field(default_factory=Pace)
+    rate_limiter: RateLimiter = field(default_factory=RateLimiter)
     role: str = "executor"
     """Role that the model speaks in; for another role, make a changed copy of this object."""
     system: str = "system"
     """Name of the system prompt of every request."""
     temperature: float | None = None
     seed: int | None = None
-    reviews: bool = False
+    needs_review: bool = False
     """Whether the user reviews each plan before it runs and each fix, hunk by hunk, before delivery."""
     notices: tuple[str, ...] = ()
     """Notices for the user before the work begins, such as uncommitted files that were left out."""
@@ -71,10 +71,10 @@ class Kit:
     """The project's own AGENTS.md, if the directory is trusted."""
 
     @property
-    def speakers(self) -> tuple[Model, ...]:
+    def available_models(self) -> tuple[Model, ...]:
         """Models for this role that are not down, in order of preference; never empty."""
         chain = self.models.get(self.role) or self.models.get("executor") or (self.model,)
-        return tuple(model for model in chain if model.name not in self.down) or chain[-1:]
+        return tuple(model for model in chain if model.name not in self.failed_models) or chain[-1:]
 
 
-Strategy = Callable[[Kit, Candidate], Awaitable[Candidate]]
+Strategy = Callable[[SessionContext, Candidate], Awaitable[Candidate]]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime
 
-from coder.core.events import Event, Fleeting, Record, ToolStreamed, Warned
+from coder.core.events import Event, Record, ToolStreamed, TransientEvent, Warned
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.store import Store
 from coder.permissions.secrets import Secrets
@@ -39,8 +39,8 @@ class EventLog:
 
     def append(self, event: Event) -> Record:
         """Number an event, store it unless it is fleeting, and pass it to the followers."""
-        event = self._secrets.out_of(event)
-        is_fleeting = isinstance(event, Fleeting)
+        event = self._secrets.mask_value(event)
+        is_fleeting = isinstance(event, TransientEvent)
         record = Record(number=len(self._records) + (not is_fleeting), at=self._clock(), event=event)
         if not is_fleeting:
             self._records.append(record)
@@ -50,10 +50,10 @@ class EventLog:
             follower.put_nowait(record)
         return record
 
-    def progress(self, candidate: str) -> Progress:
+    def progress_listener(self, candidate: str) -> Progress:
         """Return a thread-safe listener that shows each line as a fleeting event of the candidate."""
         loop = asyncio.get_running_loop()
-        mask = self._secrets.by_line()
+        mask = self._secrets.line_masker()
 
         def show(line: str) -> None:
             if not loop.is_closed():  # a thread may outlive a stopped session for a moment
@@ -61,7 +61,7 @@ class EventLog:
 
         return show
 
-    def warner(self) -> Callable[[str], None]:
+    def warning_callback(self) -> Callable[[str], None]:
         """Return a thread-safe callback that logs a warning."""
         loop = asyncio.get_running_loop()
 

@@ -10,15 +10,15 @@ from coder.core.events import FilesChanged, NoteMade, PhaseEntered
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
-from coder.core.state import conversation, unanswered
+from coder.core.state import candidate_messages, unanswered_calls
 from coder.core.values.candidate import Candidate, Patch
-from coder.patching.git_hunks import hunks
-from coder.python.fingerprint import fingerprint
+from coder.patching.git_hunks import split_git_diff
+from coder.python.fingerprint import fingerprint_files
 from coder.session import toolbox
-from coder.session.context import Kit
-from coder.session.delivery.commit_message import subject
-from coder.session.limits.loop_detection import LOST, Wandering, answers
-from coder.session.turn import say, turn
+from coder.session.context import SessionContext
+from coder.session.delivery.commit_message import format_subject
+from coder.session.limits.loop_detection import LOOP_SUMMARY, LoopDetector, latest_call_results
+from coder.session.turn import add_user_message, run_turn
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
 """`path::Name` or `path:line`, as named by a reply that patches immediately."""
@@ -27,7 +27,7 @@ IDLE_REPLIES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class PhaseState:
     """State of a phase when all calls are answered."""
 
     patch: Patch
@@ -39,23 +39,25 @@ class Standing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Purpose:
+class PhaseSpec:
     """A phase with its opening message and the decision when it ends."""
 
     phase: Phase
-    opening: Callable[[Kit, Candidate], Awaitable[str]]
+    opening: Callable[[SessionContext, Candidate], Awaitable[str]]
     """Builds the opening message, which may be empty.
 
     Called only if the model is asked before `settle` has returned a message.
     """
-    settle: Callable[[Kit, Candidate, Standing], Awaitable[Note | str | None]]
+    settle: Callable[[SessionContext, Candidate, PhaseState], Awaitable[Note | str | None]]
     """Called at entry and after each reply's calls.
 
     Returns the note that ends the phase, a message for the model, or None.
     """
 
 
-async def run(context: Kit, candidate: Candidate, purpose: Purpose, attempt: int) -> Note | None:
+async def run_phase(
+    context: SessionContext, candidate: Candidate, purpose: PhaseSpec, attempt: int
+) -> Note | None:
     """Run one phase; return None if it ended without its note.
 
     Open calls (a reading phase ends at the first change, before it is made) are answered before the model is
@@ -67,15 +69,15 @@ async def run(context: Kit, candidate: Candidate, purpose: Purpose, attempt: int
     is_opened = False
     if not calls:
         decision = await purpose.settle(
-            context, candidate, Standing(patch=patch, changed=bool(patch.paths), entry=True)
+            context, candidate, PhaseState(patch=patch, changed=bool(patch.paths), entry=True)
         )
         if isinstance(decision, str):
-            say(context, candidate, decision)
+            add_user_message(context, candidate, decision)
             is_opened = True
         elif decision is not None:
             return _log_note(context, candidate, purpose.phase, decision, implied=True)
     turns = idle = 0
-    loop_detector = Wandering()
+    loop_detector = LoopDetector()
     while turns < purpose.phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
             calls = await _ask(context, candidate, purpose, opens=not is_opened)
@@ -90,7 +92,7 @@ async def run(context: Kit, candidate: Candidate, purpose: Purpose, attempt: int
         handed_over = [
             note
             for call in allowed_calls
-            if (note := await toolbox.answer(context, candidate, purpose.phase, call))
+            if (note := await toolbox.run_call(context, candidate, purpose.phase, call))
         ]
         if len(allowed_calls) < len(calls):
             return _log_note(
@@ -101,7 +103,7 @@ async def run(context: Kit, candidate: Candidate, purpose: Purpose, attempt: int
                 implied=True,
             )
         before, patch = patch, await _inspect_change(context, candidate, purpose.phase, patch)
-        state = Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed_over), None))
+        state = PhaseState(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed_over), None))
         decision = (
             state.note if isinstance(state.note, GiveUp) else await purpose.settle(context, candidate, state)
         )
@@ -111,7 +113,7 @@ async def run(context: Kit, candidate: Candidate, purpose: Purpose, attempt: int
                 or decision
             )
         if isinstance(decision, str):
-            say(context, candidate, decision)
+            add_user_message(context, candidate, decision)
             is_opened = True
         elif decision is not None:
             return _log_note(context, candidate, purpose.phase, decision, implied=decision not in handed_over)
@@ -120,25 +122,34 @@ async def run(context: Kit, candidate: Candidate, purpose: Purpose, attempt: int
 
 
 def _check_for_loop(
-    context: Kit, candidate: Candidate, phase: Phase, loop_detector: Wandering, *, has_changed: bool
+    context: SessionContext,
+    candidate: Candidate,
+    phase: Phase,
+    loop_detector: LoopDetector,
+    *,
+    has_changed: bool,
 ) -> GiveUp | str | None:
     """Return a warning for a model that repeats itself, or a note that ends the phase if it goes on."""
-    match loop_detector.seen(answers(context.log.records, candidate.id), moved=has_changed):
+    match loop_detector.record_turn(
+        latest_call_results(context.log.records, candidate.id), has_changed=has_changed
+    ):
         case "again":
             return context.prompts.render("wandering", phase=phase)
         case "lost":
-            return GiveUp(summary=LOST)
+            return GiveUp(summary=LOOP_SUMMARY)
         case "new":
             return None
 
 
-async def _ask(context: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool) -> tuple[ToolCall, ...]:
+async def _ask(
+    context: SessionContext, candidate: Candidate, purpose: PhaseSpec, *, opens: bool
+) -> tuple[ToolCall, ...]:
     """Return the calls of the next reply; remind the model if it made none."""
     if opens and (text := await purpose.opening(context, candidate)):
-        say(context, candidate, text)
-    reply = await turn(context, candidate)
+        add_user_message(context, candidate, text)
+    reply = await run_turn(context, candidate)
     if not reply.message.calls:
-        say(
+        add_user_message(
             context,
             candidate,
             context.prompts.render(
@@ -148,16 +159,18 @@ async def _ask(context: Kit, candidate: Candidate, purpose: Purpose, *, opens: b
     return reply.message.calls
 
 
-async def _current_patch(context: Kit, candidate: Candidate, phase: Phase) -> Patch:
+async def _current_patch(context: SessionContext, candidate: Candidate, phase: Phase) -> Patch:
     """Return the candidate's change; empty in phases that only read, which may share a worktree."""
     return (
-        await asyncio.to_thread(context.repository.patch, candidate)
+        await asyncio.to_thread(context.repository.candidate_patch, candidate)
         if phase.writes or phase.yields
         else Patch(diff="")
     )
 
 
-async def _inspect_change(context: Kit, candidate: Candidate, phase: Phase, before: Patch) -> Patch:
+async def _inspect_change(
+    context: SessionContext, candidate: Candidate, phase: Phase, before: Patch
+) -> Patch:
     """Return the candidate's current change, logged and checkpointed if it is new.
 
     A change outside of what --only allows is undone.
@@ -166,12 +179,12 @@ async def _inspect_change(context: Kit, candidate: Candidate, phase: Phase, befo
     if patch.tree == before.tree:
         return before
     workspace = context.workspace(candidate)
-    touched_paths = {hunk.path for hunk in {*hunks(before.diff)} ^ {*hunks(patch.diff)}} | (
+    touched_paths = {hunk.path for hunk in {*split_git_diff(before.diff)} ^ {*split_git_diff(patch.diff)}} | (
         {*before.paths} ^ {*patch.paths}
     )
     if outside := sorted(path for path in touched_paths if not workspace.may_write(path)):
         await asyncio.to_thread(context.repository.rollback, candidate, before.tree)
-        say(
+        add_user_message(
             context,
             candidate,
             (
@@ -180,14 +193,14 @@ async def _inspect_change(context: Kit, candidate: Candidate, phase: Phase, befo
             ),
         )
         return before
-    await keep(context, candidate, patch)
+    await record_change(context, candidate, patch)
     return patch
 
 
-async def keep(context: Kit, candidate: Candidate, patch: Patch) -> None:
+async def record_change(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
     """Log the candidate's current change with its fingerprint, and commit it on its private branch."""
     reply = _last_reply(context, candidate).strip().partition("\n")[0]
-    step = context.secrets.masked(subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
+    step = context.secrets.mask(format_subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
     await asyncio.to_thread(context.repository.checkpoint, candidate, step)
     change_fingerprint = await asyncio.to_thread(_fingerprint, candidate, patch)
     context.log.append(
@@ -200,7 +213,7 @@ async def keep(context: Kit, candidate: Candidate, patch: Patch) -> None:
 def _fingerprint(candidate: Candidate, patch: Patch) -> str:
     files = {path: candidate.worktree / path for path in patch.paths}
     regular_files = {path: file for path, file in files.items() if not file.is_symlink()}
-    return fingerprint(
+    return fingerprint_files(
         {
             path: file.read_text("utf-8", "replace") if file.is_file() else None
             for path, file in regular_files.items()
@@ -208,12 +221,14 @@ def _fingerprint(candidate: Candidate, patch: Patch) -> str:
     )
 
 
-def _log_note(context: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:
+def _log_note(
+    context: SessionContext, candidate: Candidate, phase: Phase, note: Note, *, implied: bool
+) -> Note:
     context.log.append(NoteMade(candidate=candidate.id, phase=phase.name, note=note, implied=implied))
     return note
 
 
-def _implied_note(context: Kit, candidate: Candidate, phase: Phase) -> Note:
+def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -> Note:
     """Return the note of a reading phase that ended because the model began to change files."""
     reply = _last_reply(context, candidate)
     summary = reply.strip() or "A change was made straight away."
@@ -229,17 +244,17 @@ def _implied_note(context: Kit, candidate: Candidate, phase: Phase) -> Note:
     return Diagnosis(summary=summary, places=places)
 
 
-def _last_reply(context: Kit, candidate: Candidate) -> str:
+def _last_reply(context: SessionContext, candidate: Candidate) -> str:
     """Return the text of the model's newest reply; empty before the first."""
-    messages = reversed(conversation(context.log.records, candidate.id))
+    messages = reversed(candidate_messages(context.log.records, candidate.id))
     return next((message.text for message in messages if isinstance(message, AssistantMessage)), "")
 
 
-def _unanswered_calls(context: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:
-    return unanswered(conversation(context.log.records, candidate.id))
+def _unanswered_calls(context: SessionContext, candidate: Candidate) -> tuple[ToolCall, ...]:
+    return unanswered_calls(candidate_messages(context.log.records, candidate.id))
 
 
-def _order_reads_last(context: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+def _order_reads_last(context: SessionContext, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
     """Return the calls with each `read` after the other calls before the next change.
 
     A search of the same reply may name the file to read.
@@ -257,6 +272,6 @@ def _order_reads_last(context: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall
     return (*ordered_calls, *reads)
 
 
-def _writes(context: Kit, call: ToolCall) -> bool:
-    tool = toolbox.find(context, call.name)
+def _writes(context: SessionContext, call: ToolCall) -> bool:
+    tool = toolbox.find_tool(context, call.name)
     return tool is not None and tool.writes

@@ -4,62 +4,69 @@ import asyncio
 import traceback
 from typing import assert_never
 
-from coder.core.commands import Amend, Answer, Decide, Say, Stop, Word
+from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand, Stop
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
-from coder.core.state import status, working
+from coder.core.state import active_candidates, session_status
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import VerdictKind
-from coder.session.approval.dependencies import equipped
-from coder.session.baseline import baseline
-from coder.session.context import Kit, Strategy
-from coder.session.delivery.outcome import BUG, INTERRUPTED, MISUSE, Ending, conclude, ended
-from coder.session.turn import say
+from coder.session.approval.dependencies import ensure_dependencies
+from coder.session.baseline import measure_baseline
+from coder.session.context import SessionContext, Strategy
+from coder.session.delivery.outcome import (
+    BUG,
+    INTERRUPTED,
+    MISUSE,
+    SessionOutcome,
+    conclude,
+    outcome_without_fix,
+)
+from coder.session.turn import add_user_message
 
 BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
 """Longest wait for the baseline before the first message, in seconds and as a share of the time limit.
 
 A short suite is worth having in the first message.
 """
-WORKABLE = ("timeout", "no_tests")
+TOLERATED_PROBLEMS = ("timeout", "no_tests")
 """Problems of the baseline that a change of the code may solve; no change solves any other."""
 
 
 class Session:
     """Runs a strategy once; only the session delivers, so that nothing is delivered twice."""
 
-    def __init__(self, context: Kit, strategy: Strategy, *, id: str, version: str) -> None:
+    def __init__(self, context: SessionContext, strategy: Strategy, *, id: str, version: str) -> None:
         self._context = context
         self._strategy = strategy
         self._id = id
         self._version = version
-        self._work: asyncio.Task[Ending] | None = None
+        self._work: asyncio.Task[SessionOutcome] | None = None
         self._candidate: Candidate | None = None
         self._is_stopped = False
         self._remarks: list[str] = []
         """Remarks that arrived before there was a candidate."""
 
-    def send(self, word: Word) -> None:
+    def send(self, command: SessionCommand) -> None:
         """Handle a command from a front end; call only from the event loop's thread."""
-        match word:
+        match command:
             case Say(text=text):
                 self._remarks.append(text)
                 self._forward_remarks()
             case Answer() | Decide() | Amend():
-                self._context.approval.answer(word)
+                self._context.approval.deliver_answer(command)
             case Stop():
                 self._is_stopped = True
                 self._context.sandbox.stop()
                 if self._work is not None:
                     self._work.cancel()
             case _:
-                assert_never(word)
+                assert_never(command)
 
     def _forward_remarks(self) -> None:
         while self._candidate is not None and self._remarks:
             text = f"The person adds: {self._remarks.pop(0)}"
-            for name in working(self._context.log.records):
-                say(self._context, self._candidate.model_copy(update={"id": name}), text)
+            for name in active_candidates(self._context.log.records):
+                add_user_message(self._context, self._candidate.model_copy(update={"id": name}), text)
 
     async def run(self) -> SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
@@ -83,67 +90,73 @@ class Session:
         finally:
             context.sandbox.stop()
             await asyncio.to_thread(context.repository.close)
-        totals = status(context.log.records)
-        roles = context.purse.roles if len(context.purse.roles) > 1 else {}
+        totals = session_status(context.log.records)
+        roles = context.budget.roles if len(context.budget.roles) > 1 else {}
         unmasked_event = SessionFinished(
             **dict(ending),
             attempts=totals.attempt,
-            spent=context.purse.spent,
+            spent=context.budget.spent,
             roles=roles,
-            seconds=context.purse.seconds,
+            seconds=context.budget.seconds,
         )
-        finish_event = context.secrets.out_of(unmasked_event)
+        finish_event = context.secrets.mask_value(unmasked_event)
         context.log.append(finish_event)
         context.log.close()
         return finish_event
 
-    async def _run_to_outcome(self) -> Ending:
+    async def _run_to_outcome(self) -> SessionOutcome:
         """Run the strategy and turn every way to end into an outcome."""
         context = self._context
         self._work = asyncio.ensure_future(self._run_strategy())
         if self._is_stopped:
             self._work.cancel()
         try:
-            return await asyncio.wait_for(self._work, context.purse.seconds_left)
+            return await asyncio.wait_for(self._work, context.budget.seconds_left)
         except TimeoutError:
-            return ended(
+            return outcome_without_fix(
                 VerdictKind.LIMIT, f"The time limit of {context.task.budget.seconds:g} s is reached.", context
             )
         except asyncio.CancelledError:
-            return Ending(
+            return SessionOutcome(
                 kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED
             )
         except LimitReached as error:
-            return ended(VerdictKind.LIMIT, str(error), context)
+            return outcome_without_fix(VerdictKind.LIMIT, str(error), context)
         except ModelError as error:
-            if context.purse.spent.requests == 0:
-                return Ending(kind=None, summary=str(error), exit_code=MISUSE)
-            return ended(VerdictKind.GAVE_UP, f"The model could not go on: {error}", context)
+            if context.budget.spent.requests == 0:
+                return SessionOutcome(kind=None, summary=str(error), exit_code=MISUSE)
+            return outcome_without_fix(VerdictKind.GAVE_UP, f"The model could not go on: {error}", context)
         except UserError as error:
-            return Ending(kind=None, summary=str(error), exit_code=MISUSE)
+            return SessionOutcome(kind=None, summary=str(error), exit_code=MISUSE)
         except CoderError as error:
             return self._outcome_of_bug(str(error))
         except Exception as error:  # noqa: BLE001 (bugs end here, as event `failed`)
             return self._outcome_of_bug("".join(traceback.format_exception(error)))
 
-    def _outcome_of_bug(self, text: str) -> Ending:
-        text = self._context.secrets.masked(text)
+    def _outcome_of_bug(self, text: str) -> SessionOutcome:
+        text = self._context.secrets.mask(text)
         self._context.log.append(Failed(error=text))
-        return Ending(kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG)
+        return SessionOutcome(
+            kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG
+        )
 
-    async def _run_strategy(self) -> Ending:
+    async def _run_strategy(self) -> SessionOutcome:
         context = self._context
-        self._candidate = await asyncio.to_thread(context.repository.candidate, "c1")
+        self._candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
         context.log.append(CandidateForked(candidate=self._candidate.id))
         self._forward_remarks()
-        seconds_left = context.purse.seconds_left
+        seconds_left = context.budget.seconds_left
         wait = (
             BASELINE_WAIT_SECONDS
             if seconds_left is None
             else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * seconds_left)
         )
-        report = await baseline(context, self._candidate, wait_seconds=wait)
-        report = await equipped(context, self._candidate, report, wait_seconds=wait)
-        if report is not None and report.problem is not None and report.problem.kind not in WORKABLE:
-            return ended(VerdictKind.INCONCLUSIVE, report.problem.text, context)
+        report = await measure_baseline(context, self._candidate, wait_seconds=wait)
+        report = await ensure_dependencies(context, self._candidate, report, wait_seconds=wait)
+        if (
+            report is not None
+            and report.problem is not None
+            and report.problem.kind not in TOLERATED_PROBLEMS
+        ):
+            return outcome_without_fix(VerdictKind.INCONCLUSIVE, report.problem.text, context)
         return await conclude(context, await self._strategy(context, self._candidate))

@@ -11,28 +11,30 @@ from coder.core.messages import ToolCall, ToolMessage
 from coder.core.notes import Note
 from coder.core.phases import Phase
 from coder.core.policy import Policy
-from coder.core.state import conversation, unanswered
+from coder.core.state import candidate_messages, unanswered_calls
 from coder.core.values.candidate import Candidate
-from coder.session.approval.permission import Decision, of_change, of_command
-from coder.session.approval.questions import Wish
-from coder.session.context import Kit
-from coder.tools.hand_over import note_of
+from coder.session.approval.permission import PermissionDecision, decide_change, decide_command
+from coder.session.approval.questions import ApprovalRequest
+from coder.session.context import SessionContext
+from coder.tools.hand_over import build_note
 from coder.tools.tool import Tool
 
 OUTPUT_CHARACTERS = 16_000
 
 
-def find(context: Kit, name: str) -> Tool | None:
+def find_tool(context: SessionContext, name: str) -> Tool | None:
     return next((tool for tool in context.tools if tool.name == name), None)
 
 
-async def answer(context: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -> Note | None:
+async def run_call(
+    context: SessionContext, candidate: Candidate, phase: Phase, call: ToolCall
+) -> Note | None:
     """Run one call and log its result; return the note if the call handed one over."""
     context.log.append(ToolStarted(candidate=candidate.id, call=call))
     start_seconds = time.monotonic()
     note: Note | None = None
     try:
-        tool = find(context, call.name)
+        tool = find_tool(context, call.name)
         if tool is None:
             raise ToolError(
                 f"There is no tool {call.name!r}. There are: "
@@ -48,27 +50,31 @@ async def answer(context: Kit, candidate: Candidate, phase: Phase, call: ToolCal
         text, ok = await _run(context, candidate, tool, call, policy=policy), True
     except ToolError as error:
         text, ok, note = str(error), False, None
-    text = context.secrets.masked(text)
-    shortened_text = cut(text)
+    text = context.secrets.mask(text)
+    shortened_text = truncate_output(text)
     context.log.append(
         ToolFinished(
             candidate=candidate.id,
             message=ToolMessage(call_id=call.id, name=call.name, text=shortened_text, ok=ok),
             seconds=time.monotonic() - start_seconds,
-            blob="" if shortened_text == text else context.store.keep(text),
+            blob="" if shortened_text == text else context.store.store_blob(text),
         )
     )
     return note
 
 
-async def _run(context: Kit, candidate: Candidate, tool: Tool, call: ToolCall, *, policy: Policy) -> str:
+async def _run(
+    context: SessionContext, candidate: Candidate, tool: Tool, call: ToolCall, *, policy: Policy
+) -> str:
     workspace = replace(
-        context.workspace(candidate), progress=context.log.progress(candidate.id), policy=policy
+        context.workspace(candidate), progress=context.log.progress_listener(candidate.id), policy=policy
     )
     return await asyncio.to_thread(tool.call, workspace, call.arguments)
 
 
-async def _check_permission(context: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Policy:
+async def _check_permission(
+    context: SessionContext, candidate: Candidate, tool: Tool, call: ToolCall
+) -> Policy:
     """Return the policy of the call; ask the user if necessary, once for all calls of the reply.
 
     Raises:
@@ -87,31 +93,37 @@ async def _check_permission(context: Kit, candidate: Candidate, tool: Tool, call
             f"{tool.name} was not allowed (it {decision.why}), and nothing was done. Go on without it: "
             "run_tests and the tools that look need no permission."
         )
-    return Policy(writes=context.rights.mode != "read-only", network=decision.network)
+    return Policy(writes=context.permissions.mode != "read-only", network=decision.network)
 
 
-def _decide(context: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Decision:
+def _decide(context: SessionContext, candidate: Candidate, tool: Tool, call: ToolCall) -> PermissionDecision:
     """Decide whether a call may run.
 
     Raises:
         ToolError: its arguments do not fit.
     """
     if tool.writes:
-        return of_change(context.rights)
+        return decide_change(context.permissions)
     if not tool.asks:
-        return Decision(action="allow")
-    arguments = tool.checked(call.arguments)
-    rights = replace(context.rights, rules=(*context.rights.rules, *context.approval.rules))
-    return of_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
+        return PermissionDecision(action="allow")
+    arguments = tool.validate_arguments(call.arguments)
+    rights = replace(context.permissions, rules=(*context.permissions.rules, *context.approval.rules))
+    return decide_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
 
 
-def _pending_requests(context: Kit, candidate: Candidate, call: ToolCall) -> Iterator[Wish]:
+def _pending_requests(
+    context: SessionContext, candidate: Candidate, call: ToolCall
+) -> Iterator[ApprovalRequest]:
     """Yield requests for this call and all others of its reply that wait for the same answer."""
     for other in (
         call,
-        *(other for other in unanswered(conversation(context.log.records, candidate.id)) if other != call),
+        *(
+            other
+            for other in unanswered_calls(candidate_messages(context.log.records, candidate.id))
+            if other != call
+        ),
     ):
-        tool = find(context, other.name)
+        tool = find_tool(context, other.name)
         if tool is None or not (tool.writes or tool.asks):
             continue
         try:
@@ -119,12 +131,14 @@ def _pending_requests(context: Kit, candidate: Candidate, call: ToolCall) -> Ite
         except ToolError:
             continue  # its error is reported when it is run
         if decision.action == "ask":
-            yield Wish(call=other, text=_describe_call(tool, other), why=decision.why, rules=decision.rules)
+            yield ApprovalRequest(
+                call=other, text=_describe_call(tool, other), why=decision.why, rules=decision.rules
+            )
 
 
 def _describe_call(tool: Tool, call: ToolCall) -> str:
     """Describe a call in one line for the user."""
-    arguments = tool.checked(call.arguments)
+    arguments = tool.validate_arguments(call.arguments)
     if tool.asks:
         command = str(arguments["command"])
         return f"run: {command if command.isprintable() else repr(command)}"
@@ -137,7 +151,7 @@ def _describe_call(tool: Tool, call: ToolCall) -> str:
 
 
 def _parse_note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
-    note = note_of(tool.checked(call.arguments))
+    note = build_note(tool.validate_arguments(call.arguments))
     if note.kind not in (phase.note, "give_up"):
         raise ToolError(
             f"This is the {phase.name} phase: it ends with hand_over(kind='{phase.note}') or with "
@@ -147,7 +161,7 @@ def _parse_note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
     return note
 
 
-def cut(text: str, limit: int = OUTPUT_CHARACTERS) -> str:
+def truncate_output(text: str, limit: int = OUTPUT_CHARACTERS) -> str:
     """Return head and tail of a text over `limit` characters, and between them the number of missing ones."""
     if len(text) <= limit:
         return text

@@ -11,20 +11,20 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage, UserMessage
 from coder.core.ports.model import Model
-from coder.core.state import conversation
+from coder.core.state import candidate_messages
 from coder.core.values.candidate import Candidate
-from coder.permissions.data_marking import marked
-from coder.session.context import Kit
+from coder.permissions.data_marking import mark_message
+from coder.session.context import SessionContext
 
 
-def say(context: Kit, candidate: Candidate, text: str) -> None:
+def add_user_message(context: SessionContext, candidate: Candidate, text: str) -> None:
     """Add a message of the harness to the conversation, with secrets masked."""
     context.log.append(
-        MessageFinished(candidate=candidate.id, message=UserMessage(text=context.secrets.masked(text)))
+        MessageFinished(candidate=candidate.id, message=UserMessage(text=context.secrets.mask(text)))
     )
 
 
-async def turn(context: Kit, candidate: Candidate) -> Reply:
+async def run_turn(context: SessionContext, candidate: Candidate) -> Reply:
     """Ask the model for the next reply.
 
     A conversation that exceeds the model's context is compacted once, then sent again.
@@ -42,23 +42,23 @@ async def turn(context: Kit, candidate: Candidate) -> Reply:
     return await _ask(context, candidate)
 
 
-async def _ask(context: Kit, candidate: Candidate) -> Reply:
+async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
     """Ask the first model that answers; a model that is down is not asked again."""
     request = Request(
         system=context.prompts.render(context.system),
-        messages=tuple(map(marked, conversation(context.log.records, candidate.id))),
+        messages=tuple(map(mark_message, candidate_messages(context.log.records, candidate.id))),
         tools=tuple(tool.spec for tool in context.tools),
         temperature=context.temperature,
         seed=context.seed,
     )
     while True:
-        model, *others = context.speakers
+        model, *others = context.available_models
         try:
             return await _complete(context, candidate, model, _without_foreign_data(model, request))
         except ModelError as error:
             if error.context_overflow or not others:
                 raise
-            context.down.add(model.name)
+            context.failed_models.add(model.name)
             context.log.append(Warned(text=f"{error} {others[0].name} goes on."))
 
 
@@ -73,7 +73,7 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
     return request.model_copy(update={"messages": tuple(messages)})
 
 
-async def _complete(context: Kit, candidate: Candidate, model: Model, request: Request) -> Reply:
+async def _complete(context: SessionContext, candidate: Candidate, model: Model, request: Request) -> Reply:
     def show(delta: Delta) -> None:
         event_type = TextStreamed if delta.kind == "text" else ReasoningStreamed
         context.log.append(event_type(candidate=candidate.id, text=delta.text))
@@ -86,8 +86,8 @@ async def _complete(context: Kit, candidate: Candidate, model: Model, request: R
         )
 
     async with (
-        context.purse.reserved(request, price=model.dearest, role=context.role) as reservation,
-        context.pace.request(),
+        context.budget.reserve(request, price=model.maximum_cost_usd, role=context.role) as reservation,
+        context.rate_limiter.request_slot(),
     ):
         try:
             reply = await model.complete(reservation.request, show)

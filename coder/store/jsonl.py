@@ -27,14 +27,14 @@ class SessionStore:
     def append(self, record: Record) -> None:
         self._write(record.model_dump_json())
 
-    def keep(self, text: str) -> str:
+    def store_blob(self, text: str) -> str:
         data = text.encode("utf-8", "surrogateescape")
         name = hashlib.sha256(data).hexdigest()
         self._blobs.mkdir(exist_ok=True)
         (self._blobs / name).write_bytes(data)
         return name
 
-    def blob(self, sha256: str) -> str:
+    def read_blob(self, sha256: str) -> str:
         return (self._blobs / sha256).read_text("utf-8", "surrogateescape")
 
     def close(self) -> None:
@@ -45,7 +45,7 @@ class SessionStore:
         self._file.flush()
 
 
-def read(directory: Path) -> list[Record]:
+def read_records(directory: Path) -> list[Record]:
     """Return all records of a stored session; an incomplete last line is dropped.
 
     Raises:
@@ -84,9 +84,9 @@ def _parse_records(path: Path, lines: list[str]) -> Iterator[Record]:
             ) from None
 
 
-def finish(directory: Path, event: SessionFinished, *, at: datetime) -> None:
+def append_finish(directory: Path, event: SessionFinished, *, at: datetime) -> None:
     """Append the last event to the log of a session that was killed; an incomplete last line is cut off."""
-    records = read(directory)
+    records = read_records(directory)
     with (directory / "events.jsonl").open("r+b") as file:
         lines = file.readlines()
         file.truncate(sum(map(len, lines[: len(records) + 1])))
@@ -96,7 +96,9 @@ def finish(directory: Path, event: SessionFinished, *, at: datetime) -> None:
         file.write(f"{Record(number=len(records) + 1, at=at, event=event).model_dump_json()}\n".encode())
 
 
-def find(sessions: Path, name: str, *, repository: Path | None = None, delivered: bool = False) -> Path:
+def find_session(
+    sessions: Path, name: str, *, repository: Path | None = None, delivered: bool = False
+) -> Path:
     """Return the directory of the only session whose id ends or begins with `name`; `last` is the newest.
 
     With `repository` only its sessions count, with `delivered` only those that ended with a fix.
@@ -106,7 +108,7 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
     """
 
     def is_eligible(directory: Path) -> bool:
-        start_event, finished = ends(directory)
+        start_event, finished = boundary_events(directory)
         is_same_repository = repository is None or (
             start_event is not None and start_event.repository == str(repository)
         )
@@ -114,7 +116,7 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
             not delivered or (finished is not None and finished.delivery is not None)
         )
 
-    directories = listing(sessions)
+    directories = list_sessions(sessions)
     if name == "last":
         if (
             newest := next((directory for directory in reversed(directories) if is_eligible(directory)), None)
@@ -132,7 +134,7 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
     if len(matching) != 1:
         count = "no session" if not matching else f"{len(matching)} sessions"
         raise UserError(f"{count.capitalize()} named {name!r}. `coder log` lists them; `last` is the newest.")
-    start_event = ends(matching[0])[0]
+    start_event = boundary_events(matching[0])[0]
     if repository is not None and start_event is not None and start_event.repository != str(repository):
         raise UserError(
             f"Session {matching[0].name} belongs to {start_event.repository}; work there, or add --repo "
@@ -141,16 +143,16 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
     return matching[0]
 
 
-def listing(sessions: Path) -> list[Path]:
+def list_sessions(sessions: Path) -> list[Path]:
     """Return the directories of all stored sessions, oldest first."""
     return sorted(
         (path.parent for path in sessions.glob("*/events.jsonl")), key=lambda directory: directory.name
     )
 
 
-def ends(directory: Path) -> tuple[SessionStarted | None, SessionFinished | None]:
+def boundary_events(directory: Path) -> tuple[SessionStarted | None, SessionFinished | None]:
     """Return the first event of a stored session, and its last one if it ended."""
-    events = [record.event for record in read(directory)]
+    events = [record.event for record in read_records(directory)]
     start_event = next((event for event in events if isinstance(event, SessionStarted)), None)
     return start_event, next(
         (event for event in reversed(events) if isinstance(event, SessionFinished)), None

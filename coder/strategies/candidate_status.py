@@ -3,10 +3,17 @@
 import asyncio
 
 from coder.core.events import CandidateScored, FilesChanged
-from coder.core.state import gave_up, lineage, named_tests, notes, opinions, verdicts
+from coder.core.state import (
+    candidate_notes,
+    candidate_records,
+    candidate_verdicts,
+    has_given_up,
+    named_tests,
+    reviewer_findings,
+)
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import Verdict, VerdictKind
-from coder.session.context import Kit
+from coder.session.context import SessionContext
 from coder.strategies.phases import has_source
 
 Score = tuple[int, ...]
@@ -15,13 +22,13 @@ DIFF_CHARACTERS, FAILURE_CHARACTERS = 3_000, 2_000
 """Limits for a failed change and its failure in the message to the other branches."""
 
 
-async def score(context: Kit, candidate: Candidate) -> Score:
+async def score_candidate(context: SessionContext, candidate: Candidate) -> Score:
     """Score a candidate, greater is better, and log it.
 
     In order: proven and accepted, kind of verdict, failing targets, broken tests, unguarded lines, size.
     """
-    judgements = verdicts(context.log.records, candidate.id)
-    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     if not judgements or judgements[-1].tree != patch.tree:
         return WORST
     newest = judgements[-1]
@@ -30,7 +37,7 @@ async def score(context: Kit, candidate: Candidate) -> Score:
     )
     unguarded_count = len(newest.guarded.unguarded) if newest.guarded else 0
     values = (
-        int(accepted(context, candidate)),
+        int(is_accepted(context, candidate)),
         _rank(newest),
         -len(newest.still_red),
         -len(newest.broken),
@@ -43,93 +50,97 @@ async def score(context: Kit, candidate: Candidate) -> Score:
     return values
 
 
-def accepted(context: Kit, candidate: Candidate) -> bool:
+def is_accepted(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the candidate is proven and no reviewer asks for changes."""
-    judgements = verdicts(context.log.records, candidate.id)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
     is_proven = bool(judgements) and judgements[-1].kind is VerdictKind.PROVEN
     return is_proven and all(
-        opinion.approve for opinion in opinions(context.log.records, candidate.id).values()
+        opinion.approve for opinion in reviewer_findings(context.log.records, candidate.id).values()
     )
 
 
-def settled(context: Kit, candidate: Candidate) -> bool:
+def is_settled(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether nothing better is possible: without a test that shows the issue, none can prove a fix."""
-    judgements = verdicts(context.log.records, candidate.id)
-    return accepted(context, candidate) or (
-        bool(judgements) and judgements[-1].good and not named_tests(context.log.records, candidate.id)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
+    return is_accepted(context, candidate) or (
+        bool(judgements)
+        and judgements[-1].is_deliverable
+        and not named_tests(context.log.records, candidate.id)
     )
 
 
-def trace(context: Kit, candidate: Candidate) -> str:
+def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
     """Return the idea, diff and failure of an attempt, to inform others; at most about 1,500 tokens."""
     idea = next(
         (
             note.summary.partition("\n")[0][:200]
-            for note in reversed(notes(context.log.records, candidate.id))
+            for note in reversed(candidate_notes(context.log.records, candidate.id))
         ),
         "no change",
     )
     changes = (
         record.event.diff
-        for record in reversed(lineage(context.log.records, candidate.id))
+        for record in reversed(candidate_records(context.log.records, candidate.id))
         if isinstance(record.event, FilesChanged)
     )
-    judgements = verdicts(context.log.records, candidate.id)
-    failure = context.verifier.explain(judgements[-1]) if judgements else "It was not tested."
+    judgements = candidate_verdicts(context.log.records, candidate.id)
+    failure = context.verifier.explain_failure(judgements[-1]) if judgements else "It was not tested."
     return f"{idea}\n{next(changes, '')[:DIFF_CHARACTERS]}\n{failure[:FAILURE_CHARACTERS]}"
 
 
 def _rank(verdict: Verdict) -> int:
-    if verdict.good:
+    if verdict.is_deliverable:
         return 4 if verdict.kind is VerdictKind.PROVEN else 3
     return {VerdictKind.PASSING: 2, VerdictKind.BROKEN: 1}.get(verdict.kind, 0)
 
 
-def given_up(context: Kit, candidate: Candidate) -> bool:
+def is_abandoned(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the newest note gives up."""
-    return gave_up(context.log.records, candidate.id)
+    return has_given_up(context.log.records, candidate.id)
 
 
-def good(context: Kit, candidate: Candidate) -> bool:
+def has_deliverable_change(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the newest verdict allows delivery."""
-    judgements = verdicts(context.log.records, candidate.id)
-    return bool(judgements) and judgements[-1].good
+    judgements = candidate_verdicts(context.log.records, candidate.id)
+    return bool(judgements) and judgements[-1].is_deliverable
 
 
-def mendable(context: Kit, candidate: Candidate) -> bool:
+def is_repairable(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the newest verdict is a failure that another change may fix."""
-    judgements = verdicts(context.log.records, candidate.id)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
     return (
         bool(judgements)
-        and not judgements[-1].good
+        and not judgements[-1].is_deliverable
         and judgements[-1].kind is not VerdictKind.INCONCLUSIVE
-        and not given_up(context, candidate)
+        and not is_abandoned(context, candidate)
     )
 
 
-async def red(context: Kit, candidate: Candidate) -> bool:
+async def is_red(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the current change was judged and failed."""
-    judgements = verdicts(context.log.records, candidate.id)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
     return (
         bool(judgements)
-        and not judgements[-1].good
-        and judgements[-1].tree == (await asyncio.to_thread(context.repository.patch, candidate)).tree
+        and not judgements[-1].is_deliverable
+        and judgements[-1].tree
+        == (await asyncio.to_thread(context.repository.candidate_patch, candidate)).tree
     )
 
 
-async def stands(context: Kit, candidate: Candidate) -> bool:
+async def is_judged_good(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the current change was judged good."""
-    judgements = verdicts(context.log.records, candidate.id)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
     return (
         bool(judgements)
-        and judgements[-1].good
-        and judgements[-1].tree == (await asyncio.to_thread(context.repository.patch, candidate)).tree
+        and judgements[-1].is_deliverable
+        and judgements[-1].tree
+        == (await asyncio.to_thread(context.repository.candidate_patch, candidate)).tree
     )
 
 
-async def fresh(context: Kit, candidate: Candidate) -> bool:
+async def has_unjudged_source(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the candidate changed source code that is not judged yet."""
-    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     return has_source(patch) and all(
-        verdict.tree != patch.tree for verdict in verdicts(context.log.records, candidate.id)
+        verdict.tree != patch.tree for verdict in candidate_verdicts(context.log.records, candidate.id)
     )

@@ -5,29 +5,31 @@ from collections.abc import Sequence
 
 from coder.core.events import Diagnosed, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis
-from coder.core.state import lineage
+from coder.core.state import candidate_records
 from coder.core.values.candidate import Candidate
 from coder.core.values.hunk import Hunk
 from coder.core.values.paths import is_test_path
-from coder.core.values.signature import alike
+from coder.core.values.signature import group_by_signature
 from coder.core.values.verdict import Cause, TestResult, Verdict
-from coder.patching.git_hunks import hunks
-from coder.session.context import Kit
+from coder.patching.git_hunks import split_git_diff
+from coder.session.context import SessionContext
 
 
-def diagnose(context: Kit, candidate: Candidate) -> None:
+def log_diagnoses(context: SessionContext, candidate: Candidate) -> None:
     """Log the cause of each failure signature of the newest verdict."""
     for diagnosis in newest_diagnoses(context, candidate):
         context.log.append(diagnosis)
 
 
-def newest_diagnoses(context: Kit, candidate: Candidate) -> tuple[Diagnosed, ...]:
-    """Return the `diagnoses` of a candidate under the task's limit of attempts per side."""
-    records = lineage(context.log.records, candidate.id)
-    return diagnoses(records, candidate.id, per_side=context.task.budget.attempts_per_side)
+def newest_diagnoses(context: SessionContext, candidate: Candidate) -> tuple[Diagnosed, ...]:
+    """Return the `diagnose_failures` of a candidate under the task's limit of attempts per side."""
+    records = candidate_records(context.log.records, candidate.id)
+    return diagnose_failures(records, candidate.id, per_side=context.task.budget.attempts_per_side)
 
 
-def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -> tuple[Diagnosed, ...]:
+def diagnose_failures(
+    records: Sequence[Record], candidate: str, *, per_side: int = 2
+) -> tuple[Diagnosed, ...]:
     """Return a diagnosis for each failure signature of the newest verdict, least attempted first.
 
     A failure not yet looked at may be the cause of the rest. After `per_side` attempts at one side, the code
@@ -43,11 +45,11 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
         match record.event:
             case FilesChanged(diff=new_diff, paths=new_paths):
                 diff, paths = new_diff, new_paths
-            case Verified(verdict=verdict) if not verdict.good:
-                current_hunks = hunks(diff)
+            case Verified(verdict=verdict) if not verdict.is_deliverable:
+                current_hunks = split_git_diff(diff)
                 changed_sides = {is_test_path(hunk.path) for hunk in set(current_hunks) ^ set(previous_hunks)}
                 previous_hunks, new_diagnoses = current_hunks, []
-                for signature, results in alike(reds(verdict)).items():
+                for signature, results in group_by_signature(failing_results(verdict)).items():
                     attempts[signature] += 1
                     sides.update((signature, side) for side in changed_sides)
                     cause, previous_cause = _cause(
@@ -75,7 +77,7 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
     return tuple(sorted(new_diagnoses, key=lambda diagnosis: diagnosis.attempts))
 
 
-def reds(verdict: Verdict) -> tuple[TestResult, ...]:
+def failing_results(verdict: Verdict) -> tuple[TestResult, ...]:
     """Return the failing results of a verdict, broken tests first."""
     return verdict.broken + verdict.still_red
 
@@ -108,7 +110,7 @@ def _test_path(result: TestResult) -> str:
     return result.id.partition("::")[0]
 
 
-def left_out(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
+def unaddressed_places(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
     """Return unaddressed places of the newest diagnosis, and the number of failed verdicts since.
 
     A place is unaddressed if no change since has touched it.
@@ -122,8 +124,8 @@ def left_out(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
             case NoteMade(note=Diagnosis(places=named_places)) if named_places:
                 places, hunks_before, failures = named_places, newest_hunks, 0
             case FilesChanged(diff=diff):
-                newest_hunks = hunks(diff)
-            case Verified(verdict=verdict) if not verdict.good and places:
+                newest_hunks = split_git_diff(diff)
+            case Verified(verdict=verdict) if not verdict.is_deliverable and places:
                 changed_hunks = set(newest_hunks) ^ set(hunks_before)
                 places = tuple(
                     place

@@ -13,34 +13,38 @@ from coder.core.state import named_tests
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import TestReport, VerdictKind
 from coder.session.approval.dependencies import offer_missing_packages
-from coder.session.context import Kit, Strategy
-from coder.session.phase import Purpose, run
-from coder.strategies.diagnosis import diagnose
-from coder.strategies.phases import PURPOSES
+from coder.session.context import SessionContext, Strategy
+from coder.session.phase import PhaseSpec, run_phase
+from coder.strategies.diagnosis import log_diagnoses
+from coder.strategies.phases import PHASE_SPECS
 from coder.strategies.restart import is_stuck, start_over
-from coder.strategies.verify_phase import attempt_number, attempts_left, judge
+from coder.strategies.verify_phase import attempt_number, attempts_left, judge_change
 
-Outcome = bool | Literal["spent"]
+PhaseOutcome = bool | Literal["spent"]
 """Whether the phase succeeded; `spent` if it failed and no attempt is left."""
-Route = Mapping[tuple[PhaseName, Outcome], PhaseName]
+Route = Mapping[tuple[PhaseName, PhaseOutcome], PhaseName]
 
-START: Route = {("locate", True): "reproduce"}
+TRUNK_ROUTE: Route = {("locate", True): "reproduce"}
 """Shared trunk of all branches: find what to change, then the test that shows the issue."""
-ONCE: Route = {("reproduce", True): "edit", ("reproduce", False): "edit", ("edit", True): "verify"}
+SINGLE_CHANGE_ROUTE: Route = {
+    ("reproduce", True): "edit",
+    ("reproduce", False): "edit",
+    ("edit", True): "verify",
+}
 """Make one change and judge it once."""
-MEND: Route = {("diagnose", True): "repair", ("repair", True): "verify"}
+REPAIR_ROUTE: Route = {("diagnose", True): "repair", ("repair", True): "verify"}
 """Repair after a failed verdict, up to the next verdict."""
-AGAIN: Route = {**MEND, ("verify", False): "diagnose", ("verify", "spent"): "explain"}
-DIRECT: Route = {**START, **ONCE, **AGAIN}
+RETRY_ROUTE: Route = {**REPAIR_ROUTE, ("verify", False): "diagnose", ("verify", "spent"): "explain"}
+LINEAR_ROUTE: Route = {**TRUNK_ROUTE, **SINGLE_CHANGE_ROUTE, **RETRY_ROUTE}
 """Self-debugging loop; a missing row ends it, after a good verdict or with nothing left to try."""
 
 
-def follow(
-    route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseName, Purpose] = PURPOSES
+def follow_route(
+    route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseName, PhaseSpec] = PHASE_SPECS
 ) -> Strategy:
     """Return a strategy that follows `route` from `start` until attempts are spent or no row matches."""
 
-    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         phase: PhaseName | None = start
         while phase is not None:
             outcome = await _step(context, candidate, phase, purposes)
@@ -51,50 +55,52 @@ def follow(
 
 
 async def _step(
-    context: Kit, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, Purpose]
-) -> Outcome | None:
+    context: SessionContext, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, PhaseSpec]
+) -> PhaseOutcome | None:
     """Run one phase and return its outcome; None ends the route."""
     attempt = attempt_number(context)
     if phase == "verify":
-        return await verify(context, candidate, attempt)
+        return await run_verify_phase(context, candidate, attempt)
     if phase == "explain":
         await _explain(context, candidate, min(attempt, context.task.budget.attempts))
         return None
     if phase == "diagnose" and is_stuck(context, candidate):
         await start_over(context, candidate)
-    note = await run(context, candidate, purposes[phase], attempt)
+    note = await run_phase(context, candidate, purposes[phase], attempt)
     if isinstance(note, Diagnosis) and note.start_over:
         await start_over(context, candidate)
     return None if isinstance(note, GiveUp) else note is not None
 
 
-async def verify(context: Kit, candidate: Candidate, attempt: int) -> Outcome | None:
+async def run_verify_phase(
+    context: SessionContext, candidate: Candidate, attempt: int
+) -> PhaseOutcome | None:
     """Return whether the change is good; None if the verdict is inconclusive.
 
     If the other branches have spent all attempts, the change is not judged.
     """
-    async with context.pace.attempt(lambda: attempts_left(context)) as is_granted:
+    async with context.rate_limiter.attempt_slot(lambda: attempts_left(context)) as is_granted:
         if not is_granted:
             return "spent"
         context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
-        patch = await asyncio.to_thread(context.repository.patch, candidate)
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
         test_ids = named_tests(context.log.records, candidate.id)
-        verdict = await judge(context, candidate, patch, test_ids)
-        if verdict.unable and await offer_missing_packages(
+        verdict = await judge_change(context, candidate, patch, test_ids)
+        if verdict.has_environment_problem and await offer_missing_packages(
             context, TestReport(command="", results=verdict.still_red)
         ):
-            verdict = await judge(context, candidate, patch, test_ids)
+            verdict = await judge_change(context, candidate, patch, test_ids)
     if verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
-    if verdict.good:
+    if verdict.is_deliverable:
         return True
-    diagnose(context, candidate)
+    log_diagnoses(context, candidate)
     return False if attempts_left(context) >= 1 else "spent"
 
 
-async def _explain(context: Kit, candidate: Candidate, attempt: int) -> None:
+async def _explain(context: SessionContext, candidate: Candidate, attempt: int) -> None:
     """Ask the summariser for a summary; the report does not depend on it."""
     try:
-        await run(replace(context, role="summariser"), candidate, PURPOSES["explain"], attempt)
+        await run_phase(replace(context, role="summariser"), candidate, PHASE_SPECS["explain"], attempt)
     except (LimitReached, ModelError) as error:
         context.log.append(Warned(text=f"The model was not asked for a last word: {error}"))

@@ -8,28 +8,28 @@ from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.phases import PhaseName
 from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposal, Proposals
-from coder.core.values.verdict import Reproduced, Verdict, VerdictKind
-from coder.files.tokenize import words_of
+from coder.core.values.verdict import ReproductionResult, Verdict, VerdictKind
+from coder.files.tokenize import count_terms
 from coder.patching import apply
-from coder.session.baseline import baseline
-from coder.session.context import Kit, Strategy
-from coder.strategies.verify_phase import asked_for, attempt_number, judge
+from coder.session.baseline import measure_baseline
+from coder.session.context import SessionContext, Strategy
+from coder.strategies.verify_phase import attempt_number, judge_change, requested_tests
 
 SEARCH_SECONDS = 120.0
 COUNTED_SECONDS = 600.0
 """Time limit if candidates are counted: only a safeguard, so that a slow machine finds the same edits."""
 SEARCH_SHARE = 0.6
 """Share of the remaining time for the search, since the result must still be proven."""
-MOST_ATTEMPTS = 3
-MOST_GUARDS = 20
+MAX_ATTEMPTS = 3
+MAX_NEW_GUARDS = 20
 """Most broken tests to add as guards after each search; these suffice to exclude similar edits."""
 NEEDS_A_TEST = (
     "Repair without a model needs a test that fails because of the issue, and none does. Name one in the "
     "issue or with --test "
     "(such as --test 'pytest tests/test_x.py::test_y'), write one, or configure a model."
 )
-TELL = "A test of a call in which they differ would decide."
-HELP = (
+DECIDING_TEST_HINT = "A test of a call in which they differ would decide."
+NARROWING_HINT = (
     "A further failing test, smaller than these, narrows the place down; more than one small edit needs a "
     "model."
 )
@@ -41,22 +41,22 @@ def search_repair() -> Strategy:
     Tests that a proposal broke must stay green in the next search.
     """
 
-    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         _log_phase(context, candidate, "locate")
         failing = await failing_tests(context, candidate)
-        attempts = min(MOST_ATTEMPTS, context.task.budget.attempts)
+        attempts = min(MAX_ATTEMPTS, context.task.budget.attempts)
         tests, guards = failing.tests, tuple[str, ...]()
         tried_proposals: list[Proposal] = []
         while True:
-            search_result = await propose(context, candidate, tests, guards=guards)
-            matching_tests = speaking_of(context.task.issue, tests)
+            search_result = await propose_edits(context, candidate, tests, guards=guards)
+            matching_tests = tests_matching_issue(context.task.issue, tests)
             if not search_result.proposals and matching_tests not in (
                 (),
                 tests,
             ):  # there may be several faults, and the issue names one of them
                 tests, search_result = (
                     matching_tests,
-                    await propose(context, candidate, matching_tests, guards=guards),
+                    await propose_edits(context, candidate, matching_tests, guards=guards),
                 )
             places = tuple(suspect.place for suspect in search_result.suspects)
             if not tests:
@@ -84,7 +84,7 @@ def search_repair() -> Strategy:
                 broken_tests += [result.id for result in verdict.broken if result.id not in guards]
             if not broken_tests or len(tried_proposals) >= attempts:
                 break
-            guards = (*guards, *broken_tests[:MOST_GUARDS])
+            guards = (*guards, *broken_tests[:MAX_NEW_GUARDS])
             _log_phase(context, candidate, "locate")
         _log_note(
             context, candidate, "repair", GiveUp(summary=_failure_summary(search_result), places=places)
@@ -94,22 +94,22 @@ def search_repair() -> Strategy:
     return strategy
 
 
-async def failing_tests(context: Kit, candidate: Candidate) -> Reproduced:
+async def failing_tests(context: SessionContext, candidate: Candidate) -> ReproductionResult:
     """Return tests that fail on the base for the right reason, and why others do not count.
 
     Tests that the issue or the command names, else all. If some are named, do not wait for the baseline: the
     session measures it during the search.
     """
-    named_tests = asked_for(context)
-    report = None if named_tests else await baseline(context, candidate, whole=True)
-    tests = named_tests or (tuple(result.id for result in report.reds) if report else ())
+    named_tests = requested_tests(context)
+    report = None if named_tests else await measure_baseline(context, candidate, whole=True)
+    tests = named_tests or (tuple(result.id for result in report.failures) if report else ())
     if not tests:
-        return Reproduced()
-    patch = await asyncio.to_thread(context.repository.patch, candidate)
-    return await asyncio.to_thread(context.verifier.reproduces, patch, tests)
+        return ReproductionResult()
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    return await asyncio.to_thread(context.verifier.check_reproduction, patch, tests)
 
 
-def _missing_test_message(failing: Reproduced) -> str:
+def _missing_test_message(failing: ReproductionResult) -> str:
     if not failing.rejected:
         return NEEDS_A_TEST
     return (
@@ -118,29 +118,31 @@ def _missing_test_message(failing: Reproduced) -> str:
     )
 
 
-def speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
+def tests_matching_issue(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
     """Return tests whose names share a word with the issue."""
-    issue_words = words_of(issue).keys()
-    return tuple(test for test in tests if words_of(test.partition("::")[2]).keys() & issue_words)
+    issue_words = count_terms(issue).keys()
+    return tuple(test for test in tests if count_terms(test.partition("::")[2]).keys() & issue_words)
 
 
-async def propose(
-    context: Kit,
+async def propose_edits(
+    context: SessionContext,
     candidate: Candidate,
     tests: Sequence[str],
     *,
-    most: float | None = None,
+    max_seconds: float | None = None,
     guards: Sequence[str] = (),
 ) -> Proposals:
     """Run the proposer for a share of the remaining time, at most `most` seconds."""
-    remaining = context.purse.seconds_left
-    most = most or (SEARCH_SECONDS if context.task.budget.candidates is None else COUNTED_SECONDS)
-    seconds = most if remaining is None else min(most, remaining * SEARCH_SHARE)
+    remaining = context.budget.seconds_left
+    max_seconds = max_seconds or (
+        SEARCH_SECONDS if context.task.budget.candidates is None else COUNTED_SECONDS
+    )
+    seconds = max_seconds if remaining is None else min(max_seconds, remaining * SEARCH_SHARE)
     may_write = context.workspace(candidate).may_write
-    progress = context.log.progress(candidate.id)
+    progress = context.log.progress_listener(candidate.id)
 
     def search() -> Proposals:
-        with context.repository.restoring(candidate):
+        with context.repository.restore_on_exit(candidate):
             return context.proposer.propose(
                 candidate.worktree,
                 tests,
@@ -155,16 +157,16 @@ async def propose(
 
 
 async def _judge_proposal(
-    context: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]
+    context: SessionContext, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]
 ) -> Verdict:
     """Apply and judge a proposal; roll it back unless PROVEN, or it would be if the issue named its test."""
     _log_phase(context, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
-    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     _log_note(context, candidate, "edit", Done(summary=proposal.summary))
     _log_phase(context, candidate, "verify")
-    verdict = await judge(context, candidate, patch, tests)
+    verdict = await judge_change(context, candidate, patch, tests)
     if verdict.kind is not VerdictKind.PROVEN and not verdict.untied:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         context.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
@@ -198,14 +200,14 @@ def _failure_summary(proposals: Proposals) -> str:
         )
         return (
             "Several edits turn the failing tests green, and none can be told to be right "
-            f"({proposals.note}).{where} {TELL}\n\n{alternatives}"
+            f"({proposals.note}).{where} {DECIDING_TEST_HINT}\n\n{alternatives}"
         )
-    return f"No simple edit was found that turns the failing tests green ({proposals.note}).{where} {HELP}"
+    return f"No simple edit was found that turns the failing tests green ({proposals.note}).{where} {NARROWING_HINT}"
 
 
-def _log_phase(context: Kit, candidate: Candidate, phase: PhaseName) -> None:
+def _log_phase(context: SessionContext, candidate: Candidate, phase: PhaseName) -> None:
     context.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(context)))
 
 
-def _log_note(context: Kit, candidate: Candidate, phase: PhaseName, note: Note) -> None:
+def _log_note(context: SessionContext, candidate: Candidate, phase: PhaseName, note: Note) -> None:
     context.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note))

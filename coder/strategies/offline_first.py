@@ -9,10 +9,10 @@ from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposal, Proposals
 from coder.core.values.verdict import VerdictKind
 from coder.patching import apply
-from coder.session.baseline import baseline
-from coder.session.context import Kit, Strategy
-from coder.strategies.offline import propose, speaking_of
-from coder.strategies.verify_phase import asked_for, attempt_number, weigh
+from coder.session.baseline import measure_baseline
+from coder.session.context import SessionContext, Strategy
+from coder.strategies.offline import propose_edits, tests_matching_issue
+from coder.strategies.verify_phase import attempt_number, requested_tests, verify_change
 
 FIRST_SECONDS = 10.0
 
@@ -24,7 +24,7 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
     the search.
     """
 
-    async def search_first(context: Kit, candidate: Candidate) -> Candidate:
+    async def search_first(context: SessionContext, candidate: Candidate) -> Candidate:
         tests = (
             ()
             if context.task.plan_only or context.task.plan
@@ -33,7 +33,7 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
         if not tests:
             return await strategy(context, candidate)
         context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
-        search_result = await propose(context, candidate, tests, most=seconds)
+        search_result = await propose_edits(context, candidate, tests, max_seconds=seconds)
         if (
             search_result.proposals
             and not search_result.alternatives
@@ -45,25 +45,35 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
     return search_first
 
 
-async def _failing_issue_tests(context: Kit, candidate: Candidate, seconds: float) -> tuple[str, ...]:
+async def _failing_issue_tests(
+    context: SessionContext, candidate: Candidate, seconds: float
+) -> tuple[str, ...]:
     """Return tests that fail for the right reason and that the issue names or shares a word with."""
-    report = await baseline(context, candidate, wait_seconds=seconds)
-    reds = tuple(result.id for result in report.reds) if report is not None and report.problem is None else ()
-    named_tests = asked_for(context) if reds else ()
-    issue_tests = named_tests or speaking_of(context.task.issue, reds)
+    report = await measure_baseline(context, candidate, wait_seconds=seconds)
+    reds = (
+        tuple(result.id for result in report.failures)
+        if report is not None and report.problem is None
+        else ()
+    )
+    named_tests = requested_tests(context) if reds else ()
+    issue_tests = named_tests or tests_matching_issue(context.task.issue, reds)
     if not issue_tests:
         return ()
-    patch = await asyncio.to_thread(context.repository.patch, candidate)
-    return (await asyncio.to_thread(context.verifier.reproduces, patch, issue_tests)).tests
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    return (await asyncio.to_thread(context.verifier.check_reproduction, patch, issue_tests)).tests
 
 
 async def _prove(
-    context: Kit, candidate: Candidate, proposal: Proposal, proposals: Proposals, tests: tuple[str, ...]
+    context: SessionContext,
+    candidate: Candidate,
+    proposal: Proposal,
+    proposals: Proposals,
+    tests: tuple[str, ...],
 ) -> bool:
     """Tell whether the proposal is PROVEN; if not, log nothing, since it is no attempt of the model's."""
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
-    patch = await asyncio.to_thread(context.repository.patch, candidate)
-    verdict = await weigh(context, candidate, patch, tests)
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    verdict = await verify_change(context, candidate, patch, tests)
     if verdict.kind is not VerdictKind.PROVEN:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         return False

@@ -6,18 +6,24 @@ from collections.abc import Mapping
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
 from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
-from coder.core.state import conversation, lineage, named_tests, notes, verdicts
+from coder.core.state import (
+    candidate_messages,
+    candidate_notes,
+    candidate_records,
+    candidate_verdicts,
+    named_tests,
+)
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import Reproduced, VerdictKind
-from coder.retrieval.orientation import first_look
-from coder.session.baseline import baseline
-from coder.session.context import Kit
-from coder.session.phase import Purpose, Standing
-from coder.strategies.diagnosis import left_out, newest_diagnoses
-from coder.strategies.review.preflight import objections
-from coder.strategies.verify_phase import asked_for, attempts_left, judge
-from coder.workspace.places import name_places
+from coder.core.values.verdict import ReproductionResult, VerdictKind
+from coder.retrieval.orientation import issue_overview
+from coder.session.baseline import measure_baseline
+from coder.session.context import SessionContext
+from coder.session.phase import PhaseSpec, PhaseState
+from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
+from coder.strategies.review.preflight import preflight_objections
+from coder.strategies.verify_phase import attempts_left, judge_change, requested_tests
+from coder.workspace.places import record_places
 
 FIRST_LOOK_CHARACTERS = 14_000
 EXPLANATION_CHARACTERS = 1_500
@@ -29,12 +35,12 @@ def has_source(patch: Patch) -> bool:
     return any(not is_test_path(path) for path in patch.paths)
 
 
-async def _open_locate(context: Kit, candidate: Candidate) -> str:
-    report = await baseline(context, candidate, wait_seconds=0.1)
+async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
+    report = await measure_baseline(context, candidate, wait_seconds=0.1)
     workspace = context.workspace(candidate)
-    reds = report.reds if report else ()
-    await asyncio.to_thread(name_places, workspace, context.task.issue)
-    look = await asyncio.to_thread(first_look, workspace, context.task.issue, reds, FIRST_LOOK_CHARACTERS)
+    reds = report.failures if report else ()
+    await asyncio.to_thread(record_places, workspace, context.task.issue)
+    look = await asyncio.to_thread(issue_overview, workspace, context.task.issue, reds, FIRST_LOOK_CHARACTERS)
     return context.prompts.render(
         "task",
         task=context.task,
@@ -46,21 +52,25 @@ async def _open_locate(context: Kit, candidate: Candidate) -> str:
     )
 
 
-async def _open_reproduce(context: Kit, candidate: Candidate) -> str:
-    report = await baseline(context, candidate)
-    return context.prompts.render("reproduce", reds=report.reds if report else ())
+async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
+    report = await measure_baseline(context, candidate)
+    return context.prompts.render("reproduce", reds=report.failures if report else ())
 
 
-async def _settle_reproduce(context: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+async def _settle_reproduce(
+    context: SessionContext, candidate: Candidate, state: PhaseState
+) -> Note | str | None:
     reproduction = state.note if isinstance(state.note, Reproduction) else None
     if reproduction is not None and not reproduction.tests:
         return reproduction
     named_ids = _named_tests(context, candidate, reproduction)
     tests_changed = any(is_test_path(path) for path in state.patch.paths)
-    progress = context.log.progress(candidate.id)
-    reproduced = Reproduced()
+    progress = context.log.progress_listener(candidate.id)
+    reproduced = ReproductionResult()
     if named_ids or (tests_changed and state.changed):
-        reproduced = await asyncio.to_thread(context.verifier.reproduces, state.patch, named_ids, progress)
+        reproduced = await asyncio.to_thread(
+            context.verifier.check_reproduction, state.patch, named_ids, progress
+        )
         if reproduced.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=reproduced.tests)
     source = has_source(state.patch)
@@ -70,7 +80,7 @@ async def _settle_reproduce(context: Kit, candidate: Candidate, state: Standing)
         and (tied_tests := await _find_tied_tests(context, candidate, weak=source and not tests_changed))
     ):
         reproduced_ties = await asyncio.to_thread(
-            context.verifier.reproduces, state.patch, tied_tests, progress
+            context.verifier.check_reproduction, state.patch, tied_tests, progress
         )
         if reproduced_ties.tests:
             return Reproduction(
@@ -85,67 +95,77 @@ async def _settle_reproduce(context: Kit, candidate: Candidate, state: Standing)
         return outcome
     if state.entry or not (state.changed or reproduction):
         return None
-    judgements = verdicts(context.log.records, candidate.id)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
     return context.prompts.render(
         "not_reproduced", found=reproduced, source=source, tests_changed=tests_changed, judged=judgements[-1:]
     )
 
 
-async def _find_tied_tests(context: Kit, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
+async def _find_tied_tests(context: SessionContext, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
     """Return failing tests of the base that belong to the issue.
 
     Tests that only an identifier ties to it count if `weak` and there are no others.
     """
-    await baseline(context, candidate)
-    ties = await asyncio.to_thread(context.verifier.ties)
+    await measure_baseline(context, candidate)
+    ties = await asyncio.to_thread(context.verifier.issue_ties)
     strong = tuple(test for test, tie in ties.items() if tie != "identifier")
     return strong or (tuple(ties) if weak else ())
 
 
-async def _judge_without_targets(context: Kit, candidate: Candidate, patch: Patch) -> Note | str | None:
+async def _judge_without_targets(
+    context: SessionContext, candidate: Candidate, patch: Patch
+) -> Note | str | None:
     """Judge a change made before any test was named.
 
     It may turn a failing test green, or break one, which spends an attempt.
     """
-    report = await baseline(context, candidate)
-    if report is None or not report.reds:
+    report = await measure_baseline(context, candidate)
+    if report is None or not report.failures:
         return None
-    verdict = await judge(context, candidate, patch, ())
+    verdict = await judge_change(context, candidate, patch, ())
     if verdict.kind is VerdictKind.PROVEN:
         return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
-    if verdict.good or verdict.kind is VerdictKind.INCONCLUSIVE:
+    if verdict.is_deliverable or verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
     if attempts_left(context) < 1:
         return GiveUp(summary=f"No attempt is left. {verdict.reason}")
-    return await asyncio.to_thread(context.verifier.explain, verdict)
+    return await asyncio.to_thread(context.verifier.explain_failure, verdict)
 
 
-def _named_tests(context: Kit, candidate: Candidate, reproduction: Reproduction | None) -> tuple[str, ...]:
+def _named_tests(
+    context: SessionContext, candidate: Candidate, reproduction: Reproduction | None
+) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
             (
                 *(reproduction.tests if reproduction else ()),
                 *named_tests(context.log.records, candidate.id),
-                *asked_for(context),
+                *requested_tests(context),
             )
         )
     )
 
 
-async def _open_edit(context: Kit, candidate: Candidate) -> str:
+async def _open_edit(context: SessionContext, candidate: Candidate) -> str:
     newest = next(
-        (note for note in reversed(notes(context.log.records, candidate.id)) if not isinstance(note, Done)),
+        (
+            note
+            for note in reversed(candidate_notes(context.log.records, candidate.id))
+            if not isinstance(note, Done)
+        ),
         None,
     )
     return context.prompts.render("edit", reproduction=newest if isinstance(newest, Reproduction) else None)
 
 
-async def _settle_edit(context: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+async def _settle_edit(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
     """End the phase without asking if the source changed and is not judged yet."""
-    judgements = verdicts(context.log.records, candidate.id)
-    is_unjudged = not judgements or judgements[-1].tree != state.patch.tree or judgements[-1].good
+    judgements = candidate_verdicts(context.log.records, candidate.id)
+    is_unjudged = not judgements or judgements[-1].tree != state.patch.tree or judgements[-1].is_deliverable
     if is_unjudged and (has_source(state.patch) or (state.patch.paths and state.note)):
-        if state.changed and (objection := await asyncio.to_thread(objections, context, candidate, state)):
+        if state.changed and (
+            objection := await asyncio.to_thread(preflight_objections, context, candidate, state)
+        ):
             return objection
         return state.note or Done(summary=_summary(context, candidate))
     if state.note is not None:
@@ -156,16 +176,16 @@ async def _settle_edit(context: Kit, candidate: Candidate, state: Standing) -> N
     return None
 
 
-def _summary(context: Kit, candidate: Candidate) -> str:
+def _summary(context: SessionContext, candidate: Candidate) -> str:
     """Return what the model said with its change: a line, then its explanation; else its earlier finding."""
     replies = (
         message
-        for message in reversed(conversation(context.log.records, candidate.id))
+        for message in reversed(candidate_messages(context.log.records, candidate.id))
         if isinstance(message, AssistantMessage)
     )
     summaries = (
         note.summary
-        for note in reversed(notes(context.log.records, candidate.id))
+        for note in reversed(candidate_notes(context.log.records, candidate.id))
         if isinstance(note, Sites | Diagnosis)
     )
     return (
@@ -174,15 +194,15 @@ def _summary(context: Kit, candidate: Candidate) -> str:
     )
 
 
-async def _open_diagnose(context: Kit, candidate: Candidate) -> str:
-    judgements = verdicts(context.log.records, candidate.id)
+async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
+    judgements = candidate_verdicts(context.log.records, candidate.id)
     remaining = attempts_left(context)
-    own_records = lineage(context.log.records, candidate.id)
+    own_records = candidate_records(context.log.records, candidate.id)
     current_diagnoses = newest_diagnoses(context, candidate)
-    places, failure_count = left_out(own_records)
-    explanation = await asyncio.to_thread(context.verifier.explain, judgements[-1])
-    await asyncio.to_thread(name_places, context.workspace(candidate), explanation)
-    has_kept_source = has_source(await asyncio.to_thread(context.repository.patch, candidate))
+    places, failure_count = unaddressed_places(own_records)
+    explanation = await asyncio.to_thread(context.verifier.explain_failure, judgements[-1])
+    await asyncio.to_thread(record_places, context.workspace(candidate), explanation)
+    has_kept_source = has_source(await asyncio.to_thread(context.repository.candidate_patch, candidate))
     return context.prompts.render(
         "diagnose",
         explanation=explanation,
@@ -194,25 +214,27 @@ async def _open_diagnose(context: Kit, candidate: Candidate) -> str:
     )
 
 
-async def _open_repair(context: Kit, _candidate: Candidate) -> str:
+async def _open_repair(context: SessionContext, _candidate: Candidate) -> str:
     return context.prompts.render("repair")
 
 
-async def _open_explain(context: Kit, candidate: Candidate) -> str:
-    judgements = verdicts(context.log.records, candidate.id)
-    failure = await asyncio.to_thread(context.verifier.explain, judgements[-1]) if judgements else ""
+async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
+    judgements = candidate_verdicts(context.log.records, candidate.id)
+    failure = await asyncio.to_thread(context.verifier.explain_failure, judgements[-1]) if judgements else ""
     return context.prompts.render("give_up", failed=failure)
 
 
-async def _settle_with_note(_context: Kit, _candidate: Candidate, state: Standing) -> Note | None:
+async def _settle_with_note(
+    _context: SessionContext, _candidate: Candidate, state: PhaseState
+) -> Note | None:
     return state.note
 
 
-PURPOSES: Mapping[PhaseName, Purpose] = {
-    "locate": Purpose(phase=LOCATE, opening=_open_locate, settle=_settle_with_note),
-    "reproduce": Purpose(phase=REPRODUCE, opening=_open_reproduce, settle=_settle_reproduce),
-    "edit": Purpose(phase=EDIT, opening=_open_edit, settle=_settle_edit),
-    "diagnose": Purpose(phase=DIAGNOSE, opening=_open_diagnose, settle=_settle_with_note),
-    "repair": Purpose(phase=REPAIR, opening=_open_repair, settle=_settle_edit),
-    "explain": Purpose(phase=EXPLAIN, opening=_open_explain, settle=_settle_with_note),
+PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {
+    "locate": PhaseSpec(phase=LOCATE, opening=_open_locate, settle=_settle_with_note),
+    "reproduce": PhaseSpec(phase=REPRODUCE, opening=_open_reproduce, settle=_settle_reproduce),
+    "edit": PhaseSpec(phase=EDIT, opening=_open_edit, settle=_settle_edit),
+    "diagnose": PhaseSpec(phase=DIAGNOSE, opening=_open_diagnose, settle=_settle_with_note),
+    "repair": PhaseSpec(phase=REPAIR, opening=_open_repair, settle=_settle_edit),
+    "explain": PhaseSpec(phase=EXPLAIN, opening=_open_explain, settle=_settle_with_note),
 }

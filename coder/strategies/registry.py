@@ -4,64 +4,73 @@ from collections.abc import Mapping
 
 from coder.core.phases import PhaseName
 from coder.session.context import Strategy
-from coder.session.phase import Purpose
-from coder.strategies.auto import auto
-from coder.strategies.candidate_status import score
-from coder.strategies.follow import DIRECT, ONCE, START, follow
+from coder.session.phase import PhaseSpec
+from coder.strategies.auto import auto_strategy
+from coder.strategies.candidate_status import score_candidate
+from coder.strategies.follow import LINEAR_ROUTE, SINGLE_CHANGE_ROUTE, TRUNK_ROUTE, follow_route
 from coder.strategies.offline import search_repair
-from coder.strategies.phases import PURPOSES
-from coder.strategies.planning.strategy import planned
-from coder.strategies.review.advice import ADVISED
-from coder.strategies.review.committee import reviewed
-from coder.strategies.review.reviewers import committee, for_risk
-from coder.strategies.review.targeted_repair import mend
-from coder.strategies.sequence import chain, early
-from coder.strategies.tree.beam import beam
+from coder.strategies.phases import PHASE_SPECS
+from coder.strategies.planning.strategy import plan_and_execute
+from coder.strategies.review.advice import ADVISED_PHASE_SPECS
+from coder.strategies.review.committee import review_and_repair
+from coder.strategies.review.reviewers import committee_reviewers, risk_reviewers
+from coder.strategies.review.targeted_repair import repair_flagged
+from coder.strategies.sequence import judge_unjudged_source, run_in_sequence
+from coder.strategies.tree.beam import beam_search
 
-KEEP = 2
+BEAM_WIDTH = 2
 """Branches that continue after a round without a proof."""
 
 
-def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strategy:
+def build_strategy(name: str, *, width: int, rounds: int, review_rounds: int) -> Strategy:
     """Return the strategy of this name.
 
     `rounds` limits the rounds of the tree search, `review_rounds` those of repairing what reviewers flag.
     """
-    judge_only = follow({}, "verify")
-    explain = follow({}, "explain")
+    judge_only = follow_route({}, "verify")
+    explain = follow_route({}, "explain")
 
     def with_committee(strategy: Strategy) -> Strategy:
-        return reviewed(strategy, mend, readers=committee, rounds=review_rounds)
+        return review_and_repair(
+            strategy, repair_flagged, choose_reviewers=committee_reviewers, rounds=review_rounds
+        )
 
     def with_risk_review(strategy: Strategy) -> Strategy:
-        return reviewed(strategy, mend, readers=for_risk, rounds=review_rounds)
-
-    def tree_search(check: Strategy, purposes: Mapping[PhaseName, Purpose] = PURPOSES) -> Strategy:
-        edit, repair = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose", purposes)
-        branches = beam(
-            first=edit,
-            then=repair,
-            check=check,
-            last=explain,
-            width=width,
-            keep=KEEP,
-            rounds=rounds,
-            score=score,
+        return review_and_repair(
+            strategy, repair_flagged, choose_reviewers=risk_reviewers, rounds=review_rounds
         )
-        return chain(early(edit, check), branches)
+
+    def tree_search(check: Strategy, purposes: Mapping[PhaseName, PhaseSpec] = PHASE_SPECS) -> Strategy:
+        edit, repair = (
+            follow_route({}, "edit"),
+            follow_route({("diagnose", True): "repair"}, "diagnose", purposes),
+        )
+        branches = beam_search(
+            edit=edit,
+            repair=repair,
+            check=check,
+            explain=explain,
+            width=width,
+            keep=BEAM_WIDTH,
+            rounds=rounds,
+            score=score_candidate,
+        )
+        return run_in_sequence(judge_unjudged_source(edit, check), branches)
 
     def plan() -> Strategy:
-        return planned(finish=follow(ONCE, "reproduce"), last=explain)
+        return plan_and_execute(finish=follow_route(SINGLE_CHANGE_ROUTE, "reproduce"), explain=explain)
 
     strategies = {
-        "linear": lambda: with_risk_review(follow(DIRECT)),
+        "linear": lambda: with_risk_review(follow_route(LINEAR_ROUTE)),
         "plan": lambda: with_risk_review(plan()),
-        "tree": lambda: with_risk_review(chain(follow(START), tree_search(judge_only))),
-        "committee": lambda: chain(follow(START), tree_search(with_committee(judge_only), ADVISED)),
+        "tree": lambda: with_risk_review(run_in_sequence(follow_route(TRUNK_ROUTE), tree_search(judge_only))),
+        "committee": lambda: run_in_sequence(
+            follow_route(TRUNK_ROUTE), tree_search(with_committee(judge_only), ADVISED_PHASE_SPECS)
+        ),
         "auto": lambda: with_risk_review(
-            auto(
-                locate=follow({}, "locate"),
-                linear=follow(ONCE, "reproduce"),
+            auto_strategy(
+                locate=follow_route({}, "locate"),
+                linear=follow_route(SINGLE_CHANGE_ROUTE, "reproduce"),
                 plan=plan(),
                 tree=tree_search(judge_only),
             )

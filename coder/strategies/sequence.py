@@ -1,21 +1,21 @@
 """Sequences of strategies."""
 
-from coder.core.state import notes
+from coder.core.state import candidate_notes
 from coder.core.values.candidate import Candidate
-from coder.session.context import Kit, Strategy
-from coder.strategies.candidate_status import fresh, given_up, settled
+from coder.session.context import SessionContext, Strategy
+from coder.strategies.candidate_status import has_unjudged_source, is_abandoned, is_settled
 
 
-def chain(*strategies: Strategy) -> Strategy:
+def run_in_sequence(*strategies: Strategy) -> Strategy:
     """Return a strategy that runs the next strategy while there is still something to do."""
 
-    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         for part in strategies:
             candidate = await part(context, candidate)
             if (
-                given_up(context, candidate)
-                or settled(context, candidate)
-                or not notes(context.log.records, candidate.id)
+                is_abandoned(context, candidate)
+                or is_settled(context, candidate)
+                or not candidate_notes(context.log.records, candidate.id)
             ):
                 break
         return candidate
@@ -23,13 +23,13 @@ def chain(*strategies: Strategy) -> Strategy:
     return strategy
 
 
-def early(edit: Strategy, check: Strategy) -> Strategy:
+def judge_unjudged_source(edit: Strategy, check: Strategy) -> Strategy:
     """Return a strategy that judges a change that already exists, and does nothing without one."""
 
-    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         return (
             await check(context, await edit(context, candidate))
-            if await fresh(context, candidate)
+            if await has_unjudged_source(context, candidate)
             else candidate
         )
 

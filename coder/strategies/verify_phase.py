@@ -3,55 +3,59 @@
 import asyncio
 
 from coder.core.events import Verified
-from coder.core.state import verdicts
+from coder.core.state import candidate_verdicts
 from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.paths import node_ids
+from coder.core.values.paths import extract_node_ids
 from coder.core.values.verdict import Verdict, VerdictKind
-from coder.session.context import Kit
+from coder.session.context import SessionContext
 
 
-async def judge(context: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
+async def judge_change(
+    context: SessionContext, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]
+) -> Verdict:
     """Verify a change and log the verdict.
 
     A change that an earlier good verdict covers is not verified again.
     """
-    judgements = verdicts(context.log.records, candidate.id)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
     known_verdict = next(
         (
             earlier
             for earlier in reversed(judgements)
-            if earlier.tree == patch.tree and earlier.good and set(test_ids) <= set(earlier.targets)
+            if earlier.tree == patch.tree and earlier.is_deliverable and set(test_ids) <= set(earlier.targets)
         ),
         None,
     )
     if known_verdict is not None and known_verdict is judgements[-1]:
         return known_verdict
-    verdict = known_verdict or await weigh(context, candidate, patch, test_ids)
+    verdict = known_verdict or await verify_change(context, candidate, patch, test_ids)
     context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=verdict))
     return verdict
 
 
-async def weigh(context: Kit, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
+async def verify_change(
+    context: SessionContext, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]
+) -> Verdict:
     """Return the verdict on a change, with additional checks of a good one, without logging it.
 
     The tests that the user asked for must be green as well, whatever `test_ids` names.
     """
-    progress = context.log.progress(candidate.id)
-    target_tests = tuple(dict.fromkeys((*test_ids, *asked_for(context))))
-    async with context.pace.verification():
+    progress = context.log.progress_listener(candidate.id)
+    target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context))))
+    async with context.rate_limiter.verification_slot():
         verdict = await asyncio.to_thread(context.verifier.verify, patch, target_tests, progress)
         verdict = verdict.model_copy(update={"tree": patch.tree})
-        if verdict.good:
-            verdict = await asyncio.to_thread(context.verifier.guard, verdict, progress)
+        if verdict.is_deliverable:
+            verdict = await asyncio.to_thread(context.verifier.assess_coverage, verdict, progress)
     return verdict
 
 
-def asked_for(context: Kit) -> tuple[str, ...]:
+def requested_tests(context: SessionContext) -> tuple[str, ...]:
     """Return the tests that the issue or the test command names."""
-    return node_ids(f"{context.task.issue}\n{context.task.test_command or ''}")
+    return extract_node_ids(f"{context.task.issue}\n{context.task.test_command or ''}")
 
 
-def attempt_number(context: Kit) -> int:
+def attempt_number(context: SessionContext) -> int:
     """Return the number of the current attempt, from 1.
 
     Each failed verification of any branch spends one; INCONCLUSIVE ones and those that failed for the
@@ -61,11 +65,15 @@ def attempt_number(context: Kit) -> int:
         record.event.verdict for record in context.log.records if isinstance(record.event, Verified)
     )
     return 1 + sum(
-        not (verdict.good or verdict.unable or verdict.kind is VerdictKind.INCONCLUSIVE)
+        not (
+            verdict.is_deliverable
+            or verdict.has_environment_problem
+            or verdict.kind is VerdictKind.INCONCLUSIVE
+        )
         for verdict in judgements
     )
 
 
-def attempts_left(context: Kit) -> int:
+def attempts_left(context: SessionContext) -> int:
     """Return how many failed verifications are still allowed; below 1 there are none."""
     return context.task.budget.attempts + 1 - attempt_number(context)

@@ -41,10 +41,10 @@ from coder.core.events import (
     Verified,
     Warned,
 )
-from coder.core.messages import AssistantMessage, Spent, ToolCall
+from coder.core.messages import AssistantMessage, ToolCall, UsageTotals
 
 
-class Translator:
+class RecordTranslator:
     """Translates records to public objects, and remembers what later records refer to."""
 
     def __init__(self) -> None:
@@ -135,13 +135,13 @@ def _finished_object(event: SessionFinished) -> dict[str, Any]:
     }
 
 
-def _spent_object(spent: Spent) -> dict[str, Any]:
+def _spent_object(spent: UsageTotals) -> dict[str, Any]:
     return spent.model_dump(mode="json")
 
 
-async def show(records: AsyncIterator[Record], out: TextIO = sys.stdout) -> None:
+async def write_records(records: AsyncIterator[Record], out: TextIO = sys.stdout) -> None:
     """Write each public record as one line, and flush it."""
-    translator = Translator()
+    translator = RecordTranslator()
     async for record in records:
         if (public := translator.translate(record)) is not None:
             print(json.dumps(public), file=out, flush=True)

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from coder.core.commands import Answer, Word
+from coder.core.commands import Answer, SessionCommand
 from coder.core.events import (
     BaselineMeasured,
     CandidateDropped,
@@ -37,20 +37,20 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, ToolCall
-from coder.core.state import Status, advance
-from coder.core.values.text import printable
+from coder.core.state import Status, advance_status
+from coder.core.values.text import sanitize_text
 from coder.session.log import utc_now
-from coder.ui.summary import STYLES, amounts, tally
+from coder.ui.summary import STYLES, format_counts, format_spending
 
 LINE_CHARACTERS = 110
 QUIET_SECONDS = 10.0
 """Time without output on a pipe after which a progress line is printed."""
 
 
-class Lines:
+class LinePrinter:
     """Follower of the event log that prints lines."""
 
-    def __init__(self, console: Console, *, verbose: bool, send: Callable[[Word], None]) -> None:
+    def __init__(self, console: Console, *, verbose: bool, send: Callable[[SessionCommand], None]) -> None:
         self._console = console
         self._verbose = verbose
         self._send = send
@@ -80,8 +80,8 @@ class Lines:
             self._process(record)
 
     def _process(self, record: Record) -> None:
-        self._status = advance(self._status, record)
-        self._activity = doing(record.event) or self._activity
+        self._status = advance_status(self._status, record)
+        self._activity = current_activity(record.event) or self._activity
         if isinstance(record.event, ToolStarted):
             self._calls[record.event.call.id] = record.event.call
         lines = self._lines_with_heading(record.event)
@@ -89,7 +89,7 @@ class Lines:
             lines = [Text(f"  ... {_shorten(record.event.text)}", "dim")]
         self._last_output_at = record.at if lines else self._last_output_at
         for line in lines:
-            if (safe := printable(line.plain)) != line.plain:
+            if (safe := sanitize_text(line.plain)) != line.plain:
                 line.plain = safe
             self._console.print(line, soft_wrap=not self._console.is_terminal)
 
@@ -127,7 +127,10 @@ class Lines:
             case ToolFinished(message=message):
                 call = self._calls.pop(message.call_id)
                 line = Text.assemble(
-                    "  ", (message.name, "cyan" if message.ok else "yellow"), " ", brief(call.arguments)
+                    "  ",
+                    (message.name, "cyan" if message.ok else "yellow"),
+                    " ",
+                    summarize_arguments(call.arguments),
                 )
                 output_lines = (
                     message.text.splitlines()
@@ -152,15 +155,17 @@ class Lines:
         parts = [
             status.phase,
             f"attempt {status.attempt}",
-            *amounts(status.spent),
+            *format_spending(status.spent),
             f"{seconds:.0f} s",
             self._activity,
         ]
-        return Spinner("dots", Text(_shorten(printable(" · ".join(part for part in parts if part))), "dim"))
+        return Spinner(
+            "dots", Text(_shorten(sanitize_text(" · ".join(part for part in parts if part))), "dim")
+        )
 
     async def _ask(self, event: QuestionAsked) -> None:
         self._live.stop()
-        self._console.print(Text(f"{printable(event.text)} [{_format_choices(event)}] ", "bold"), end="")
+        self._console.print(Text(f"{sanitize_text(event.text)} [{_format_choices(event)}] ", "bold"), end="")
         reply = (await _read_line()).strip().lower()
         option = next(
             (option for option in event.options if reply and option.startswith(reply)), event.default
@@ -175,7 +180,7 @@ def _plain_lines(event: Event) -> list[Text]:
             suffix = ", uncommitted work included" if dirty else ""
             return [Text(f"session {session}, {model}"), Text(f"{repository}{suffix}", "dim")]
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
-            summary = problem or f"{tally(counts)} in {seconds:.1f} s"
+            summary = problem or f"{format_counts(counts)} in {seconds:.1f} s"
             return [
                 Text.assemble(("tests on the untouched code: ", "bold"), summary, (f"   {command}", "dim"))
             ]
@@ -219,7 +224,7 @@ def _branch_lines(event: StrategyChosen | CandidateForked | CandidateDropped) ->
             return [Text(f"  {candidate} goes no further: {_shorten(reason)}", "dim")]
 
 
-def doing(event: Event) -> str:
+def current_activity(event: Event) -> str:
     """Return the current activity that an event starts; empty if it starts none."""
     match event:
         case ToolStarted(call=call):
@@ -236,7 +241,7 @@ def doing(event: Event) -> str:
             return ""
 
 
-def brief(arguments: str) -> str:
+def summarize_arguments(arguments: str) -> str:
     """Return a call's arguments in one short line."""
     try:
         values: Any = json.loads(arguments)

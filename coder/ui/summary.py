@@ -8,11 +8,11 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from coder.core.events import SessionFinished
-from coder.core.messages import Spent
-from coder.core.state import outcome
+from coder.core.messages import UsageTotals
+from coder.core.state import outcome_label
 from coder.core.values.candidate import Delivery
-from coder.core.values.text import printable
-from coder.core.values.verdict import Counts, Guarded, VerdictKind
+from coder.core.values.text import sanitize_text
+from coder.core.values.verdict import Counts, MutationReport, VerdictKind
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",
@@ -24,44 +24,44 @@ STYLES = {
 }
 
 
-def amounts(spent: Spent) -> list[str]:
+def format_spending(spent: UsageTotals) -> list[str]:
     """Format requests, tokens and money; empty if nothing was spent."""
     if not spent.requests:
         return []
     tokens = spent.input_tokens + spent.output_tokens
-    cached_text = f" ({short(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
+    cached_text = f" ({abbreviate_number(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
     return [
         f"{spent.requests} request{'s' * (spent.requests != 1)}",
-        f"{short(tokens)} tokens{cached_text}",
-        money(spent),
+        f"{abbreviate_number(tokens)} tokens{cached_text}",
+        format_money(spent),
     ]
 
 
-def shares(roles: Mapping[str, Spent]) -> list[str]:
+def format_role_shares(roles: Mapping[str, UsageTotals]) -> list[str]:
     """Format the share of each role; empty if there is only one."""
     parts = [
-        f"{role} {spent.requests} with {short(spent.input_tokens + spent.output_tokens)}"
+        f"{role} {spent.requests} with {abbreviate_number(spent.input_tokens + spent.output_tokens)}"
         for role, spent in roles.items()
     ]
     return [f"of which {'; '.join(parts)}"] if len(parts) > 1 else []
 
 
-def money(spent: Spent) -> str:
+def format_money(spent: UsageTotals) -> str:
     return "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.3f}"
 
 
-def short(number: int) -> str:
+def abbreviate_number(number: int) -> str:
     """Abbreviate a number: 950, 12.3k, 1.2M."""
     if number < 1000:
         return str(number)
     return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
 
 
-def show(console: Console, finish_event: SessionFinished, *, session: str) -> None:
+def print_summary(console: Console, finish_event: SessionFinished, *, session: str) -> None:
     """Print the summary of a session."""
     diff, report = (
-        printable(finish_event.delivery.diff if finish_event.delivery else ""),
-        printable(learnt(finish_event)),
+        sanitize_text(finish_event.delivery.diff if finish_event.delivery else ""),
+        sanitize_text(report_body(finish_event)),
     )
     if diff:
         console.print()
@@ -73,11 +73,11 @@ def show(console: Console, finish_event: SessionFinished, *, session: str) -> No
         console.print()
         console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
     console.print()
-    for line in ending(finish_event, session=session):
+    for line in summary_lines(finish_event, session=session):
         console.print(line, soft_wrap=not console.is_terminal)
 
 
-def learnt(finish_event: SessionFinished) -> str:
+def report_body(finish_event: SessionFinished) -> str:
     """Return the report without its heading and the reason that the summary lines repeat."""
     heading, _, rest = finish_event.report.partition(f"\n\n{finish_event.summary}\n")
     return (
@@ -85,11 +85,12 @@ def learnt(finish_event: SessionFinished) -> str:
     )
 
 
-def ending(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
+def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
     """Yield up to five lines: verdict, changes, tests, cost, next step."""
     kind = finish_event.kind
     yield Text.assemble(
-        (outcome(finish_event), STYLES[kind] if kind else "bold red"), f"  {printable(finish_event.summary)}"
+        (outcome_label(finish_event), STYLES[kind] if kind else "bold red"),
+        f"  {sanitize_text(finish_event.summary)}",
     )
     if finish_event.delivery:
         yield _row("changed", _changed_files(finish_event.delivery.diff))
@@ -98,8 +99,8 @@ def ending(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
         yield _row(
             "tests",
             (
-                f"before: {tally(verdict.before)}; after: "
-                f"{tally(verdict.after)}{_mutation_result(verdict.guarded)}"
+                f"before: {format_counts(verdict.before)}; after: "
+                f"{format_counts(verdict.after)}{_mutation_result(verdict.guarded)}"
             ),
         )
     attempts = f"{finish_event.attempts} attempt{'s' * (finish_event.attempts != 1)}"
@@ -108,9 +109,9 @@ def ending(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
         ", ".join(
             [
                 attempts,
-                *amounts(finish_event.spent),
+                *format_spending(finish_event.spent),
                 f"{finish_event.seconds:.0f} s",
-                *shares(finish_event.roles),
+                *format_role_shares(finish_event.roles),
             ]
         ),
     )
@@ -126,7 +127,7 @@ def ending(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
         )
 
 
-def _mutation_result(guarded: Guarded | None) -> str:
+def _mutation_result(guarded: MutationReport | None) -> str:
     """Describe how many deliberate breakages of the change the tests notice."""
     if guarded is None or not guarded.tried:
         return ""
@@ -166,7 +167,7 @@ def _changed_files(diff: str) -> str:
     return ", ".join(f"{path} (+{plus} -{minus})" for path, (plus, minus) in counts.items())
 
 
-def tally(counts: Counts) -> str:
+def format_counts(counts: Counts) -> str:
     """Format counts without zeros: `12 passed, 1 failed`."""
     return (
         ", ".join(f"{number} {name}" for name, number in counts.model_dump().items() if number) or "no tests"

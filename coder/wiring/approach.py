@@ -10,18 +10,18 @@ from coder.core.errors import UserError
 from coder.core.ports.model import Model
 from coder.core.values.candidate import Patch
 from coder.core.values.task import Task
-from coder.models.catalog import Choice, at, choose, place
+from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, choose_model
 from coder.models.opening import open_model
-from coder.models.scripted import Scripted
+from coder.models.scripted import ScriptedModel
 from coder.permissions.secrets import PLACEHOLDER
-from coder.repo.history.existing_change import given, has_tree
+from coder.repo.history.existing_change import has_tree, resolve_change
 from coder.session.context import Strategy
 from coder.settings import Config
-from coder.strategies.auto import chosen
-from coder.strategies.existing_change import judge_given
+from coder.strategies.auto import log_strategy_choice
+from coder.strategies.existing_change import judge_existing_change
 from coder.strategies.offline import search_repair
 from coder.strategies.offline_first import offline_first
-from coder.strategies.registry import offered
+from coder.strategies.registry import build_strategy
 
 NO_MODEL = (
     "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model "
@@ -40,11 +40,11 @@ class Approach:
     """Models by role, for roles with a model or fallbacks of their own."""
     reason: str
     """Reason of the choice, for the user."""
-    alone: bool = False
+    is_offline: bool = False
     """Whether no model is asked."""
 
 
-def approach(config: Config, *, named: str | None) -> Approach:
+def choose_approach(config: Config, *, model_name: str | None) -> Approach:
     """Return the configured strategy with its model; without key and server, the built-in engine.
 
     `named` is the value of --model.
@@ -52,10 +52,12 @@ def approach(config: Config, *, named: str | None) -> Approach:
     Raises:
         UserError: the model cannot be used, or a strategy needs one and there is none.
     """
-    nobody = Scripted((), name="no model")
+    nobody = ScriptedModel((), name="no model")
     if config.strategy == "offline":
-        return Approach(model=nobody, strategy=search_repair(), reason="as asked", alone=True)
-    choice = choose(model=named, configured=config.model, base_url=config.base_url, environment=os.environ)
+        return Approach(model=nobody, strategy=search_repair(), reason="as asked", is_offline=True)
+    choice = choose_model(
+        model=model_name, configured=config.model, base_url=config.base_url, environment=os.environ
+    )
     if choice is not None:
         model, models = _open_models(choice, config)
         return Approach(model=model, models=models, strategy=_build_strategy(config), reason=choice.reason)
@@ -65,29 +67,31 @@ def approach(config: Config, *, named: str | None) -> Approach:
         model=nobody,
         strategy=search_repair(),
         reason=f"{NO_MODEL} So the built-in engine looks for a repair.",
-        alone=True,
+        is_offline=True,
     )
 
 
 def _build_strategy(config: Config) -> Strategy:
     name = config.strategy or "linear"
-    strategy = offered(name, width=config.width, rounds=config.attempts, review_rounds=config.review_rounds)
+    strategy = build_strategy(
+        name, width=config.width, rounds=config.attempts, review_rounds=config.review_rounds
+    )
     strategy = offline_first(strategy) if config.offline_first else strategy
-    return strategy if config.strategy in (None, "auto") else chosen(name, "as asked", strategy)
+    return strategy if config.strategy in (None, "auto") else log_strategy_choice(name, "as asked", strategy)
 
 
-def _open_models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
+def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
     """Return the executor's model, and the models of each role, followed by their fallbacks."""
     tool_calling = None if config.tool_calling else False
 
-    def open_choice(model_choice: Choice) -> Model:
+    def open_choice(model_choice: ModelChoice) -> Model:
         return open_model(model_choice, environment=os.environ, tool_calling=tool_calling)
 
     def open_named(name: str, reason: str) -> Model:
         return open_choice(
-            place(name, reason=reason, environment=os.environ)
+            choose_by_name(name, reason=reason, environment=os.environ)
             if config.base_url is None
-            else at(name, choice, reason=reason)
+            else choose_beside(name, choice, reason=reason)
         )
 
     main = open_choice(choice)
@@ -105,13 +109,13 @@ def _open_models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple
     return main, {"executor": (main, *spare), **own_models}
 
 
-def judging(
+def judging_approach(
     directory: Path,
     *,
     revision: str | None,
     diff: str | None,
     against: str | None,
-    named: tuple[str, ...] = (),
+    test_ids: tuple[str, ...] = (),
     tree: str = "",
 ) -> tuple[Approach, Task]:
     """Return how to judge an existing change, and its task: the base and the purpose of the change.
@@ -122,7 +126,7 @@ def judging(
     Raises:
         UserError: there is no such change.
     """
-    nobody = Scripted((), name="judging")
+    nobody = ScriptedModel((), name="judging")
     if diff is not None:
         base_name = against or "HEAD with the uncommitted work"
         patch = Patch(diff=diff)
@@ -134,10 +138,14 @@ def judging(
                 )
             patch = Patch(diff="", tree=tree)
         return Approach(
-            model=nobody, strategy=judge_given(patch, named), reason=f"the diff against {base_name}"
+            model=nobody,
+            strategy=judge_existing_change(patch, test_ids),
+            reason=f"the diff against {base_name}",
         ), Task(issue="", directory=directory, base=against, given=True)
-    change = given(directory, revision=revision, against=against)
+    change = resolve_change(directory, revision=revision, against=against)
     chosen_approach = Approach(
-        model=nobody, strategy=judge_given(Patch(diff="", tree=change.tree), named), reason=change.label
+        model=nobody,
+        strategy=judge_existing_change(Patch(diff="", tree=change.tree), test_ids),
+        reason=change.label,
     )
     return chosen_approach, Task(issue=change.message, directory=directory, base=change.base, given=True)

@@ -12,24 +12,24 @@ from coder.core.values.task import Task
 from coder.permissions.private_files import DENY_READ
 from coder.repair.proposer import TemplateProposer
 from coder.repair.search.fault import SpectrumFaults
-from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
-from coder.settings import Config, configured, index_database, sandbox_caps, state_directory
+from coder.settings import Config, index_database, load_config, sandbox_caps, state_directory
 from coder.verify.impact.reach import TracedImpact
-from coder.verify.impact.test_coverage import learn, load, save
+from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_project
-from coder.verify.review.issue_scripts import Scripts
-from coder.verify.review.linters import Checks
-from coder.verify.running.dependencies import OverlayEquipment
+from coder.verify.review.issue_scripts import IssueScripts
+from coder.verify.review.linters import LinterChecks
+from coder.verify.running.dependencies import OverlayInstaller
 from coder.verify.running.launch import TARGET
 from coder.verify.running.runner import PytestRunner
 from coder.verify.running.tracing import PytestTracer
-from coder.verify.verdict.examination import Instruments
+from coder.verify.verdict.examination import ExaminationTools
 from coder.verify.verdict.proof import WorktreeVerifier
 from coder.verify.verdict.runs import WHOLE, SuiteLimits
 from coder.verify.warm.trials import PytestTrials
-from coder.verify.warm.warm_base import Standby
+from coder.verify.warm.warm_base import WarmBase
 from coder.verify.warm.warm_tests import WarmRunner
 from coder.wiring.counted_trials import CountedTrials
 
@@ -39,12 +39,12 @@ COLLECTING_SECONDS = 30.0
 """Longest collection of tests for which a warm test process is kept."""
 
 
-def sandbox_behind(walls: Walls | None, config: Config | None = None) -> ProcessSandbox:
+def make_sandbox(walls: SandboxBackend | None, config: Config | None = None) -> ProcessSandbox:
     """Return a sandbox with the private files and limits of the configuration, or of the default one."""
     effective = config or Config()
     return ProcessSandbox(
         os.environ,
-        walls=walls,
+        backend=walls,
         exposed=(TARGET, state_directory() / OVERLAYS),
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
@@ -52,20 +52,20 @@ def sandbox_behind(walls: Walls | None, config: Config | None = None) -> Process
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class ProjectRuntime:
     """Factory of everything that runs the project's code, in any checkout of it."""
 
     project: Project
     sandbox: ProcessSandbox
     limits: Limits
-    reached: Path
+    coverage_path: Path
     """File that stores which code the project's tests reach."""
     strict: bool = False
     """Whether new findings of checkers keep a fix from being PROVEN."""
     suite: SuiteLimits = WHOLE
-    candidates: int | None = None
+    max_candidates: int | None = None
     """Number of edits that a search may try; None for no limit."""
-    standbys: list[Standby] = field(default_factory=list)
+    standbys: list[WarmBase] = field(default_factory=list)
 
     def close(self) -> None:
         """Close all warm test processes."""
@@ -77,7 +77,7 @@ class Bench:
             project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
         )
 
-    def warm(self, tree: Path, paths: Sequence[str] = ()) -> WarmRunner:
+    def warm_runner(self, tree: Path, paths: Sequence[str] = ()) -> WarmRunner:
         """Return a runner that keeps the tests of a tree, or at some paths of it, ready."""
         limits = self.limits.model_copy(
             update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)}
@@ -94,11 +94,11 @@ class Bench:
     def faults(self) -> SpectrumFaults:
         return SpectrumFaults(self.tracer())
 
-    def instruments(self) -> Instruments:
-        return Instruments(
-            warm=self.warm,
-            checks=Checks(self.project, self.sandbox, self.sandbox.scratch).compared,
-            scripts=Scripts(self.project, self.sandbox, self.sandbox.scratch).shown,
+    def instruments(self) -> ExaminationTools:
+        return ExaminationTools(
+            warm=self.warm_runner,
+            checks=LinterChecks(self.project, self.sandbox, self.sandbox.scratch).compare,
+            scripts=IssueScripts(self.project, self.sandbox, self.sandbox.scratch).compare,
             strict=self.strict,
         )
 
@@ -106,16 +106,18 @@ class Bench:
         scratch = self.sandbox.scratch
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
         return TemplateProposer(
-            tracer=self.tracer(), trials=CountedTrials(trials, most=self.candidates), runner=self.runner()
+            tracer=self.tracer(),
+            trials=CountedTrials(trials, max_edits=self.max_candidates),
+            runner=self.runner(),
         )
 
-    def equipment(self, root: Path, on_install: Callable[[str], None]) -> OverlayEquipment:
-        return OverlayEquipment(
+    def equipment(self, root: Path, on_install: Callable[[str], None]) -> OverlayInstaller:
+        return OverlayInstaller(
             self.project, root, sandbox=self.sandbox, environment=os.environ, installed=on_install
         )
 
-    def verifiers(
-        self, issue: str, *, asked: tuple[str, ...], needs_ties: bool
+    def verifier_factory(
+        self, issue: str, *, requested_tests: tuple[str, ...], needs_ties: bool
     ) -> Callable[[Repository], WorktreeVerifier]:
         """Return a function that makes one verifier for each base, which remembers the base's results."""
         verifiers_by_base: dict[str, WorktreeVerifier] = {}
@@ -126,7 +128,7 @@ class Bench:
                     trees=repository,
                     runner=self.runner(),
                     issue=issue,
-                    asked=asked,
+                    named_tests=requested_tests,
                     needs_ties=needs_ties,
                     circumstances=self.project.why,
                     instruments=self.instruments(),
@@ -137,10 +139,10 @@ class Bench:
 
         return verifier
 
-    def _standby(self, repository: Repository) -> Standby:
-        standby = Standby(
+    def _standby(self, repository: Repository) -> WarmBase:
+        standby = WarmBase(
             lambda: repository.checkout(repository.base, ()),
-            warm=self.warm,
+            warm=self.warm_runner,
             learn=self._impact,
             stop=self.sandbox.stop,
         )
@@ -150,27 +152,29 @@ class Bench:
     def _impact(self, tree: Path) -> TracedImpact:
         """Trace what the tests of a tree reach, reusing results of earlier sessions."""
         scratch, limits = self.sandbox.scratch, self.limits
-        coverage = learn(
+        coverage = trace_coverage(
             tree,
-            load(self.reached),
+            load_coverage(self.coverage_path),
             project=self.project,
             sandbox=self.sandbox,
             scratch=scratch,
             limits=limits,
             seconds=LEARNING_SECONDS,
         )
-        save(coverage, self.reached)
+        save_coverage(coverage, self.coverage_path)
         return TracedImpact(tree, coverage)
 
 
-def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Bench:
+def build_project_runtime(
+    task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
+) -> ProjectRuntime:
     project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
     coverage_path = index_database(root).with_suffix(".reached.json")
     strict = config.checks == "block"
     packages_path = index_database(root).with_suffix(".packages.json")
     overlay = Overlay(
-        interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen=packages_path
+        interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen_file=packages_path
     )
     seed = str(secrets.randbelow(1 << 32))
     project = project.model_copy(
@@ -179,21 +183,21 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
             "why": (
                 *project.why,
                 f"Hash seed: {seed}, the same on both sides.",
-                *filter(None, [overlay.told]),
+                *filter(None, [overlay.evidence_sentence]),
             ),
             "environment": {**project.environment, "PYTHONHASHSEED": seed},
         }
     )
     suite = suite_limits(config, os.environ) if project.command.is_pytest else WHOLE
     candidates = task.budget.candidates
-    return Bench(
+    return ProjectRuntime(
         project=project,
         sandbox=sandbox,
         limits=limits,
-        reached=coverage_path,
+        coverage_path=coverage_path,
         strict=strict,
         suite=suite,
-        candidates=candidates,
+        max_candidates=candidates,
     )
 
 
@@ -212,9 +216,9 @@ def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
     )
 
 
-def project_of(root: Path, *, walls: Walls | None) -> Project:
+def inspect_project(root: Path, *, walls: SandboxBackend | None) -> Project:
     """Return how the repository at `root` is tested."""
-    with sandbox_behind(walls) as sandbox:
+    with make_sandbox(walls) as sandbox:
         return find_project(
-            root, sandbox=sandbox, environment=os.environ, test_command=configured(root, {}).test
+            root, sandbox=sandbox, environment=os.environ, test_command=load_config(root, {}).test
         )

@@ -4,15 +4,15 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from coder.core.ports.repair import Compared, Edit, Trials, Tried
+from coder.core.ports.repair import CallComparison, Edit, TrialResult, Trials
 
 
 class CountedTrials:
     """Tries a limited number of edits in all; without a limit, as many as the time allows."""
 
-    def __init__(self, trials: Trials, *, most: int | None) -> None:
+    def __init__(self, trials: Trials, *, max_edits: int | None) -> None:
         self._trials = trials
-        self._left = most
+        self._left = max_edits
 
     def try_out(
         self,
@@ -22,7 +22,7 @@ class CountedTrials:
         *,
         seconds: float,
         patient: bool = False,
-    ) -> Generator[Tried]:
+    ) -> Generator[TrialResult]:
         allowed_edits = edits if self._left is None else edits[: self._left]
         if not allowed_edits:
             return
@@ -34,5 +34,7 @@ class CountedTrials:
                     self._left -= 1
                 yield result
 
-    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
-        return self._trials.compare(tree, tests, edits, seconds=seconds)
+    def compare_calls(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
+    ) -> CallComparison:
+        return self._trials.compare_calls(tree, tests, edits, seconds=seconds)

@@ -4,33 +4,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coder.core.events import SessionFinished, Verified
-from coder.core.state import status
+from coder.core.state import session_status
 from coder.repo.delivery.pending import PendingDelivery
-from coder.repo.recovery import recover
+from coder.repo.recovery import recover_abandoned
 from coder.settings import sessions_directory
-from coder.store.jsonl import finish, read
+from coder.store.jsonl import append_finish, read_records
 
 
 def recover_sessions() -> tuple[str, ...]:
     """Clean up after all sessions whose process is gone, settle their deliveries, and return their ids."""
-    return recover(sessions_directory(), settle)
+    return recover_abandoned(sessions_directory(), settle_delivery)
 
 
-def settle(directory: Path, pending: PendingDelivery) -> None:
+def settle_delivery(directory: Path, pending: PendingDelivery) -> None:
     """Complete the delivery of a killed session and log it; undo a delivery that the log does not confirm."""
-    records = read(directory)
+    records = read_records(directory)
     finish_event = next(
         (record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None
     )
     if finish_event is not None:
         if finish_event.delivery is None:
-            pending.take_back()
+            pending.roll_back()
         return
     judgements = [record.event.verdict for record in records if isinstance(record.event, Verified)]
     if not judgements:
-        pending.take_back()
+        pending.roll_back()
         return
-    verdict, totals = judgements[-1], status(records)
+    verdict, totals = judgements[-1], session_status(records)
     event = SessionFinished(
         kind=verdict.kind,
         summary=(
@@ -44,4 +44,4 @@ def settle(directory: Path, pending: PendingDelivery) -> None:
         seconds=totals.seconds,
         exit_code=verdict.kind.exit_code,
     )
-    finish(directory, event, at=datetime.now(UTC))
+    append_finish(directory, event, at=datetime.now(UTC))

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from coder.core.errors import UserError
-from coder.models.scripted import Scripted, load
+from coder.models.scripted import ScriptedModel, load_script
 from coder.settings import Config
-from coder.strategies.registry import offered
+from coder.strategies.registry import build_strategy
 from coder.wiring.approach import Approach
 
 
-def rehearsed(script: Path, config: Config) -> Approach:
+def scripted_approach(script: Path, config: Config) -> Approach:
     """Return the configured strategy with a scripted model, which fails when the script is used up.
 
     Raises:
@@ -17,10 +17,10 @@ def rehearsed(script: Path, config: Config) -> Approach:
     """
     if not script.is_file():
         raise UserError(f"There is no script {script}, so the scripted model has nothing to say.")
-    strategy = offered(
+    strategy = build_strategy(
         config.strategy or "linear",
         width=config.width,
         rounds=config.attempts,
         review_rounds=config.review_rounds,
     )
-    return Approach(model=Scripted(load(script)), strategy=strategy, reason="as scripted")
+    return Approach(model=ScriptedModel(load_script(script)), strategy=strategy, reason="as scripted")

@@ -12,35 +12,43 @@ from pathlib import Path
 
 from coder import __version__
 from coder.core.events import SessionFinished
-from coder.core.ports.repair import Faults
+from coder.core.ports.repair import FaultLocator
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import Verifier
 from coder.core.values.candidate import Candidate
-from coder.core.values.paths import node_ids
-from coder.core.values.proposal import Suspected
+from coder.core.values.paths import extract_node_ids
+from coder.core.values.proposal import SuspectRanking
 from coder.core.values.task import Task
 from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
 from coder.permissions.private_files import DENY_READ
-from coder.permissions.secrets import Secrets, own_values
+from coder.permissions.secrets import Secrets, secret_environment_values
 from coder.prompting import PackagedPrompts
-from coder.repo.locks import hold
+from coder.repo.locks import session_lock
 from coder.repo.repository import SessionRepository, open_repository
-from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.residue_sandbox import Surveyed
-from coder.session.approval.permission import Rights
+from coder.sandbox.residue_sandbox import ResidueSandbox
+from coder.session.approval.permission import Permissions
 from coder.session.approval.questions import Approval
-from coder.session.context import Kit
-from coder.session.limits.budget import Purse
-from coder.session.limits.rate_limit import Pace
+from coder.session.context import SessionContext
+from coder.session.limits.budget import BudgetTracker
+from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
 from coder.session.session import Session
-from coder.settings import Config, allow, allowed, index_database, passed_over, rules, sessions_directory
+from coder.settings import (
+    Config,
+    allowed_rules,
+    configured_rules,
+    ignored_settings,
+    index_database,
+    remember_rules,
+    sessions_directory,
+)
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
 from coder.wiring.approach import Approach
-from coder.wiring.bench import bench_for, sandbox_behind
+from coder.wiring.bench import build_project_runtime, make_sandbox
 from coder.wiring.recovery import recover_sessions
 from coder.workspace.workspace import Workspace
 
@@ -50,7 +58,7 @@ TRACING_SECONDS = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opened:
+class SessionHandle:
     """Session that is ready to run."""
 
     id: str
@@ -58,7 +66,7 @@ class Opened:
     log: EventLog
 
     @property
-    def finished(self) -> SessionFinished:
+    def finish_event(self) -> SessionFinished:
         """Last event of the session; available once it has ended."""
         event = self.log.records[-1].event
         assert isinstance(event, SessionFinished)
@@ -66,16 +74,16 @@ class Opened:
 
 
 @contextmanager
-def open_fix(
+def open_session(
     task: Task,
     config: Config,
     *,
-    how: Approach,
+    chosen_approach: Approach,
     root: Path,
-    walls: Walls | None,
+    walls: SandboxBackend | None,
     attended: bool,
     reviews: bool = False,
-) -> Iterator[Opened]:
+) -> Iterator[SessionHandle]:
     """Open a session that fixes an issue in the repository at `root`; all its resources are released on exit.
 
     `walls` confine everything that is executed; None only if the user wants it so.
@@ -91,37 +99,43 @@ def open_fix(
         stack.callback(
             recover_sessions
         )  # after this session is released, so that a failed delivery is undone immediately
-        stack.enter_context(hold(directory))
+        stack.enter_context(session_lock(directory))
         repository = _repository(task, identity, directory)
         stack.callback(repository.close)
-        sandbox = stack.enter_context(sandbox_behind(walls, config))
+        sandbox = stack.enter_context(make_sandbox(walls, config))
         store = stack.enter_context(closing(SessionStore(directory)))
-        private = Secrets(own=own_values(os.environ), key=secrets.token_bytes(16))
-        task = task.model_copy(update={"issue": private.masked(task.issue)})
+        private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
+        task = task.model_copy(update={"issue": private.mask(task.issue)})
         log = EventLog(store, secrets=private)
-        bench = bench_for(task, config, root=root, sandbox=sandbox)
+        bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
-        verifier = bench.verifiers(
-            task.issue, asked=node_ids(f"{task.issue}\n{task.test_command or ''}"), needs_ties=task.needs_ties
+        verifier = bench.verifier_factory(
+            task.issue,
+            requested_tests=extract_node_ids(f"{task.issue}\n{task.test_command or ''}"),
+            needs_ties=task.needs_ties,
         )
-        context = Kit(
+        context = SessionContext(
             task=task,
-            model=how.model,
-            models=how.models,
-            pace=Pace(requests_per_minute=config.requests_per_minute),
+            model=chosen_approach.model,
+            models=chosen_approach.models,
+            rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
             tools=TOOLS,
             prompts=PackagedPrompts(),
             repository=repository,
             verifier=verifier(repository),
-            verifier_of=verifier,
+            make_verifier=verifier,
             proposer=bench.proposer(),
-            equipment=bench.equipment(root, verifier(repository).renew),
+            equipment=bench.equipment(root, verifier(repository).reset_baseline),
             sandbox=sandbox,
             store=store,
             log=log,
-            purse=Purse(task.budget, clock=time.monotonic),
-            approval=Approval(log, attended=attended, remember=lambda new_rules: allow(root, new_rules)),
-            rights=_build_permissions(config, root, sandbox=sandbox, test_command=bench.project.command.text),
+            budget=BudgetTracker(task.budget, clock=time.monotonic),
+            approval=Approval(
+                log, attended=attended, remember=lambda new_rules: remember_rules(root, new_rules)
+            ),
+            permissions=_build_permissions(
+                config, root, sandbox=sandbox, test_command=bench.project.command.text
+            ),
             secrets=private,
             workspace=_workspace_factory(
                 task,
@@ -135,16 +149,16 @@ def open_fix(
             ),
             instructions=_read_instructions(root, task.directory) if task.trusted else "",
             seed=config.seed,
-            reviews=reviews,
+            needs_review=reviews,
             notices=(
                 *_trust_notice(task, root),
-                *repository.left_out,
-                *passed_over(root),
+                *repository.exclusions,
+                *ignored_settings(root),
                 *filter(None, [sandbox.notice]),
             ),
         )
-        session = Session(context, how.strategy, id=identity, version=__version__)
-        yield Opened(id=identity, session=session, log=log)
+        session = Session(context, chosen_approach.strategy, id=identity, version=__version__)
+        yield SessionHandle(id=identity, session=session, log=log)
 
 
 def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:
@@ -163,11 +177,13 @@ def _repository(task: Task, identity: str, directory: Path) -> SessionRepository
         raise
 
 
-def _build_permissions(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command: str) -> Rights:
-    return Rights(
+def _build_permissions(
+    config: Config, root: Path, *, sandbox: ProcessSandbox, test_command: str
+) -> Permissions:
+    return Permissions(
         mode=config.approve,
-        contained=sandbox.contained,
-        rules=(*rules(config), *allowed(root)),
+        is_sandboxed=sandbox.is_sandboxed,
+        rules=(*configured_rules(config), *allowed_rules(root)),
         test_command=test_command,
     )
 
@@ -178,7 +194,7 @@ def _workspace_factory(
     repository: SessionRepository,
     *,
     verifier: Verifier,
-    faults: Faults,
+    faults: FaultLocator,
     sandbox: ProcessSandbox,
     log: EventLog,
     private: Secrets,
@@ -187,16 +203,16 @@ def _workspace_factory(
 
     def workspace(candidate: Candidate) -> Workspace:
         if candidate.id not in workspaces:
-            residue_sandbox = Surveyed(sandbox, candidate.worktree, log.warner())
+            residue_sandbox = ResidueSandbox(sandbox, candidate.worktree, log.warning_callback())
 
             @contextmanager
             def around() -> Iterator[None]:
-                with repository.restoring(candidate), residue_sandbox.looking():
+                with repository.restore_on_exit(candidate), residue_sandbox.check_residue():
                     yield
 
-            def suspects(tests: tuple[str, ...], progress: Progress) -> Suspected:
+            def suspects(tests: tuple[str, ...], progress: Progress) -> SuspectRanking:
                 with around():
-                    return faults.suspects(
+                    return faults.rank_suspects(
                         candidate.worktree, tests, seconds=TRACING_SECONDS, progress=progress
                     )
 
@@ -205,7 +221,11 @@ def _workspace_factory(
                 sandbox=residue_sandbox,
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
                 run=lambda tests, progress: verifier.preview(
-                    candidate.worktree, repository.patch(candidate).paths, tests, progress, around=around
+                    candidate.worktree,
+                    repository.candidate_patch(candidate).paths,
+                    tests,
+                    progress,
+                    around=around,
                 ),
                 baseline=verifier.baseline,
                 suspects=suspects,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from coder.core.errors import ToolError
 from coder.core.values.paths import is_test_path
-from coder.files.ripgrep import list_paths, shown
-from coder.patching.applying.source import Source, decode
-from coder.patching.applying.tree import Tree
+from coder.files.ripgrep import escape_path, list_paths
+from coder.patching.applying.source import TextFile, decode_source
+from coder.patching.applying.tree import ConfinedTree
 from coder.patching.errors import PatchError
-from coder.permissions.private_files import denied
+from coder.permissions.private_files import is_read_denied
 from coder.workspace.workspace import Workspace
 
-SOURCE = (
+SOURCE_SUFFIXES = (
     *(
         ".py",
         ".pyi",
@@ -35,7 +35,7 @@ SOURCE = (
     ),
     *(".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".lua", ".sh"),
 )
-ASIDE = frozenset(
+NON_SOURCE_DIRECTORIES = frozenset(
     {
         "docs",
         "doc",
@@ -50,10 +50,10 @@ ASIDE = frozenset(
     }
 )
 LARGEST_BYTES = 5_000_000
-WIDEST = 400
+MAX_LINE_WIDTH = 400
 
 
-def existing(workspace: Workspace, path: str) -> tuple[Path, str]:
+def resolve_existing(workspace: Workspace, path: str) -> tuple[Path, str]:
     """Return what exists at a path, as (absolute path, path relative to the root).
 
     A name that `shown` had to escape may be passed in its escaped form.
@@ -61,48 +61,50 @@ def existing(workspace: Workspace, path: str) -> tuple[Path, str]:
     Raises:
         ToolError: the path does not exist, or leads out of the worktree.
     """
-    absolute, relative = workspace.resolve(path)
+    absolute, relative = workspace.resolve_path(path)
     if absolute.exists():
         return absolute, relative
     if "\\" in path and (
-        unescaped := next((other for other in list_paths(workspace.root) if shown(other) == relative), None)
+        unescaped := next(
+            (other for other in list_paths(workspace.root) if escape_path(other) == relative), None
+        )
     ):
         return workspace.root / unescaped, unescaped
     if absolute.is_symlink():
-        raise ToolError(f"{shown(relative)} is a symbolic link that leads nowhere.")
-    raise ToolError(f"{shown(relative)} does not exist.{alike(workspace, relative)}")
+        raise ToolError(f"{escape_path(relative)} is a symbolic link that leads nowhere.")
+    raise ToolError(f"{escape_path(relative)} does not exist.{suggest_paths(workspace, relative)}")
 
 
-def load(workspace: Workspace, path: str) -> tuple[str, Source]:
+def load_source(workspace: Workspace, path: str) -> tuple[str, TextFile]:
     """Return the path relative to the root, and the text there; symbolic links inside the root are followed.
 
     Raises:
         ToolError: it is not a readable text file.
     """
-    absolute, relative = existing(workspace, path)
+    absolute, relative = resolve_existing(workspace, path)
     if absolute.is_dir():
         raise ToolError(
-            f"{shown(relative)} is a directory. See what is in it with "
+            f"{escape_path(relative)} is a directory. See what is in it with "
             f"list_files(path={relative!r}) or outline(path={relative!r})."
         )
     if (size := absolute.stat().st_size) > LARGEST_BYTES:
         raise ToolError(
-            f"{shown(relative)} has {size:,} bytes, too many to open here. Look into it with "
+            f"{escape_path(relative)} has {size:,} bytes, too many to open here. Look into it with "
             f"search(pattern=..., path={relative!r})."
         )
     real = os.path.relpath(os.path.realpath(absolute), os.path.realpath(workspace.root))
     check_readable(workspace, relative, real)
     try:
-        content = Tree(workspace.root).read(real)
+        content = ConfinedTree(workspace.root).read(real)
     except PatchError as error:
         raise ToolError(error.reason) from None
     if content is None:
-        raise ToolError(f"{shown(relative)} has just vanished. See what there is with list_files().")
+        raise ToolError(f"{escape_path(relative)} has just vanished. See what there is with list_files().")
     try:
-        return relative, _decode_utf16(content[0]) or decode(content[0], relative)
+        return relative, _decode_utf16(content[0]) or decode_source(content[0], relative)
     except PatchError:
         raise ToolError(
-            f"{shown(relative)} is a binary file ({size:,} bytes) and cannot be shown as text."
+            f"{escape_path(relative)} is a binary file ({size:,} bytes) and cannot be shown as text."
         ) from None
 
 
@@ -111,23 +113,23 @@ def check_readable(workspace: Workspace, *paths: str) -> None:
     for path in paths:
         if not workspace.may_read(path):
             raise ToolError(
-                f"{shown(path)} may hold secrets: the person lets nobody read or change it. Go on "
+                f"{escape_path(path)} may hold secrets: the person lets nobody read or change it. Go on "
                 "without it; its example, where there is "
                 "one, or the code that reads it says which names it holds."
             )
 
 
-def _decode_utf16(data: bytes) -> Source | None:
+def _decode_utf16(data: bytes) -> TextFile | None:
     """Decode UTF-16 for reading, which patches treat as binary; None for other encodings."""
     if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return None
     lines = data.decode("utf-16", "replace").splitlines()
-    return Source(lines=tuple(lines), ends=("\n",) * len(lines), encoding="utf-16")
+    return TextFile(lines=tuple(lines), ends=("\n",) * len(lines), encoding="utf-16")
 
 
-def bytes_of(root: Path, path: str) -> bytes:
+def read_bytes_or_empty(root: Path, path: str) -> bytes:
     """Return a file's content for searching; empty where it is too large or unreadable."""
-    if denied(path):
+    if is_read_denied(path):
         return b""
     try:
         with os.fdopen(_open_file(root, path), "rb") as file:
@@ -137,13 +139,13 @@ def bytes_of(root: Path, path: str) -> bytes:
         return b""
 
 
-def text_of(root: Path, path: str) -> str:
+def read_text_or_empty(root: Path, path: str) -> str:
     """Return a file's text for searching, in any encoding; empty where it is too large or unreadable."""
-    return decoded(bytes_of(root, path))
+    return decode_text(read_bytes_or_empty(root, path))
 
 
-def decoded(data: bytes) -> str:
-    """Decode the content that `bytes_of` returned."""
+def decode_text(data: bytes) -> str:
+    """Decode the content that `read_bytes_or_empty` returned."""
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if is_utf16 else "utf-8-sig", "replace").replace("\r\n", "\n")
 
@@ -159,7 +161,7 @@ def _open_file(root: Path, path: str) -> int:
     return os.open(real, flags | os.O_NOFOLLOW)
 
 
-def alike(workspace: Workspace, path: str) -> str:
+def suggest_paths(workspace: Workspace, path: str) -> str:
     """Return a sentence that suggests existing files with the same or a similar name."""
     paths = list_paths(workspace.root)
     name = path.rpartition("/")[2]
@@ -168,28 +170,28 @@ def alike(workspace: Workspace, path: str) -> str:
         path, namesakes or paths[:20_000], n=4, cutoff=0.0 if namesakes else 0.7
     )
     for other in suggestions:
-        workspace.name(other)
+        workspace.record_place(other)
     return (
-        f" Did you mean {' or '.join(map(shown, suggestions))}?"
+        f" Did you mean {' or '.join(map(escape_path, suggestions))}?"
         if suggestions
         else " See what there is with list_files()."
     )
 
 
-def clipped(text: str, width: int = WIDEST, *, around: int = 0) -> str:
+def clip_line(text: str, width: int = MAX_LINE_WIDTH, *, around: int = 0) -> str:
     """Clip a line to `width` so that the character at `around` stays in view.
 
     Control characters are made visible.
     """
     if len(text) <= width:
-        return visible(text)
+        return replace_control_characters(text)
     start = max(0, min(around - width // 3, len(text) - width))
     end = start + width
     suffix = f"… (+{len(text) - end} characters)" if end < len(text) else ""
-    return f"{'…' if start else ''}{visible(text[start:end])}{suffix}"
+    return f"{'…' if start else ''}{replace_control_characters(text[start:end])}{suffix}"
 
 
-def visible(text: str) -> str:
+def replace_control_characters(text: str) -> str:
     """Replace control characters in a line of text, which a terminal would execute."""
     if text.isprintable():
         return text
@@ -199,26 +201,26 @@ def visible(text: str) -> str:
     )
 
 
-def numbered(lines: tuple[str, ...], first: int, last: int) -> str:
+def number_lines(lines: tuple[str, ...], first: int, last: int) -> str:
     """Return lines `first` to `last` (from 1, both included) with their numbers."""
     return "\n".join(
-        f"{number:>5}| {clipped(lines[number - 1])}"
+        f"{number:>5}| {clip_line(lines[number - 1])}"
         for number in range(max(1, first), min(last, len(lines)) + 1)
     )
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Format a count with its noun, such as `1 match`, `3 matches`."""
     plural = f"{noun}es" if noun.endswith(("s", "ch", "sh")) else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def standing(path: str) -> int:
+def path_category(path: str) -> int:
     """Classify a path by its likely relevance: 0 source, 1 tests, 2 documentation, examples and the rest."""
     *folders, name = path.split("/")
     if (
-        not path.endswith(SOURCE)
-        or ASIDE & set(folders)
+        not path.endswith(SOURCE_SUFFIXES)
+        or NON_SOURCE_DIRECTORIES & set(folders)
         or (folders[-1:] == ["migrations"] and name[:4].isdigit())
     ):
         return 2

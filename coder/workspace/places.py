@@ -17,7 +17,7 @@ MOST_PLACES = 300
 MOST_NAMESAKES = 3
 
 
-def places_in(text: str) -> list[tuple[str, int | None]]:
+def extract_places(text: str) -> list[tuple[str, int | None]]:
     """Return the paths in a text as written, each with its line if given, in order, without duplicates."""
     frames = [(match.start(), match["path"], int(match["line"])) for match in FRAME.finditer(text)]
     places: list[tuple[int, str, int | None]] = [*frames]
@@ -42,31 +42,33 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), match.start() + len(token), token
 
 
-def name_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]:
+def record_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]:
     """Resolve the places that a text mentions, record them as named, and return them in the text's order.
 
     A path may come from another machine: its longest suffix that is a file here is used. A bare file name
     matches up to three files; a dotted name matches the module of its longest prefix.
     """
-    worktree_files = Known(list_paths(workspace.root))
+    worktree_files = FileIndex(list_paths(workspace.root))
     places: list[tuple[str, int | None]] = []
-    for path, line in places_in(text):
-        places += [(file, line) for file in worktree_files.files(path)]
-    places += [(file, None) for name in dotted_names(text) for file in worktree_files.modules(name)]
+    for path, line in extract_places(text):
+        places += [(file, line) for file in worktree_files.files_with_suffix(path)]
+    places += [
+        (file, None) for name in extract_dotted_names(text) for file in worktree_files.module_files(name)
+    ]
     places = list(dict.fromkeys(places))[:MOST_PLACES]
     for path, place_line in places:
-        workspace.name(path, place_line)
+        workspace.record_place(path, place_line)
     return places
 
 
-def dotted_names(text: str) -> list[str]:
+def extract_dotted_names(text: str) -> list[str]:
     """Return dotted names such as `shop.cart.Cart.total`, in order, without duplicates."""
     return list(dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token)))[
         : 10 * MOST_PLACES
     ]
 
 
-class Known:
+class FileIndex:
     """Files of a worktree, indexed by their last part."""
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -74,7 +76,7 @@ class Known:
         for path in paths:
             self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
 
-    def files(self, written: str) -> list[str]:
+    def files_with_suffix(self, written: str) -> list[str]:
         """Return the files that share the longest suffix with a path: two parts or more, or all of either."""
         parts = [part for part in written.split("/") if part not in ("", ".", "..", "~")]
         namesakes = self._by_name.get(parts[-1], []) if parts else []
@@ -87,7 +89,7 @@ class Known:
         best = [path for path, size in matches.items() if size == max(matches.values())]
         return best if len(best) <= MOST_NAMESAKES else []
 
-    def modules(self, dotted: str) -> list[str]:
+    def module_files(self, dotted: str) -> list[str]:
         """Return the file of the longest prefix of a dotted name that is a module; none for a single word."""
         parts = dotted.split(".")[:MOST_PARTS]
         for size in range(len(parts), 1, -1):

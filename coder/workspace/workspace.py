@@ -11,14 +11,14 @@ from coder.core.errors import ToolError
 from coder.core.policy import Policy
 from coder.core.ports.repository import History
 from coder.core.ports.sandbox import Progress, Sandbox
-from coder.core.values.proposal import Suspected
+from coder.core.values.proposal import SuspectRanking
 from coder.core.values.verdict import TestReport
 from coder.index.index import SymbolIndex
-from coder.permissions.private_files import DENY_READ, denied
+from coder.permissions.private_files import DENY_READ, is_read_denied
 from coder.permissions.secrets import Secrets
 
 LONGEST_NAME = 255
-UNTRACED = Suspected(problem="No test can be traced here.")
+NO_TRACE = SuspectRanking(problem="No test can be traced here.")
 LONGEST_PATH = 2000
 
 
@@ -36,7 +36,7 @@ class Workspace:
     """Returns the suite's results on the untouched base; may take as long as the suite does."""
     index: SymbolIndex
     """Definitions and uses in the worktree."""
-    suspects: Callable[[tuple[str, ...], Progress], Suspected] = lambda _tests, _progress: UNTRACED
+    suspects: Callable[[tuple[str, ...], Progress], SuspectRanking] = lambda _tests, _progress: NO_TRACE
     """Traces failing tests in this worktree, to rank functions that they execute and passing ones do not."""
     policy: Policy = Policy()  # noqa: RUF009 (a frozen value)
     """Access policy for the commands of the current call."""
@@ -54,11 +54,11 @@ class Workspace:
     failed_hunks: Counter[str] = field(default_factory=Counter)
     """How often each hunk of a patch was refused, by its fingerprint."""
 
-    def name(self, path: str, line: int | None = None) -> None:
+    def record_place(self, path: str, line: int | None = None) -> None:
         """Record that a tool's answer, or a message, has mentioned this place."""
         self.named.setdefault(path, set()).update(() if line is None else (line,))
 
-    def resolve(self, path: str) -> tuple[Path, str]:
+    def resolve_path(self, path: str) -> tuple[Path, str]:
         """Resolve a model's path to (absolute path, path relative to the root with forward slashes).
 
         Raises:
@@ -90,7 +90,7 @@ class Workspace:
 
     def may_read(self, path: str) -> bool:
         """Tell whether a model may see the content of this path, relative to the root."""
-        return not denied(path, self.deny_read)
+        return not is_read_denied(path, self.deny_read)
 
     def may_write(self, path: str) -> bool:
         """Tell whether this path, relative to the root, may be changed; --only may restrict it."""

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from coder.bench.outcome import Job, Outcome
-from coder.core.messages import Spent
+from coder.core.messages import UsageTotals
 from coder.core.values.task import Budget
 from coder.core.values.verdict import Counts, VerdictKind
 
@@ -19,7 +19,9 @@ def outcome(
 ) -> Outcome:
     """Return a run that delivers unless it gave up; `solves`: the hidden tests pass."""
     delivered = kind is not VerdictKind.GAVE_UP
-    spent = Spent(requests=2, input_tokens=100, cached_tokens=40, output_tokens=10, cost_usd=Decimal("0.02"))
+    spent = UsageTotals(
+        requests=2, input_tokens=100, cached_tokens=40, output_tokens=10, cost_usd=Decimal("0.02")
+    )
     base = Outcome(
         job=Job(task=task, digest="d", strategy="linear", model=model, seed=seed, budget=Budget()),
         solvable=True,

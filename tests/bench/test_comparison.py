@@ -1,6 +1,6 @@
 """Comparison of two runs, task by task."""
 
-from coder.bench.comparison import Difference, compared, markdown
+from coder.bench.comparison import Difference, compare_runs, comparison_markdown
 from coder.core.values.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
@@ -10,17 +10,17 @@ def test_times_and_names_of_sessions_do_not_matter() -> None:
         f"Nothing holds (tried 1,300 candidates, {rate} a second, 0 pass the tests)."
         for rate in ("28", "1,035")
     )
-    comparison = compared(
+    comparison = compare_runs(
         [outcome("a"), outcome("b", summary=slow)],
         [outcome("b", seconds=9.0, session="t", summary=fast), outcome("a")],
     )
-    assert markdown(comparison) == "2 runs compared: identical but for times.\n"
+    assert comparison_markdown(comparison) == "2 runs compared: identical but for times.\n"
 
 
 def test_reports_changes_per_job() -> None:
     before = [outcome("a"), outcome("b", kind=VerdictKind.GAVE_UP), outcome("c"), outcome("d", diff="+y\n")]
     after = [outcome("a", solves=False), outcome("b"), outcome("d"), outcome("e")]
-    comparison = compared(before, after)
+    comparison = compare_runs(before, after)
     assert (comparison.compared, comparison.gained, comparison.lost) == (3, 1, 1)
     assert [difference.task for difference in comparison.differences] == ["a", "b", "c", "d", "e"]
     assert comparison.differences[0] == Difference(

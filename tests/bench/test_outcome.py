@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from coder.bench.outcome import jobs, record, recorded
+from coder.bench.outcome import append_outcome, plan_jobs, read_outcomes
 from coder.core.values.task import Budget
 from tests.bench.outcomes import outcome
 
 
 def test_plans_every_task_strategy_model_and_seed() -> None:
-    plan = jobs(
+    plan = plan_jobs(
         [("a", "1"), ("b", "2")],
         strategies=["linear", "offline"],
         models=["x:1", "y:2"],
@@ -23,7 +23,7 @@ def test_plans_every_task_strategy_model_and_seed() -> None:
 
 def test_job_identity_depends_on_task_and_budget() -> None:
     keys = [
-        jobs([("a", digest)], strategies=["linear"], models=["x:1"], seeds=1, budget=budget)[0].key
+        plan_jobs([("a", digest)], strategies=["linear"], models=["x:1"], seeds=1, budget=budget)[0].key
         for digest, budget in (("1", Budget()), ("2", Budget()), ("1", Budget(requests=3)), ("1", Budget()))
     ]
     assert len({*keys[:3]}) == 3
@@ -32,19 +32,19 @@ def test_job_identity_depends_on_task_and_budget() -> None:
 
 def test_reads_newest_record_of_each_job(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
-    assert recorded(file) == ()
+    assert read_outcomes(file) == ()
     first, second, again = outcome("a"), outcome("b"), outcome("a", attempts=2)
     for result in (first, second, again):
-        record(file, result)
-    assert recorded(file) == (again, second)
+        append_outcome(file, result)
+    assert read_outcomes(file) == (again, second)
 
 
 def test_ignores_torn_line(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
-    record(file, outcome("a"))
+    append_outcome(file, outcome("a"))
     with file.open("a", encoding="utf-8") as stream:
         stream.write(outcome("b").model_dump_json()[:40])
-    assert [result.job.task for result in recorded(file)] == ["a"]
+    assert [result.job.task for result in read_outcomes(file)] == ["a"]
 
 
 def test_proof_contradicted_by_hidden_tests_is_wrong() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.bench.suites import SuiteTask, load
+from coder.bench.suites import SuiteTask, load_suite
 from coder.core.errors import UserError
 from coder.patching import apply
 from tests.builders import write
@@ -17,7 +17,7 @@ TASK = {
     "t/repository/a.py": "A = 1\n",
     "t/hidden/tests/test_a.py": "def test_a(): pass\n",
 }
-STARTER = load("starter")
+STARTER = load_suite("starter")
 
 
 def test_starter_suite_covers_each_category() -> None:
@@ -48,14 +48,14 @@ def test_a_task_may_be_an_archive(tmp_path: Path) -> None:
     (tmp_path / "t" / "repository").rmdir()
     with tarfile.open(tmp_path / "t" / "repository.tar.gz", "w:gz") as archive:
         archive.add(tmp_path / "x" / "b.py", "pack/b.py")
-    (task,) = load(str(tmp_path))
+    (task,) = load_suite(str(tmp_path))
     task.unpack(tmp_path / "out")
     assert (tmp_path / "out" / "pack" / "b.py").read_text(encoding="utf-8") == "B = 2\n"
 
 
 def test_hidden_tests_overlay_repository(tmp_path: Path) -> None:
     write(tmp_path, TASK)
-    (task,) = load(str(tmp_path))
+    (task,) = load_suite(str(tmp_path))
     task.unpack(tmp_path / "out")
     assert not (tmp_path / "out" / "tests").exists()
     task.reveal(tmp_path / "out")
@@ -65,7 +65,7 @@ def test_hidden_tests_overlay_repository(tmp_path: Path) -> None:
 
 def test_the_digest_changes_with_any_file(tmp_path: Path) -> None:
     write(tmp_path, TASK)
-    (task,) = load(str(tmp_path))
+    (task,) = load_suite(str(tmp_path))
     first = task.digest()
     write(tmp_path, {"t/hidden/tests/test_a.py": "def test_a(): assert 0\n"})
     assert task.digest() != first
@@ -92,12 +92,12 @@ def test_reports_incomplete_task(tmp_path: Path, spoil: Callable[[Path], None], 
     write(tmp_path, TASK)
     spoil(tmp_path / "t")
     with pytest.raises(UserError, match=message):
-        load(str(tmp_path))
+        load_suite(str(tmp_path))
 
 
 def test_reports_unknown_suite_or_task(tmp_path: Path) -> None:
     write(tmp_path, TASK)
     with pytest.raises(UserError, match="There is no suite"):
-        load(str(tmp_path / "nowhere"))
+        load_suite(str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match="holds no task 'x'"):
-        load(str(tmp_path), ["x"])
+        load_suite(str(tmp_path), ["x"])

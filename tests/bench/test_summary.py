@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from coder.bench.summary import Tokens, share, sums, wilson
-from coder.core.messages import Spent
+from coder.bench.summary import Tokens, share_of_true, summarize_outcomes, wilson_interval
+from coder.core.messages import UsageTotals
 from coder.core.values.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
@@ -21,16 +21,16 @@ from tests.bench.outcomes import outcome
     ],
 )
 def test_wilson(count: int, of: int, low: float, high: float) -> None:
-    assert wilson(count, of) == pytest.approx((low, high), abs=1e-4)
+    assert wilson_interval(count, of) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_share() -> None:
-    assert (share([True, False, True]).count, share([]).value) == (2, 0.0)
+    assert (share_of_true([True, False, True]).count, share_of_true([]).value) == (2, 0.0)
 
 
 def test_shares_count_solvable_tasks() -> None:
     impossible = outcome("z", kind=VerdictKind.GAVE_UP, solvable=False)
-    groups = sums(
+    groups = summarize_outcomes(
         [outcome("a"), outcome("b", solves=False), outcome("c", kind=VerdictKind.GAVE_UP), impossible]
     )
     assert len(groups) == 1
@@ -48,5 +48,5 @@ def test_shares_count_solvable_tasks() -> None:
 
 
 def test_groups_by_model_without_summing_unknown_prices() -> None:
-    groups = sums([outcome("a", model="m:two", spent=Spent(cost_usd=None)), outcome("a")])
+    groups = summarize_outcomes([outcome("a", model="m:two", spent=UsageTotals(cost_usd=None)), outcome("a")])
     assert [(group.model, group.usd) for group in groups] == [("m:one", Decimal("0.02")), ("m:two", None)]

@@ -6,11 +6,11 @@ import json
 import re
 from html.parser import HTMLParser
 
-from coder.bench.charts import Point, chart
-from coder.bench.comparison import compared
+from coder.bench.charts import Point, scatter_plot
+from coder.bench.comparison import compare_runs
 from coder.bench.outcome import Outcome
-from coder.bench.page import page
-from coder.bench.tables import as_json, comma_separated, markdown, table
+from coder.bench.page import results_page
+from coder.bench.tables import markdown_table, results_csv, results_json, results_markdown
 from coder.core.values.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
@@ -37,7 +37,7 @@ class BalanceParser(HTMLParser):
 
 
 def test_markdown_has_a_row_for_each_group_and_run() -> None:
-    text = markdown(RUNS)
+    text = results_markdown(RUNS)
     assert (
         "| linear | m:one | 2 | 1 of 2 (50 %, 9 to 91) | 1 of 2 (50 %, 9 to 91) | 0 | none | 1.0 | "
         "2.0 | 100, 40, 10 | 0.0200 | 4.0 |"
@@ -50,11 +50,11 @@ def test_markdown_has_a_row_for_each_group_and_run() -> None:
 
 
 def test_a_bar_in_a_cell_is_no_border() -> None:
-    assert table(["h"], [["a|b"]]).splitlines()[-1] == "| a\\|b |"
+    assert markdown_table(["h"], [["a|b"]]).splitlines()[-1] == "| a\\|b |"
 
 
 def test_csv_can_be_read_back() -> None:
-    rows = [*csv.DictReader(io.StringIO(comma_separated(RUNS)))]
+    rows = [*csv.DictReader(io.StringIO(results_csv(RUNS)))]
     assert [(row["task"], row["model"], row["verdict"]) for row in rows] == [
         ("a", "m:one", "PROVEN"),
         ("a", "m:two", "PROVEN"),
@@ -64,14 +64,14 @@ def test_csv_can_be_read_back() -> None:
 
 
 def test_json_holds_sums_and_runs() -> None:
-    payload = json.loads(as_json(RUNS))
+    payload = json.loads(results_json(RUNS))
     assert [group["model"] for group in payload["sums"]] == ["m:one", "m:two"]
     assert payload["runs"][0]["diff"] == "+x\n"
 
 
 def test_page_is_self_contained_and_escapes_input() -> None:
     hostile = outcome("<b>", diff="+</pre><script>\n", summary="<i>")
-    text = page("bench", [*RUNS, hostile], compared(RUNS, [hostile]))
+    text = results_page("bench", [*RUNS, hostile], compare_runs(RUNS, [hostile]))
     parser = BalanceParser()
     parser.feed(text)
     assert (parser.open, parser.foreign, parser.seen.count("svg")) == ([], [], 3)
@@ -87,7 +87,8 @@ def test_page_lists_each_task_by_strategy() -> None:
         *_three_outcomes(),
     ]
     rows = re.findall(
-        r"<tr>(.*?)</tr>", page("bench", runs).partition("<h2>Task by task</h2>")[2].partition("</table>")[0]
+        r"<tr>(.*?)</tr>",
+        results_page("bench", runs).partition("<h2>Task by task</h2>")[2].partition("</table>")[0],
     )
     cells = [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in rows]
     assert cells == [
@@ -109,14 +110,16 @@ def _three_outcomes() -> list[Outcome]:
 
 def test_separates_overlapping_marks() -> None:
     points = [Point(label=label, x=1, y=1, low=0, high=1) for label in "abc"]
-    drawing = chart([*points, Point(label="d", x=2, y=1, low=0, high=1)], across="attempts", up="solved")
+    drawing = scatter_plot(
+        [*points, Point(label="d", x=2, y=1, low=0, high=1)], across="attempts", up="solved"
+    )
     first, second, third, fourth = map(float, re.findall(r'cx="([\d.]+)"', drawing))
     assert (second - first, third - second) == (12, 12)
     assert (second, fourth) == (48 + 358 / 2, 406)
 
 
 def test_spread_marks_shift_neighbours() -> None:
-    drawing = chart(
+    drawing = scatter_plot(
         [Point(label="p", x=x, y=1, low=0, high=1) for x in (40, 40, 41.5, 60)], across="seconds", up="solved"
     )
     places = [float(place) for place in re.findall(r'cx="([\d.]+)"', drawing)]
@@ -125,7 +128,7 @@ def test_spread_marks_shift_neighbours() -> None:
 
 
 def test_places_points_correctly() -> None:
-    drawing = chart(
+    drawing = scatter_plot(
         [Point(label="x", x=1, y=1, low=0, high=1), Point(label="y", x=0, y=0, low=0, high=1)],
         across="USD",
         up="solved",

@@ -28,12 +28,12 @@ from pathlib import Path
 from typing import Any
 
 from coder.index.index import SymbolIndex
-from coder.index.listing import LANGUAGES, RULES
+from coder.index.listing import IGNORE_FILES, LANGUAGES
 from coder.repo.git import Git
 from coder.repo.history.history import GitHistory
 from coder.retrieval.locating.commit_history import MOST_COMMITS
-from coder.retrieval.locating.issue_terms import clues
-from coder.retrieval.locating.ranking import Located, locate
+from coder.retrieval.locating.issue_terms import extract_issue_terms
+from coder.retrieval.locating.ranking import Localization, locate_issue
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 MISSED = 10**6
@@ -74,7 +74,7 @@ def checkout(mirror: Path, commit: str, tree: Path) -> None:
     listing = subprocess.run(
         [*git, "ls-tree", "-r", "--name-only", "-z", commit], capture_output=True, check=True
     ).stdout
-    paths = [path for path in os.fsdecode(listing).split("\0") if path.endswith((*LANGUAGES, *RULES))]
+    paths = [path for path in os.fsdecode(listing).split("\0") if path.endswith((*LANGUAGES, *IGNORE_FILES))]
     packed = subprocess.run([*git, "archive", commit, "--", *paths], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(tree, filter="data")
@@ -101,7 +101,7 @@ def whole_files(tree: Path, issue: str) -> list[str]:
     return sorted(scores, key=lambda path: (-scores[path], path))
 
 
-def time_action(action: Callable[[], Located]) -> tuple[Located, Cost]:
+def time_action(action: Callable[[], Localization]) -> tuple[Localization, Cost]:
     wall, cpu = time.perf_counter(), _cpu()
     location = action()
     return location, Cost(time.perf_counter() - wall, _cpu() - cpu)
@@ -121,18 +121,18 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
         tree, database = Path(name, "tree"), Path(name, "index.sqlite")
         checkout(mirror, row["base_commit"], tree)
 
-        def query() -> Located:
-            return locate(
-                SymbolIndex(tree, database).current(),
-                clues(issue),
-                history.recent(count=MOST_COMMITS) if read else (),
+        def query() -> Localization:
+            return locate_issue(
+                SymbolIndex(tree, database).refresh(),
+                extract_issue_terms(issue),
+                history.recent_commits(count=MOST_COMMITS) if read else (),
             )
 
         _, cold = time_action(query)
         location, warm = time_action(query)
         return Outcome(
             repo=row["repo"],
-            indexed=len(SymbolIndex(tree, database).current().sources),
+            indexed=len(SymbolIndex(tree, database).refresh().sources),
             file=rank([likely.path for likely in location.files], row["gold_files"]),
             symbol=rank([likely.name for likely in location.symbols], row["gold_functions"])
             if row["gold_functions"]

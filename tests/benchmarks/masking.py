@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from coder.permissions.secrets import PLACEHOLDER, Secrets, random_looking
+from coder.permissions.secrets import PLACEHOLDER, Secrets, looks_random
 
 TEXT = frozenset(
     {
@@ -61,7 +61,7 @@ def _false_alarms(directory: Path) -> None:
         if path.suffix not in TEXT or ".git" in path.parts or not path.is_file():
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
-        masked = secrets.masked(text)
+        masked = secrets.mask(text)
         lines, characters = lines + text.count("\n"), characters + len(text)
         placeholders = PLACEHOLDER.findall(masked) if masked != text else []
         kinds.update(placeholders)
@@ -82,7 +82,7 @@ def _false_alarms(directory: Path) -> None:
 def _detection_rate(length: int) -> float:
     draw = random.Random(length)
     letters = string.ascii_letters + string.digits + "-_"
-    return sum(random_looking("".join(draw.choices(letters, k=length))) for _ in range(DRAWN)) / DRAWN
+    return sum(looks_random("".join(draw.choices(letters, k=length))) for _ in range(DRAWN)) / DRAWN
 
 
 if __name__ == "__main__":

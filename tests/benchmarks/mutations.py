@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.python.positions import Positions
-from coder.verify.warm.hot_swap import Module
+from coder.verify.warm.hot_swap import SwappableModule
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Text:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.module = Module(text)
+        self.module = SwappableModule(text)
         self.tree = ast.parse(text)
         self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 

@@ -22,12 +22,12 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
-from coder.files.ripgrep import binary
+from coder.files.ripgrep import ripgrep_path
 from coder.index import definitions
 from coder.index.index import SymbolIndex
-from coder.index.listing import Listing, look
+from coder.index.listing import TreeListing, list_tree
 from coder.index.parsing import read_bytes
-from coder.retrieval.repository_map import repository_map
+from coder.retrieval.repository_map import render_repository_map
 from coder.tools.find_symbol import find_symbol
 from coder.tools.outline import outline
 from coder.tools.search import search
@@ -95,20 +95,20 @@ def measure(root: Path, names: Sequence[str], scratch: Path) -> None:
         path.unlink()
     ctags = median_cost(command_action("ctags", "-R", "-f", str(scratch / "tags"), ".", cwd=root), 3)
     index = SymbolIndex(root, database)
-    paths = list(look(root, Listing()).files)
+    paths = list(list_tree(root, TreeListing()).files)
     print(f"{root.name}: {len(paths)} source files, {sum(_lines(root, paths)):,} lines")
     print_row("definitions of every file, cold", median_cost(lambda: _define(root, paths)), "ctags -R", ctags)
-    print_row("whole index, cold", median_cost(index.current), "ctags -R", ctags)
-    print_row("whole index, warm", median_cost(index.current, TIMES), "ctags -R", ctags)
+    print_row("whole index, cold", median_cost(index.refresh), "ctags -R", ctags)
+    print_row("whole index, warm", median_cost(index.refresh, TIMES), "ctags -R", ctags)
     print_row(
         "the same in a new process",
-        median_cost(lambda: SymbolIndex(root, database).current(), TIMES),
+        median_cost(lambda: SymbolIndex(root, database).refresh(), TIMES),
         "ctags -R",
         ctags,
     )
     space = workspace(root, index)
     for name in names:
-        raw = median_cost(command_action(binary(), "-w", name, cwd=root), TIMES)
+        raw = median_cost(command_action(ripgrep_path(), "-w", name, cwd=root), TIMES)
         print_row(
             f"find_symbol {name}",
             median_cost(partial(find_symbol.function, space, name), TIMES),
@@ -122,10 +122,11 @@ def measure(root: Path, names: Sequence[str], scratch: Path) -> None:
             raw,
         )
     print_own_row("outline of the root", median_cost(lambda: outline.function(space, "."), TIMES))
-    snapshot = index.current()
-    seeds = {path: 1.0 for name in names for path in snapshot.definers(name)[:2]}
+    snapshot = index.refresh()
+    seeds = {path: 1.0 for name in names for path in snapshot.files_defining(name)[:2]}
     print_own_row(
-        "repository_map, 8,000 characters", median_cost(lambda: repository_map(snapshot, seeds, 8000), TIMES)
+        "repository_map, 8,000 characters",
+        median_cost(lambda: render_repository_map(snapshot, seeds, 8000), TIMES),
     )
     _locate(root, scratch, ctags)
     _sizes(root, database, paths)

@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import Any
 
 from coder.patching import apply
-from coder.patching.git_hunks import hunks
-from coder.repair.ranking.behavioral_clusters import Plain
+from coder.patching.git_hunks import split_git_diff
+from coder.repair.ranking.behavioral_clusters import EquivalenceNormalizer
 from tests.benchmarks.cases import Case, classic, copy_tree, mine_fixes, mutants
 from tests.benchmarks.judging import answers, changed_functions
 from tests.benchmarks.suites import Suite
@@ -147,7 +147,7 @@ def _judge(case: Case, diff: str) -> tuple[str, str]:
         apply(diff, patched_tree)
         for path, text in case.right.items():
             (right / path).write_text(text, encoding="utf-8")
-        paths = sorted({*case.right, *(hunk.path for hunk in hunks(diff))})
+        paths = sorted({*case.right, *(hunk.path for hunk in split_git_diff(diff))})
         if all(_is_same(patched_tree / path, right / path) for path in paths):
             return "correct", "the same"
         if not case.suite.passes(patched_tree, case.expected):
@@ -173,7 +173,7 @@ def _is_same(first: Path, other: Path) -> bool:
     return len(trees) == 2 and trees[0] == trees[1]
 
 
-class Normalizer(Plain):
+class Normalizer(EquivalenceNormalizer):
     """Transformer that unifies equivalent forms, such as `super()` and `super(Own, self)`.
 
     Docstrings are ignored.

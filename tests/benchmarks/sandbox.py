@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.backends.bubblewrap import Bubblewrap
-from coder.sandbox.choice import backends, probe
-from coder.sandbox.kernel.confinement import abi
+from coder.sandbox.choice import backends, probe_backend
+from coder.sandbox.kernel.confinement import landlock_abi
 from coder.sandbox.process.process import ProcessSandbox
 from tests.sandbox.attacking import Attack, attacks, describe_escape
 from tests.sandbox.stage import open_stage
@@ -37,12 +37,12 @@ RUNS = 30
 LONG = Limits(wall_seconds=3600, memory_bytes=None)
 
 
-def working_backends() -> Iterator[Walls]:
+def working_backends() -> Iterator[SandboxBackend]:
     """Yield the backends that work here, and print why the others do not."""
     for name, make in backends():
         try:
             walls = make()
-            fault = probe(walls)
+            fault = probe_backend(walls)
         except SandboxError as error:
             fault = str(error)
         if fault:
@@ -53,7 +53,7 @@ def working_backends() -> Iterator[Walls]:
 
 def attack_all(base: Path, chosen: str) -> int:
     """Print the table and return the number of escapes without an explanation."""
-    kinds: list[Walls | None] = [None, *working_backends()]
+    kinds: list[SandboxBackend | None] = [None, *working_backends()]
     names = ["no walls" if walls is None else walls.name for walls in kinds]
     print(f"{'user ' + str(os.getuid()):<38} " + "  ".join(f"{name:<18}" for name in names))
     counts = dict.fromkeys(names, 0)
@@ -75,7 +75,7 @@ def attack_all(base: Path, chosen: str) -> int:
     return unexplained
 
 
-def judge(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
+def judge(attack: Attack, base: Path, walls: SandboxBackend | None) -> tuple[str, str]:
     """Return the table's cell and its reason."""
     with (
         tempfile.TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as place,
@@ -90,7 +90,8 @@ def judge(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
     if not escape:
         return "kept in", ""
     explanation = (
-        attack.labelled_text("Landlock") or (attack.labelled_text("Landlock before 6") if abi() < 6 else "")
+        attack.labelled_text("Landlock")
+        or (attack.labelled_text("Landlock before 6") if landlock_abi() < 6 else "")
         if walls.name == "Landlock"
         else ""
     )
@@ -108,8 +109,8 @@ def overhead() -> None:
         suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         starts: dict[str, Callable[[], object]] = {}
         runs: dict[str, Callable[[], object]] = {}
-        kinds: list[Walls | None] = [None, *working_backends()]
-        sandboxes = [ProcessSandbox(os.environ, walls=walls) for walls in kinds]
+        kinds: list[SandboxBackend | None] = [None, *working_backends()]
+        sandboxes = [ProcessSandbox(os.environ, backend=walls) for walls in kinds]
         for walls in kinds:
             if isinstance(walls, Bubblewrap):
                 starts[f"raw {walls.name}, same walls"] = _raw_action(walls, tree)
@@ -130,8 +131,8 @@ def overhead() -> None:
 
 def _raw_action(walls: Bubblewrap, tree: Path) -> Callable[[], object]:
     """Return the command line of the backend, started without coder."""
-    with ProcessSandbox(os.environ, walls=walls) as sandbox:
-        argv = sandbox.walled(("true",), cwd=tree).argv
+    with ProcessSandbox(os.environ, backend=walls) as sandbox:
+        argv = sandbox.wrap_command(("true",), cwd=tree).argv
     filter_at = argv.index("--seccomp") if "--seccomp" in argv else len(argv)
     bare = [*argv[:filter_at], *argv[filter_at + 2 :]]
     scratch = str(sandbox.scratch)
@@ -188,9 +189,9 @@ def projects(places: list[Path]) -> None:
             print(f"    {name}: {_summary(results)}; {len(differing)} differ {differing[:12]}", flush=True)
 
 
-def test_outcomes(arguments: list[str], place: Path, walls: Walls | None) -> dict[str, str]:
+def test_outcomes(arguments: list[str], place: Path, walls: SandboxBackend | None) -> dict[str, str]:
     """Return each test's outcome."""
-    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+    with ProcessSandbox(os.environ, backend=walls) as sandbox:
         output = sandbox.run(
             arguments, cwd=place, limits=LONG.model_copy(update={"output_bytes": 64 << 20})
         ).output

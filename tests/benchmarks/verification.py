@@ -33,14 +33,14 @@ from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestReport
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.impact.reach import TracedImpact
-from coder.verify.impact.test_coverage import Reached, learn, load, save
+from coder.verify.impact.test_coverage import CoverageMap, load_coverage, save_coverage, trace_coverage
 from coder.verify.project.project import Project, find_project
 from coder.verify.project.roots import source_roots
-from coder.verify.running.launch import sources
+from coder.verify.running.launch import source_files
 from coder.verify.running.runner import PytestRunner
-from coder.verify.running.tree_edits import written
+from coder.verify.running.tree_edits import temporary_edits
 from coder.verify.warm.hot_swap import replacements_of
-from coder.verify.warm.warm_tests import Cold, Ran, WarmRunner
+from coder.verify.warm.warm_tests import WarmRefusal, WarmResult, WarmRunner
 from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, random_mutations
 
 MOST_UNREACHED = 20
@@ -105,7 +105,10 @@ def agree(subject: Subject, count: int, seed: int, tests: tuple[str, ...]) -> No
     with subject.warm_runner() as warm:
         cold = subject.cold_runner()
         plain = cold.run(subject.cold, tests)
-        print(f"{subject.name}: {plain.counts} in {plain.seconds:.1f} s {plain.problem or ''}", flush=True)
+        print(
+            f"{subject.name}: {plain.outcome_counts} in {plain.seconds:.1f} s {plain.problem or ''}",
+            flush=True,
+        )
         loaded, files = subjects_of(subject, plain)
         hows: Counter[str] = Counter()
         differing = flaky = 0
@@ -114,14 +117,14 @@ def agree(subject: Subject, count: int, seed: int, tests: tuple[str, ...]) -> No
         ):
             chosen = tests or choose_tests(plain, files, mutation, number)
             ran = warm.run({mutation.path: mutation.text}, chosen)
-            if isinstance(ran, Cold):
+            if isinstance(ran, WarmRefusal):
                 hows["cold"] += 1
                 print(f"  cold: {mutation.kind} of {mutation.path}: {ran.reason}", flush=True)
                 continue
             hows[ran.how] += 1
             reports = []
             for _ in range(2):
-                with written(subject.cold, {mutation.path: mutation.text}):
+                with temporary_edits(subject.cold, {mutation.path: mutation.text}):
                     reports.append(
                         cold.run(
                             subject.cold,
@@ -147,7 +150,7 @@ def agree(subject: Subject, count: int, seed: int, tests: tuple[str, ...]) -> No
 
 def subjects_of(subject: Subject, plain: TestReport) -> tuple[list[str], list[str]]:
     files = sorted({result.id.partition("::")[0] for result in plain.results if result.when != "collect"})
-    paths = [path for path in sources(subject.warm) if (subject.warm / path).stat().st_size > 200]
+    paths = [path for path in source_files(subject.warm) if (subject.warm / path).stat().st_size > 200]
     return [
         path
         for path in paths
@@ -174,13 +177,13 @@ def show(number: int, mutation: Mutation, mode: str, warm: TestReport, cold: Tes
     print(f"    {warm.problem} | {cold.problem}"[:400])
 
 
-def trace_reach(subject: Subject, maps: Path | None) -> tuple[Reached, float]:
+def trace_reach(subject: Subject, maps: Path | None) -> tuple[CoverageMap, float]:
     """Return what the tests reach, and how long it took to trace that."""
     start = time.monotonic()
     file = maps / f"{subject.name}.json" if maps else None
-    reach_map = load(file) if file else Reached()
+    reach_map = load_coverage(file) if file else CoverageMap()
     scratch = subject.sandbox.scratch
-    coverage = learn(
+    coverage = trace_coverage(
         subject.warm,
         reach_map,
         project=subject.project,
@@ -190,7 +193,7 @@ def trace_reach(subject: Subject, maps: Path | None) -> tuple[Reached, float]:
         seconds=MAP_SECONDS,
     )
     if file and coverage is not reach_map:
-        save(coverage, file)
+        save_coverage(coverage, file)
     return coverage, time.monotonic() - start
 
 
@@ -213,7 +216,7 @@ def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path |
     hows: Counter[str] = Counter()
     with subject.warm_runner() as warm:
         warm.run({}, [reach_map.tests[0]])
-        for _ in impact.prepared():  # as a warm base does
+        for _ in impact.analyse_incrementally():  # as a warm base does
             pass
         for _, mutation in zip(
             range(MOST_UNREACHED * count),
@@ -222,22 +225,22 @@ def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path |
         ):
             edits = {mutation.path: mutation.text}
             # No test calls such a function: the whole suite is the verdict.
-            if impact.reach(edits).everything:
+            if impact.impacted_tests(edits).everything:
                 continue
             replacements_of.cache_clear()  # filled by the call above
             warm.wait()
             time.sleep(BETWEEN_SECONDS)
             moments.clear()
             start = time.monotonic()
-            reach = impact.reach(edits)
+            reach = impact.impacted_tests(edits)
             ran = warm.run(edits, reach.soonest, in_order=True, on_red=on_red)
             duration = time.monotonic() - start
             first = moments[0] - start if moments else duration
-            hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
-            if isinstance(ran, Ran):
+            hows[ran.how if isinstance(ran, WarmResult) else "cold"] += 1
+            if isinstance(ran, WarmResult):
                 warm.wait()
                 time.sleep(BETWEEN_SECONDS)
-                with written(subject.cold, edits):
+                with temporary_edits(subject.cold, edits):
                     process = plain_pytest(subject, reach.tests)
                     stopping = plain_pytest(subject, reach.tests, "-x") if moments else process
                     measurements.append(
@@ -249,8 +252,8 @@ def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path |
                         flush=True,
                     )
                     if misses:
-                        reds = {result.id for result in cold.run(subject.cold).reds} - {
-                            result.id for result in whole.reds
+                        reds = {result.id for result in cold.run(subject.cold).failures} - {
+                            result.id for result in whole.failures
                         }
                         missed += not reds <= set(reach.tests)
             if sum(hows.values()) == count:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.app import run
+from coder.cli.app import run_command_line
 from tests.builders import git, repo, write
 
 BOX = "import math\n\n\ndef area(r):\n    return r * r\n\n\ndef rim(r):\n    return 2 * r\n"
@@ -52,7 +52,7 @@ def coder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     def run_coder(*arguments: str, pasted: str | bytes = "") -> Answer:
         data = pasted.encode() if isinstance(pasted, str) else pasted
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
-        code = run(["apply", *arguments])
+        code = run_command_line(["apply", *arguments])
         output = capsys.readouterr()
         return Answer(code=code, out=output.out, err=output.err)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.bench.outcome import recorded
-from coder.cli.app import run
+from coder.bench.outcome import read_outcomes
+from coder.cli.app import run_command_line
 from tests.builders import write
 
 WRONG = "def double(x):\n    return x + 1\n"
@@ -52,10 +52,10 @@ def test_judges_and_stores_runs_once(
     monkeypatch.chdir(tmp_path)
     place = write_suite(tmp_path / "two", right="x * 2", special="4 if x == 2 else x + 1")
     arguments = ["bench", place, "--model", "scripted", "--max-requests", "3", "--jobs", "2"]
-    assert run(arguments) == 0
+    assert run_command_line(arguments) == 0
     output = capsys.readouterr()
     assert output.err.count("hidden tests") == 2
-    result = {outcome.job.task: outcome for outcome in recorded(Path("bench-two/runs.jsonl"))}
+    result = {outcome.job.task: outcome for outcome in read_outcomes(Path("bench-two/runs.jsonl"))}
     assert (result["right"].proven, result["right"].passes_hidden, result["right"].spent.requests) == (
         True,
         True,
@@ -69,7 +69,7 @@ def test_judges_and_stores_runs_once(
         "results.csv",
         "table.json",
     }
-    assert run([*arguments, "--compare", "bench-two"]) == 0
+    assert run_command_line([*arguments, "--compare", "bench-two"]) == 0
     again = capsys.readouterr()
     assert again.err == "2 of 2 runs are there already.\n"
     assert "2 runs compared: identical but for times." in again.out
@@ -79,9 +79,9 @@ def test_reports_usage_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(["bench", "starter", "--strategy", "linear"]) == 2
-    assert run(["bench", "nowhere"]) == 2
-    assert run(["bench", "starter", "--compare", "nowhere"]) == 2
+    assert run_command_line(["bench", "starter", "--strategy", "linear"]) == 2
+    assert run_command_line(["bench", "nowhere"]) == 2
+    assert run_command_line(["bench", "starter", "--compare", "nowhere"]) == 2
     output = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in output] == ["coder"] * 3
     assert not list(tmp_path.iterdir())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.app import run
+from coder.cli.app import run_command_line
 from coder.cli.doctor import doctor
 from tests.builders import repo
 from tests.walls import walls
@@ -14,7 +14,7 @@ def test_reports_available_sandbox(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
-    monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
+    monkeypatch.setattr("coder.models.catalog.find_local_servers", lambda _environment: ())
     doctor(repo(tmp_path / "repository", {"test_x.py": "def test_x(): pass\n"}))
     line = next(line for line in capsys.readouterr().out.splitlines() if line[4:].startswith("sandbox"))
     best = walls()
@@ -24,13 +24,13 @@ def test_reports_available_sandbox(
 def test_reports_capabilities_without_model(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
+    monkeypatch.setattr("coder.models.catalog.find_local_servers", lambda _environment: ())
     doctor(tmp_path)
     assert "ok  offline      without a model" in capsys.readouterr().out
 
 
 def test_missing_directory_gives_one_clear_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["doctor", "--repo", str(tmp_path / "nowhere")]) == 2
+    assert run_command_line(["doctor", "--repo", str(tmp_path / "nowhere")]) == 2
     assert (
         capsys.readouterr()
         .err.strip()

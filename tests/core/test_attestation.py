@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from coder.core.attestation import Attestation, attestation, difference
+from coder.core.attestation import Attestation, build_attestation, describe_regression
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
 from coder.core.values.candidate import Delivery
 from coder.core.values.task import Task
@@ -36,7 +36,7 @@ def finished(delivery: Delivery | None) -> SessionFinished:
 
 
 def test_verified_change_is_attested_on_its_base() -> None:
-    statement = attestation(log(STARTED, CHANGED, JUDGED))
+    statement = build_attestation(log(STARTED, CHANGED, JUDGED))
     assert statement is not None
     assert (statement.base, statement.diff, statement.repeatable, statement.verdict, statement.at) == (
         "b",
@@ -49,7 +49,7 @@ def test_verified_change_is_attested_on_its_base() -> None:
 
 
 def test_a_delivered_fix_is_attested_on_head() -> None:
-    statement = attestation(
+    statement = build_attestation(
         log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on head", branch="coder/x", commit="c")))
     )
     assert statement is not None
@@ -59,7 +59,7 @@ def test_a_delivered_fix_is_attested_on_head() -> None:
         True,
         3.0,
     )
-    needing = attestation(
+    needing = build_attestation(
         log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on base", needs_uncommitted_work=True)))
     )
     assert needing is not None
@@ -67,17 +67,17 @@ def test_a_delivered_fix_is_attested_on_head() -> None:
 
 
 def test_attests_nothing_without_verdict() -> None:
-    assert attestation(log(STARTED, CHANGED)) is None
+    assert build_attestation(log(STARTED, CHANGED)) is None
 
 
 def test_a_verdict_holds_where_kind_and_targets_are_the_same() -> None:
     assert (
-        difference(
+        describe_regression(
             PROVEN, PROVEN.model_copy(update={"seconds": 9.0, "targets": ("t.py::test_a", "t.py::test_b")})
         )
         == ""
     )
     broken = Verdict(kind=VerdictKind.BROKEN, reason="It breaks t.py::test_c.")
-    assert difference(PROVEN, broken) == "it was PROVEN and is BROKEN now: It breaks t.py::test_c."
+    assert describe_regression(PROVEN, broken) == "it was PROVEN and is BROKEN now: It breaks t.py::test_c."
     other = PROVEN.model_copy(update={"targets": ("t.py::test_b",)})
-    assert difference(PROVEN, other) == "t.py::test_a went from red to green then and does not now"
+    assert describe_regression(PROVEN, other) == "t.py::test_a went from red to green then and does not now"

@@ -11,9 +11,9 @@ from coder.core.events import (
     Record,
     ToolFinished,
 )
-from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
+from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.notes import Reproduction, Sites
-from coder.core.state import conversation, named_tests, status, unanswered
+from coder.core.state import candidate_messages, named_tests, session_status, unanswered_calls
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HELLO = UserMessage(text="hello")
@@ -48,14 +48,14 @@ def test_messages_between_call_and_result_come_after_results() -> None:
         result_event(FIRST),
         result_event(SECOND),
     )
-    assert conversation(log, "c1") == (HELLO, CALLS, FIRST, SECOND, words)
-    assert conversation(log[:4], "c1") == (HELLO, CALLS, FIRST)
+    assert candidate_messages(log, "c1") == (HELLO, CALLS, FIRST, SECOND, words)
+    assert candidate_messages(log[:4], "c1") == (HELLO, CALLS, FIRST)
 
 
 def test_open_calls_are_those_of_the_newest_reply() -> None:
-    assert unanswered((HELLO, CALLS, FIRST)) == (CALLS.calls[1],)
-    assert unanswered((HELLO, CALLS, FIRST, SECOND)) == ()
-    assert unanswered((HELLO,)) == ()
+    assert unanswered_calls((HELLO, CALLS, FIRST)) == (CALLS.calls[1],)
+    assert unanswered_calls((HELLO, CALLS, FIRST, SECOND)) == ()
+    assert unanswered_calls((HELLO,)) == ()
 
 
 def test_fork_shares_earlier_messages() -> None:
@@ -66,7 +66,7 @@ def test_fork_shares_earlier_messages() -> None:
         message_event(UserMessage(text="only one"), "c1"),
         message_event(UserMessage(text="only two"), "c2"),
     )
-    assert [message.text for message in conversation(log, "c2")] == ["hello", "only two"]
+    assert [message.text for message in candidate_messages(log, "c2")] == ["hello", "only two"]
 
 
 def test_compaction_turns_old_long_answers_into_stubs() -> None:
@@ -77,10 +77,10 @@ def test_compaction_turns_old_long_answers_into_stubs() -> None:
         result_event(SECOND),
         ContextCompacted(candidate="c1", before=4),
     )
-    stub = conversation(log, "c1")[2]
+    stub = candidate_messages(log, "c1")[2]
     assert len(stub.text) < 600
     assert "call read again" in stub.text
-    assert conversation(log, "c1")[3] == SECOND
+    assert candidate_messages(log, "c1")[3] == SECOND
 
 
 def test_newest_reproduction_replaces_earlier_tests() -> None:
@@ -93,10 +93,10 @@ def test_newest_reproduction_replaces_earlier_tests() -> None:
 def test_status_holds_the_newest_of_everything() -> None:
     log = make_records(
         PhaseEntered(candidate="c1", phase="locate", attempt=1),
-        BudgetSpent(candidate="c1", usage=Usage(), total=Spent(requests=3)),
+        BudgetSpent(candidate="c1", usage=Usage(), total=UsageTotals(requests=3)),
         PhaseEntered(candidate="c1", phase="repair", attempt=2),
     )
-    now = status(log)
+    now = session_status(log)
     assert (now.phase, now.attempt, now.spent.requests, now.seconds) == ("repair", 2, 3, 2.0)
 
 
@@ -107,4 +107,4 @@ def test_counts_attempts_of_furthest_candidate_only() -> None:
         PhaseEntered(candidate="c1/plan", phase="plan", attempt=1),
         PhaseEntered(candidate="c2", phase="edit", attempt=1),
     )
-    assert (status(log).phase, status(log).attempt) == ("edit", 2)
+    assert (session_status(log).phase, session_status(log).attempt) == ("edit", 2)

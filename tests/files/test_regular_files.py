@@ -5,9 +5,9 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.files.regular_files import read_regular
-from coder.repo.history.existing_change import given
-from coder.repo.worktrees.artifacts import bring
-from coder.settings import settings
+from coder.repo.history.existing_change import resolve_change
+from coder.repo.worktrees.artifacts import copy_artifacts
+from coder.settings import collect_settings
 from coder.verify.project.configuration import hinted_commands, pytest_options
 from tests.builders import repo, write
 
@@ -19,7 +19,7 @@ def test_reads_and_copies_nothing_through_link(tmp_path: Path, target: str) -> N
     link.symlink_to(target)
     (tmp_path / "copy").mkdir()
     assert read_regular(link) is None
-    assert bring(("version.txt",), source=tmp_path / "tree", target=tmp_path / "copy") == set()
+    assert copy_artifacts(("version.txt",), source=tmp_path / "tree", target=tmp_path / "copy") == set()
     link.unlink()
     link.symlink_to("inside")
     assert read_regular(link) == b"x\n"
@@ -30,7 +30,7 @@ def test_skips_pipe_in_place_of_configuration(tmp_path: Path, name: str) -> None
     os.mkfifo(tmp_path / name)
     assert list(hinted_commands(tmp_path)) in ([], [("", "commands in tox.ini")])
     pytest_options(tmp_path)
-    assert settings(tmp_path, environment={"XDG_CONFIG_HOME": str(tmp_path / "none")})
+    assert collect_settings(tmp_path, environment={"XDG_CONFIG_HOME": str(tmp_path / "none")})
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".gitattributes"])
@@ -40,4 +40,4 @@ def test_reports_pipe_that_git_would_open(tmp_path: Path, monkeypatch: pytest.Mo
     write(root, {"a.py": "changed\n"})
     os.mkfifo(root / name)
     with pytest.raises(UserError, match=rf"{name} is not a regular file.* Remove it"):
-        given(root, revision=None, against=None)
+        resolve_change(root, revision=None, against=None)

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from coder.files.ripgrep_records import LONGEST_RECORD, TOO_LONG, Hit, blocks, by_file, hits_of
+from coder.files.ripgrep_records import (
+    LONGEST_RECORD,
+    TOO_LONG,
+    Hit,
+    parse_hits,
+    split_by_file,
+    whole_line_blocks,
+)
 
 
 def record(kind: str, path: str, text: str = "", line: int = 0, *spans: tuple[int, int]) -> bytes:
@@ -28,11 +35,11 @@ def split_data(data: bytes, size: int) -> Iterator[bytes]:
 def read_hits(data: bytes, size: int) -> dict[str, list[Hit]]:
     result: dict[str, bytes] = {}
     path = ""
-    for block in blocks(split_data(data, size)):
-        for begun, records in by_file(block):
+    for block in whole_line_blocks(split_data(data, size)):
+        for begun, records in split_by_file(block):
             path = begun or path
             result[path] = result.get(path, b"") + records
-    return {path: list(hits_of(path, records)) for path, records in result.items()}
+    return {path: list(parse_hits(path, records)) for path, records in result.items()}
 
 
 QUOTES = 'the text {"type":"begin" and {"type":"match" in é'

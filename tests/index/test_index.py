@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from coder.files.tokenize import words_of
+from coder.files.tokenize import count_terms
 from coder.index import worker
 from coder.index.database import Database
 from coder.index.index import SymbolIndex
 from coder.index.parsing import IN_NAME
-from coder.index.snapshot import Snapshot, Use
+from coder.index.snapshot import IndexSnapshot, NameUse
 from tests.builders import write
 
 BOX = (
@@ -31,7 +31,7 @@ def age_files(root: Path) -> None:
         os.utime(path, (past, past))
 
 
-def names(snapshot: Snapshot, path: str) -> list[str]:
+def names(snapshot: IndexSnapshot, path: str) -> list[str]:
     return [definition.name for definition in snapshot.definitions(path)]
 
 
@@ -40,22 +40,23 @@ def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
         tmp_path,
         {"a.py": BOX, "b.txt": "x\n", ".gitignore": "c.py\n", "c.py": "hidden = 1\n", ".git/HEAD": ""},
     )
-    snapshot = SymbolIndex(tmp_path).current()
+    snapshot = SymbolIndex(tmp_path).refresh()
     assert snapshot.paths == (".gitignore", "a.py", "b.txt")
     assert set(snapshot.sources) == {"a.py"}
     assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
     assert [
-        (place.path, place.definition and place.definition.name) for place in snapshot.defined("size_of")
+        (place.path, place.definition and place.definition.name)
+        for place in snapshot.definitions_named("size_of")
     ] == [("a.py", "Box.size_of")]
-    assert snapshot.used("size_of") == (Use(path="a.py", lines=(5, 10)),)
+    assert snapshot.uses_of_name("size_of") == (NameUse(path="a.py", lines=(5, 10)),)
     assert snapshot.bases("a.py") == {"Box": ("Base",)}
     assert [place.definition and place.definition.name for place in snapshot.subclasses("Base")] == ["Box"]
-    assert snapshot.names("a.py") == ("Base", "Box", "os", "sep", "size_of")
+    assert snapshot.used_names("a.py") == ("Base", "Box", "os", "sep", "size_of")
     assert [entry.module for entry in snapshot.imports("a.py")] == ["os"]
     assert (
         snapshot.definitions("no.py"),
         snapshot.imports("no.py"),
-        snapshot.names("no.py"),
+        snapshot.used_names("no.py"),
         dict(snapshot.bases("no.py")),
     ) == ((), (), (), {})
 
@@ -63,20 +64,27 @@ def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
 def test_definitions_of_known_content_need_no_tree_access(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
-    assert index.known("a.py", BOX.encode()) is None
+    assert index.cached_definitions("a.py", BOX.encode()) is None
     assert not (tmp_path / "index.sqlite").exists()
-    snapshot = index.current().definitions("a.py")
+    snapshot = index.refresh().definitions("a.py")
     other = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
-    assert other.known("copied/b.py", BOX.encode()) == index.known("a.py", BOX.encode()) == snapshot
-    assert [index.known("a.py", b"x = 1\n"), index.known("a.rs", BOX.encode())] == [None, None]
+    assert (
+        other.cached_definitions("copied/b.py", BOX.encode())
+        == index.cached_definitions("a.py", BOX.encode())
+        == snapshot
+    )
+    assert [index.cached_definitions("a.py", b"x = 1\n"), index.cached_definitions("a.rs", BOX.encode())] == [
+        None,
+        None,
+    ]
 
 
 def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
-    snapshot = SymbolIndex(tmp_path).current()
+    snapshot = SymbolIndex(tmp_path).refresh()
     counts = {}
     for entry in snapshot.postings("size"):
-        (place,) = snapshot.document(entry >> 8)
+        (place,) = snapshot.document_places(entry >> 8)
         counts[place.definition and place.definition.name] = (
             entry & 127,
             bool(entry & IN_NAME),
@@ -87,8 +95,8 @@ def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
         "def helper():\n    return Box().size_of()",
     )
     assert counts == {
-        "Box.size_of": (1, True, words_of(method).total()),
-        "helper": (1, False, words_of(rest).total()),
+        "Box.size_of": (1, True, count_terms(method).total()),
+        "helper": (1, False, count_terms(rest).total()),
     }
     assert snapshot.average_length > 0
 
@@ -97,31 +105,31 @@ def test_sees_added_removed_and_changed_files(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one(): ...\n", "d/b.py": "def two(): ...\n", ".git/HEAD": ""})
     age_files(tmp_path)
     index = SymbolIndex(tmp_path)
-    before = index.current()
-    assert index.current() is before
+    before = index.refresh()
+    assert index.refresh() is before
     (tmp_path / "a.py").write_text("def four(): ...\n", encoding="utf-8")
-    assert names(index.current(), "a.py") == ["four"]
+    assert names(index.refresh(), "a.py") == ["four"]
     (tmp_path / "d/b.py").unlink()
-    assert "d/b.py" not in index.current().paths
+    assert "d/b.py" not in index.refresh().paths
     (tmp_path / "new").mkdir()
-    index.current()
+    index.refresh()
     (tmp_path / "new/c.py").write_text("def five(): ...\n", encoding="utf-8")
-    assert names(index.current(), "new/c.py") == ["five"]
+    assert names(index.refresh(), "new/c.py") == ["five"]
     (tmp_path / ".gitignore").write_text("new\n", encoding="utf-8")
-    assert "new/c.py" not in index.current().paths
-    assert index.current().defined("one") == ()
+    assert "new/c.py" not in index.refresh().paths
+    assert index.refresh().definitions_named("one") == ()
 
 
 def test_detects_recent_change_with_same_size_and_time(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one(): ...\n"})
     index = SymbolIndex(tmp_path)
     status = (tmp_path / "a.py").stat()
-    index.current()
+    index.refresh()
     (tmp_path / "a.py").write_text("def two(): ...\n", encoding="utf-8")
     os.utime(tmp_path / "a.py", ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert names(index.current(), "a.py") in (["one"], ["two"])
+    assert names(index.refresh(), "a.py") in (["one"], ["two"])
     (tmp_path / "a.py").write_text("def six(): ...\n", encoding="utf-8")
-    assert names(index.current(), "a.py") == ["six"]
+    assert names(index.refresh(), "a.py") == ["six"]
 
 
 def test_worktree_shares_content_of_base(tmp_path: Path) -> None:
@@ -129,29 +137,29 @@ def test_worktree_shares_content_of_base(tmp_path: Path) -> None:
     write(tmp_path / "base", files)
     write(tmp_path / "worktree", {**files, "b.py": "def changed(): ...\n"})
     database = tmp_path / "state" / "index.sqlite"
-    base = SymbolIndex(tmp_path / "base", database).current()
-    worktree = SymbolIndex(tmp_path / "worktree", database).current()
+    base = SymbolIndex(tmp_path / "base", database).refresh()
+    worktree = SymbolIndex(tmp_path / "worktree", database).refresh()
     assert worktree.sources["a.py"] == base.sources["a.py"]
     assert worktree.sources["b.py"] != base.sources["b.py"]
     assert names(worktree, "b.py") == ["changed"]
-    assert [place.path for place in base.defined("changed")] == []
-    assert [place.path for place in worktree.defined("b")] == []
+    assert [place.path for place in base.definitions_named("changed")] == []
+    assert [place.path for place in worktree.definitions_named("b")] == []
 
 
 def test_equal_files_are_one_content_in_two_places(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX, "b.py": BOX})
-    snapshot = SymbolIndex(tmp_path).current()
+    snapshot = SymbolIndex(tmp_path).refresh()
     assert snapshot.sources["a.py"] == snapshot.sources["b.py"]
-    assert [place.path for place in snapshot.defined("helper")] == ["a.py", "b.py"]
-    assert [use.path for use in snapshot.used("size_of")] == ["a.py", "b.py"]
+    assert [place.path for place in snapshot.definitions_named("helper")] == ["a.py", "b.py"]
+    assert [use.path for use in snapshot.uses_of_name("size_of")] == ["a.py", "b.py"]
 
 
 def test_another_process_reuses_database(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     age_files(tmp_path / "tree")
     database = tmp_path / "index.sqlite"
-    first = SymbolIndex(tmp_path / "tree", database).current()
-    again = SymbolIndex(tmp_path / "tree", database).current()
+    first = SymbolIndex(tmp_path / "tree", database).refresh()
+    again = SymbolIndex(tmp_path / "tree", database).refresh()
     assert again.sources == first.sources
     assert again.definitions("a.py") == first.definitions("a.py")
 
@@ -160,9 +168,9 @@ def test_another_process_reuses_database(tmp_path: Path) -> None:
 def test_rebuilds_damaged_database(tmp_path: Path, damage: bytes) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     database = tmp_path / "index.sqlite"
-    SymbolIndex(tmp_path / "tree", database).current().database.close()
+    SymbolIndex(tmp_path / "tree", database).refresh().database.close()
     database.write_bytes(damage)
-    assert names(SymbolIndex(tmp_path / "tree", database).current(), "a.py") == [
+    assert names(SymbolIndex(tmp_path / "tree", database).refresh(), "a.py") == [
         "Box",
         "Box.size_of",
         "helper",
@@ -172,26 +180,26 @@ def test_rebuilds_damaged_database(tmp_path: Path, damage: bytes) -> None:
 def test_repairs_page_corrupted_while_open(tmp_path: Path) -> None:
     write(tmp_path / "tree", {f"m{number}.py": f"def name_{number}(): ...\n" * 50 for number in range(60)})
     database = tmp_path / "index.sqlite"
-    SymbolIndex(tmp_path / "tree", database).current().database.close()
+    SymbolIndex(tmp_path / "tree", database).refresh().database.close()
     data = bytearray(database.read_bytes())
     data[4096:] = b"\xff" * (len(data) - 4096)
     database.write_bytes(bytes(data))
     index = SymbolIndex(tmp_path / "tree", database)
-    index.current().defined("name_1")
-    assert [place.path for place in index.current().defined("name_1")][:1] == ["m1.py"]
+    index.refresh().definitions_named("name_1")
+    assert [place.path for place in index.refresh().definitions_named("name_1")][:1] == ["m1.py"]
 
 
 def test_older_format_uses_new_database(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     database = tmp_path / "index.sqlite"
-    first = SymbolIndex(tmp_path / "tree", database).current()
+    first = SymbolIndex(tmp_path / "tree", database).refresh()
     epoch = first.database.epoch
     first.database.close()
     connection = sqlite3.connect(database)
     connection.execute("UPDATE meta SET format = 'of an older version'")
     connection.commit()
     connection.close()
-    again = SymbolIndex(tmp_path / "tree", database).current()
+    again = SymbolIndex(tmp_path / "tree", database).refresh()
     assert again.database.epoch != epoch
     assert names(again, "a.py") == ["Box", "Box.size_of", "helper"]
 
@@ -199,7 +207,7 @@ def test_older_format_uses_new_database(tmp_path: Path) -> None:
 def test_falls_back_to_memory_without_writable_storage(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     (tmp_path / "file").write_text("no directory", encoding="utf-8")
-    snapshot = SymbolIndex(tmp_path / "tree", tmp_path / "file" / "index.sqlite").current()
+    snapshot = SymbolIndex(tmp_path / "tree", tmp_path / "file" / "index.sqlite").refresh()
     assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
 
 
@@ -211,10 +219,10 @@ def test_removed_content_does_not_accumulate(tmp_path: Path, monkeypatch: pytest
         (tmp_path / "tree" / "b.py").write_text(
             f"def name_{number}(): ...\n" * (number + 1), encoding="utf-8"
         )
-        snapshot = index.current()
+        snapshot = index.refresh()
         assert names(snapshot, "b.py")[0] == f"name_{number}"
         assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
-    assert snapshot.database.contents < 15
+    assert snapshot.database.content_count < 15
 
 
 def test_many_small_changes_leave_few_segments(tmp_path: Path) -> None:
@@ -222,8 +230,8 @@ def test_many_small_changes_leave_few_segments(tmp_path: Path) -> None:
     index = SymbolIndex(tmp_path)
     for number in range(20):
         (tmp_path / f"m{number}.py").write_text(f"def other_{number}(): shared()\n", encoding="utf-8")
-        snapshot = index.current()
-    assert len(snapshot.used("shared")) == 20
+        snapshot = index.refresh()
+    assert len(snapshot.uses_of_name("shared")) == 20
     rows = snapshot.database._rows("SELECT count(*) FROM segment")
     assert rows[0][0] < 8
 
@@ -249,7 +257,8 @@ def test_threads_share_one_index(tmp_path: Path) -> None:
     index = SymbolIndex(tmp_path)
     counts: list[int] = []
     threads = [
-        threading.Thread(target=lambda: counts.append(len(index.current().used("size_of")))) for _ in range(4)
+        threading.Thread(target=lambda: counts.append(len(index.refresh().uses_of_name("size_of"))))
+        for _ in range(4)
     ]
     for thread in threads:
         thread.start()
@@ -266,19 +275,21 @@ def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.M
             for number in range(12)
         },
     )
-    alone = SymbolIndex(tmp_path).current()
+    alone = SymbolIndex(tmp_path).refresh()
     monkeypatch.setattr(worker, "SMALL_BYTES", 1)
     monkeypatch.setattr(worker, "BATCH_BYTES", 100)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    together = SymbolIndex(tmp_path).current()
+    together = SymbolIndex(tmp_path).refresh()
     for snapshot in (alone, together):
-        assert len(snapshot.used("helper")) == 12
-    assert together.defined("run") == alone.defined("run")
-    assert together.used("helper") == alone.used("helper")
+        assert len(snapshot.uses_of_name("helper")) == 12
+    assert together.definitions_named("run") == alone.definitions_named("run")
+    assert together.uses_of_name("helper") == alone.uses_of_name("helper")
     assert list(together.lengths) == list(alone.lengths)
     assert sorted(
-        place.path for entry in together.postings("helper") for place in together.document(entry >> 8)
-    ) == sorted(place.path for entry in alone.postings("helper") for place in alone.document(entry >> 8))
+        place.path for entry in together.postings("helper") for place in together.document_places(entry >> 8)
+    ) == sorted(
+        place.path for entry in alone.postings("helper") for place in alone.document_places(entry >> 8)
+    )
 
 
 def test_works_in_process_when_none_can_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,15 +298,15 @@ def test_works_in_process_when_none_can_start(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(worker, "BATCH_BYTES", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))
-    assert len(SymbolIndex(tmp_path).current().used("helper")) == 4
+    assert len(SymbolIndex(tmp_path).refresh().uses_of_name("helper")) == 4
 
 
 def test_suggests_names_for_misspelt_one(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def parse_header(): ...\ndef parse_body(): ...\nclass HTTPServer: ...\n"})
-    snapshot = SymbolIndex(tmp_path).current()
-    assert snapshot.similar("parseHeader") == ("parse_header",)
-    assert snapshot.similar("HttpServer")[:1] == ("HTTPServer",)
-    assert snapshot.similar("nothing_like_it") == ()
+    snapshot = SymbolIndex(tmp_path).refresh()
+    assert snapshot.similar_names("parseHeader") == ("parse_header",)
+    assert snapshot.similar_names("HttpServer")[:1] == ("HTTPServer",)
+    assert snapshot.similar_names("nothing_like_it") == ()
 
 
 def test_skips_binary_and_large_files(tmp_path: Path) -> None:
@@ -304,10 +315,10 @@ def test_skips_binary_and_large_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "link.py").symlink_to("/etc/passwd")
     (tmp_path / os.fsdecode(b"caf\xe9.py")).write_text("def odd(): ...\n", encoding="utf-8")
-    snapshot = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
+    snapshot = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").refresh()
     assert [os.fsencode(path) for path in snapshot.sources] == [b"a.py", b"binary.py", b"caf\xe9.py"]
     assert names(snapshot, "binary.py") == []
-    assert [place.path for place in snapshot.defined("odd")] == [os.fsdecode(b"caf\xe9.py")]
+    assert [place.path for place in snapshot.definitions_named("odd")] == [os.fsdecode(b"caf\xe9.py")]
 
 
 def test_skips_installed_packages_in_tree(tmp_path: Path) -> None:
@@ -319,7 +330,7 @@ def test_skips_installed_packages_in_tree(tmp_path: Path) -> None:
             ".github/tell.py": "def tell(): ...\n",
         },
     )
-    snapshot = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
+    snapshot = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").refresh()
     assert [*snapshot.sources] == [".github/tell.py", "a.py"]
 
 
@@ -327,6 +338,6 @@ def test_removes_old_databases_over_size_limit(tmp_path: Path, monkeypatch: pyte
     for age, name in ((300, "old"), (100, "young")):
         (tmp_path / f"{name}.sqlite").write_bytes(b"x" * 1000)
         os.utime(tmp_path / f"{name}.sqlite", (time.time() - age,) * 2)
-    monkeypatch.setattr("coder.index.database.MOST_BYTES", 1500)
+    monkeypatch.setattr("coder.index.database.MAX_DATABASE_BYTES", 1500)
     Database(tmp_path / "new.sqlite").close()
     assert sorted(path.name for path in tmp_path.glob("*.sqlite")) == ["new.sqlite", "young.sqlite"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.index.parsers.facts import definitions_of, facts_of
+from coder.index.parsers.facts import parse_definitions, parse_facts
 
 JAVASCRIPT = """\
 import shelf, { Item as Thing } from './shelf';
@@ -198,8 +198,8 @@ TEXTS = dict(DEFINED)
 def test_definitions_have_owners_kinds_and_lines(
     file: tuple[str, str], expected: list[tuple[str, str, int, int]]
 ) -> None:
-    definitions = facts_of(*file).definitions
-    assert definitions_of(*file) == definitions
+    definitions = parse_facts(*file).definitions
+    assert parse_definitions(*file) == definitions
     assert [
         (definition.name, definition.kind, definition.start, definition.end) for definition in definitions
     ] == expected
@@ -228,7 +228,7 @@ def test_signature_and_comment_of_a_definition(
     path: str, text: str, name: str, signature: str, summary: str
 ) -> None:
     definition = next(
-        definition for definition in facts_of(path, text).definitions if definition.name == name
+        definition for definition in parse_facts(path, text).definitions if definition.name == name
     )
     assert (definition.signature, definition.summary) == (signature, summary)
 
@@ -259,7 +259,7 @@ def test_signature_and_comment_of_a_definition(
 def test_imports_and_bases(
     path: str, text: str, imports: dict[str, set[str]], bases: dict[str, tuple[str, ...]]
 ) -> None:
-    facts = facts_of(path, text)
+    facts = parse_facts(path, text)
     result: dict[str, set[str]] = {}
     for entry in facts.imports:
         result.setdefault(entry.module, set()).add(entry.name)
@@ -279,7 +279,7 @@ def test_imports_and_bases(
     ],
 )
 def test_uses_exclude_strings_and_keywords(path: str, text: str, line: int) -> None:
-    uses = facts_of(path, text).uses
+    uses = parse_facts(path, text).uses
     assert uses["helper"] == [line]
     assert not {"return", "class", "Holds", "Counts"} & set(uses)
 
@@ -289,11 +289,11 @@ def test_uses_exclude_strings_and_keywords(path: str, text: str, line: int) -> N
 )
 def test_broken_code_is_read_without_an_error(path: str) -> None:
     for text in ("", "\0", "class {{{ ]] (", "\ud800", "function f( { 'x\n" * 50):
-        facts_of(path, text)
+        parse_facts(path, text)
 
 
 def test_reads_language_without_grammar_by_lines() -> None:
-    facts = facts_of(
+    facts = parse_facts(
         "a.kt", "class Box {\n    fun other() {}\n    fun size(): Int {\n        return 1 // size\n    }\n}\n"
     )
     assert [(definition.name, definition.line, definition.end) for definition in facts.definitions] == [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.index import definitions
-from coder.index.parsers.facts import Import, facts_of
+from coder.index.parsers.facts import Import, parse_facts
 
 MODULES = (
     "argparse",
@@ -170,7 +170,7 @@ def test_uses_are_code_identifiers_only() -> None:
         "import os\n\ndef f(self, a):  # comment\n"
         "    return a.b + 'text' + f'{a!r} said {os.sep:>3}'\n\nf('f'); f(1)\n"
     )
-    assert facts_of("a.py", text).uses == {"os": [1, 4], "f": [3, 6], "a": [3, 4], "b": [4], "sep": [4]}
+    assert parse_facts("a.py", text).uses == {"os": [1, 4], "f": [3, 6], "a": [3, 4], "b": [4], "sep": [4]}
 
 
 def test_imports_are_read_as_they_are_written() -> None:
@@ -179,7 +179,7 @@ def test_imports_are_read_as_they_are_written() -> None:
         "from k import *\n"
     )
     text += "from l import m, \\\n    n\n'''\nimport no\n'''\n"
-    assert facts_of("a.py", text).imports == (
+    assert parse_facts("a.py", text).imports == (
         Import(module="a.b", line=1),
         Import(module="c", alias="d", line=1),
         Import(module=".", name="e", line=2),
@@ -193,4 +193,4 @@ def test_imports_are_read_as_they_are_written() -> None:
 
 def test_bases_are_named_without_their_arguments() -> None:
     text = "class A(b.C, D[int, str], metaclass=M): ...\nclass E: ...\n"
-    assert facts_of("a.py", text).bases == {"A": ("b.C", "D"), "E": ()}
+    assert parse_facts("a.py", text).bases == {"A": ("b.C", "D"), "E": ()}

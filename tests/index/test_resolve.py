@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from coder.index.index import SymbolIndex
-from coder.index.resolve import importers, module_paths, re_exports, resolve
-from coder.index.snapshot import Place, Snapshot
+from coder.index.resolve import find_importers, find_module_paths, find_re_exports, resolve_name
+from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from tests.builders import write
 
 FILES = {
@@ -29,10 +29,10 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> IndexSnapshot:
     root = tmp_path_factory.mktemp("tree")
     write(root, FILES)
-    return SymbolIndex(root).current()
+    return SymbolIndex(root).refresh()
 
 
 @pytest.mark.parametrize(
@@ -57,46 +57,48 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("Box", "src/shop/box.py", "src/shop/box.py Box"),
     ],
 )
-def test_follows_name_to_definition(snapshot: Snapshot, dotted: str, importer: str, expected: str) -> None:
-    target = resolve(snapshot, dotted, importer=importer)
+def test_follows_name_to_definition(
+    snapshot: IndexSnapshot, dotted: str, importer: str, expected: str
+) -> None:
+    target = resolve_name(snapshot, dotted, importer=importer)
     assert [f"{place.path} {place.definition.name if place.definition else '-'}" for place in target] == [
         expected
     ]
 
 
 @pytest.mark.parametrize("dotted", ["os.path.join", "nobody", "", ".", "...", "a" * 5000])
-def test_names_outside_tree_resolve_to_nothing(snapshot: Snapshot, dotted: str) -> None:
-    assert resolve(snapshot, dotted) == ()
+def test_names_outside_tree_resolve_to_nothing(snapshot: IndexSnapshot, dotted: str) -> None:
+    assert resolve_name(snapshot, dotted) == ()
 
 
-def test_import_cycles_terminate(snapshot: Snapshot) -> None:
-    assert {place.path for place in resolve(snapshot, "shop.loop_a.thing")} <= {
+def test_import_cycles_terminate(snapshot: IndexSnapshot) -> None:
+    assert {place.path for place in resolve_name(snapshot, "shop.loop_a.thing")} <= {
         "src/shop/loop_a.py",
         "src/shop/loop_b.py",
     }
 
 
-def test_prefers_outermost_module_of_same_name(snapshot: Snapshot) -> None:
-    assert module_paths(snapshot, "shop.box") == ("src/shop/box.py",)
-    assert module_paths(snapshot, "box") == ("tests/box.py",)
+def test_prefers_outermost_module_of_same_name(snapshot: IndexSnapshot) -> None:
+    assert find_module_paths(snapshot, "shop.box") == ("src/shop/box.py",)
+    assert find_module_paths(snapshot, "box") == ("tests/box.py",)
 
 
-def test_re_exports_name_the_package_and_the_import(snapshot: Snapshot) -> None:
-    assert [(path, entry.line, entry.alias) for path, entry in re_exports(snapshot, "Box")] == [
+def test_re_exports_name_the_package_and_the_import(snapshot: IndexSnapshot) -> None:
+    assert [(path, entry.line, entry.alias) for path, entry in find_re_exports(snapshot, "Box")] == [
         ("src/shop/__init__.py", 1, "Crate")
     ]
 
 
-def test_importers_are_found_through_relative_imports_and_packages(snapshot: Snapshot) -> None:
-    assert importers(snapshot, "src/shop/money.py") == (
+def test_importers_are_found_through_relative_imports_and_packages(snapshot: IndexSnapshot) -> None:
+    assert find_importers(snapshot, "src/shop/money.py") == (
         ("src/shop/__init__.py", 2),
         ("src/shop/deep/pot.py", 2),
     )
-    assert importers(snapshot, "src/shop/box.py") == (
+    assert find_importers(snapshot, "src/shop/box.py") == (
         ("src/shop/__init__.py", 1),
         ("src/shop/deep/pot.py", 1),
     )
-    assert importers(snapshot, "tests/box.py") == ()
+    assert find_importers(snapshot, "tests/box.py") == ()
 
 
 def test_mutual_star_imports_are_searched_once(tmp_path: Path) -> None:
@@ -113,4 +115,6 @@ def test_mutual_star_imports_are_searched_once(tmp_path: Path) -> None:
             "shop/last.py": "from shop.part3 import absent\n",
         },
     )
-    assert resolve(SymbolIndex(tmp_path).current(), "shop.absent") == (Place(path="shop/__init__.py"),)
+    assert resolve_name(SymbolIndex(tmp_path).refresh(), "shop.absent") == (
+        IndexedPlace(path="shop/__init__.py"),
+    )

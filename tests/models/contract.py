@@ -14,12 +14,12 @@ from coder.core.errors import ModelError
 from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMessage
 from coder.core.ports.model import Model
 from coder.models import cassette
-from coder.models.catalog import Choice
+from coder.models.catalog import ModelChoice
 from coder.models.opening import open_model
-from coder.models.scripted import Scripted, ScriptedCall, ScriptedError, Step
+from coder.models.scripted import ScriptedCall, ScriptedError, ScriptedModel, ScriptStep
 from coder.models.wire import clients
 from coder.models.wire.provider import ProviderModel
-from coder.models.wire.retry import Patience
+from coder.models.wire.retry import RetryPolicy
 from tests.models import wires
 from tests.models.fakes import Errors, FakeServer, Turn, Wire, serve
 
@@ -61,13 +61,13 @@ class Bench:
 Rig = Callable[[list[Turn]], AbstractContextManager[Bench]]
 
 
-def record_pauses(pauses: list[float], tries: int = 3) -> Patience:
+def record_pauses(pauses: list[float], tries: int = 3) -> RetryPolicy:
     """Record the pauses instead of making them."""
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    return Patience(tries=tries, sleep=sleep, chance=lambda: 0.0)
+    return RetryPolicy(tries=tries, sleep=sleep, chance=lambda: 0.0)
 
 
 @contextmanager
@@ -77,11 +77,13 @@ def wire_bench(
     """Yield a provider's adapter with a fake of its wire."""
     with serve(stream, error, turns) as fake:
         pauses: list[float] = []
-        choice = Choice(provider=provider, model="m", base_url=fake.url + path, reason="named by a test")
+        choice = ModelChoice(provider=provider, model="m", base_url=fake.url + path, reason="named by a test")
         keys = {"anthropic": "ANTHROPIC_API_KEY", "google": "GOOGLE_API_KEY"}
         environment = {keys.get(provider, "CODER_API_KEY"): KEY}
         yield Bench(
-            open_model(choice, environment=environment, tool_calling=tools, patience=record_pauses(pauses)),
+            open_model(
+                choice, environment=environment, tool_calling=tools, retry_policy=record_pauses(pauses)
+            ),
             pauses,
             fake,
         )
@@ -92,10 +94,10 @@ def responses_bench(turns: list[Turn]) -> Iterator[Bench]:
     """Yield OpenAI's own API, which a choice with a base URL does not use."""
     with serve(wires.responses_stream, wires.openai_error, turns) as fake:
         pauses: list[float] = []
-        choice = Choice(provider="openai", model="gpt-6.1-sol", reason="named by a test")
-        wire = partial(clients.openai, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
+        choice = ModelChoice(provider="openai", model="gpt-6.1-sol", reason="named by a test")
+        wire = partial(clients.make_openai_model, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
         yield Bench(
-            ProviderModel(choice, wire, key=SecretStr(KEY), patience=record_pauses(pauses)), pauses, fake
+            ProviderModel(choice, wire, key=SecretStr(KEY), retry_policy=record_pauses(pauses)), pauses, fake
         )
 
 
@@ -123,7 +125,7 @@ def text_protocol_bench(turns: list[Turn]) -> Iterator[Bench]:
         yield bench
 
 
-def script_step(turn: Turn) -> Step:
+def script_step(turn: Turn) -> ScriptStep:
     usage = Usage(
         input_tokens=turn.input_tokens, cached_tokens=turn.cached_tokens, output_tokens=turn.output_tokens
     )
@@ -132,7 +134,7 @@ def script_step(turn: Turn) -> Step:
         ScriptedError(message=turn.error, context_overflow=turn.error == "overflow") if turn.error else None
     )
     finish = {"length": "length", "refusal": "refusal"}.get(turn.finish)
-    return Step.model_validate(
+    return ScriptStep.model_validate(
         {
             "text": turn.text,
             "reasoning": turn.reasoning,
@@ -148,7 +150,9 @@ def script_step(turn: Turn) -> Step:
 def scripted_bench(turns: list[Turn]) -> Iterator[Bench]:
     stalls = any(turn.stalls for turn in turns)
     yield Bench(
-        Scripted([script_step(turn) for turn in turns], pause=(lambda: asyncio.sleep(60)) if stalls else None)
+        ScriptedModel(
+            [script_step(turn) for turn in turns], pause=(lambda: asyncio.sleep(60)) if stalls else None
+        )
     )
 
 
@@ -156,7 +160,7 @@ def scripted_bench(turns: list[Turn]) -> Iterator[Bench]:
 def recording_bench(turns: list[Turn]) -> Iterator[Bench]:
     """Yield a model while it is being recorded."""
     with TemporaryDirectory() as folder, scripted_bench(turns) as bench:
-        yield Bench(cassette.Recorder(bench.model, Path(folder) / "takes.jsonl"))
+        yield Bench(cassette.ModelRecorder(bench.model, Path(folder) / "takes.jsonl"))
 
 
 @contextmanager
@@ -164,10 +168,10 @@ def replayed_bench(turns: list[Turn]) -> Iterator[Bench]:
     """Yield a replayed model, every turn having been recorded as the answer to ASKED."""
     with TemporaryDirectory() as folder, scripted_bench(turns) as bench:
         path = Path(folder) / "takes.jsonl"
-        recorder = Bench(cassette.Recorder(bench.model, path))
+        recorder = Bench(cassette.ModelRecorder(bench.model, path))
         for turn in turns:
             recorder.fail() if turn.error else recorder.ask()
-        yield Bench(cassette.load(path))
+        yield Bench(cassette.load_cassette(path))
 
 
 WIRES: dict[str, Rig] = {

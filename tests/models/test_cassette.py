@@ -5,14 +5,14 @@ import pytest
 
 from coder.core.errors import ModelError, UserError
 from coder.core.messages import Message, Reply, Request, ToolMessage, UserMessage
-from coder.models.cassette import Cassette, Recorder, load
-from coder.models.scripted import Scripted, ScriptedCall, ScriptedError, Step
+from coder.models.cassette import Cassette, ModelRecorder, load_cassette
+from coder.models.scripted import ScriptedCall, ScriptedError, ScriptedModel, ScriptStep
 from tests.models.contract import ASKED
 
-LOOK = Step(text="I look.", calls=(ScriptedCall(name="read", arguments={"path": "a.py"}),))
+LOOK = ScriptStep(text="I look.", calls=(ScriptedCall(name="read", arguments={"path": "a.py"}),))
 
 
-def ask(model: Cassette | Recorder, request: Request) -> Reply:
+def ask(model: Cassette | ModelRecorder, request: Request) -> Reply:
     return asyncio.run(model.complete(request, lambda _delta: None))
 
 
@@ -30,12 +30,12 @@ def follow_up(reply: Reply, *, text: str, ok: bool = True) -> Request:
 def tape(tmp_path: Path) -> Path:
     """Return a recording of a look, an answer, and an error."""
     path = tmp_path / "takes.jsonl"
-    recorder = Recorder(
-        Scripted(
+    recorder = ModelRecorder(
+        ScriptedModel(
             [
                 LOOK,
-                Step(text="Line 7."),
-                Step(error=ScriptedError(message="Too long.", context_overflow=True)),
+                ScriptStep(text="Line 7."),
+                ScriptStep(error=ScriptedError(message="Too long.", context_overflow=True)),
             ]
         ),
         path,
@@ -48,7 +48,7 @@ def tape(tmp_path: Path) -> Path:
 
 
 def test_replays_recording_despite_different_results(tape: Path) -> None:
-    model = load(tape)
+    model = load_cassette(tape)
     request = follow_up(ask(model, ASKED), text="7: return 1  # 0.34 s")
     assert model.name == "scripted:test"
     assert ask(model, request).message.text == "Line 7."
@@ -75,11 +75,11 @@ def test_refuses_different_request_and_names_difference(
     tape: Path, update: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ModelError, match=f"Request 1 is not the recorded one: {message}"):
-        ask(load(tape), ASKED.model_copy(update=update))
+        ask(load_cassette(tape), ASKED.model_copy(update=update))
 
 
 def test_newly_failed_tool_is_difference(tape: Path) -> None:
-    model = load(tape)
+    model = load_cassette(tape)
     with pytest.raises(ModelError, match="message 3 differs"):
         ask(model, follow_up(ask(model, ASKED), text="no such file", ok=False))
 
@@ -88,4 +88,4 @@ def test_refuses_file_without_recording(tmp_path: Path) -> None:
     (tmp_path / "no.jsonl").write_text('{"text": "a script"}\n', encoding="utf-8")
     for name in ("no.jsonl", "missing.jsonl"):
         with pytest.raises(UserError, match="is no recorded exchange"):
-            load(tmp_path / name)
+            load_cassette(tmp_path / name)

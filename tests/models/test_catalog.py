@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from coder.core.errors import UserError
-from coder.models.catalog import Choice, choose, key_for, keys_set
+from coder.models.catalog import ModelChoice, choose_model, find_key, list_key_variables
 from coder.models.servers import LocalServer
 from tests.models.fakes import serve_answers
 
@@ -13,15 +13,15 @@ RUNNING = LocalServer(provider="ollama", base_url="http://127.0.0.1:11434/v1", m
 KEYS = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "GEMINI_API_KEY": "g", "OPENROUTER_API_KEY": "r"}
 
 
-def choose_model(
+def choose_with(
     environment: Mapping[str, str],
     *,
     model: str | None = None,
     configured: str | None = None,
     base_url: str | None = None,
     running: bool = False,
-) -> Choice | None:
-    return choose(
+) -> ModelChoice | None:
+    return choose_model(
         model=model,
         configured=configured,
         base_url=base_url,
@@ -30,7 +30,7 @@ def choose_model(
     )
 
 
-def choice_name(choice: Choice | None) -> str:
+def choice_name(choice: ModelChoice | None) -> str:
     assert choice
     return choice.name
 
@@ -38,18 +38,18 @@ def choice_name(choice: Choice | None) -> str:
 def test_flag_overrides_variable_and_configuration() -> None:
     environment = {"CODER_MODEL": "openai:gpt-6-luna", **KEYS}
     assert (
-        choice_name(choose_model(environment, model="google:gemini-4-argon", configured="openrouter:x/y"))
+        choice_name(choose_with(environment, model="google:gemini-4-argon", configured="openrouter:x/y"))
         == "google:gemini-4-argon"
     )
-    assert choice_name(choose_model(environment, configured="openrouter:x/y")) == "openai:gpt-6-luna"
-    assert choice_name(choose_model(KEYS, configured="openrouter:x/y")) == "openrouter:x/y"
+    assert choice_name(choose_with(environment, configured="openrouter:x/y")) == "openai:gpt-6-luna"
+    assert choice_name(choose_with(KEYS, configured="openrouter:x/y")) == "openrouter:x/y"
 
 
 def test_first_available_key_decides_without_name() -> None:
     remaining = dict(KEYS)
     order = []
     while remaining:
-        choice = choose_model(remaining, running=True)
+        choice = choose_with(remaining, running=True)
         assert choice and "is set and no model was named" in choice.reason
         variable = choice.reason.split()[0]
         order.append((variable, choice.name))
@@ -63,7 +63,7 @@ def test_first_available_key_decides_without_name() -> None:
 
 
 def test_uses_local_server_without_key() -> None:
-    assert choose_model({}, running=True) == Choice(
+    assert choose_with({}, running=True) == ModelChoice(
         provider="ollama",
         model="qwen3:8b",
         base_url="http://127.0.0.1:11434/v1",
@@ -72,7 +72,7 @@ def test_uses_local_server_without_key() -> None:
 
 
 def test_without_anything_there_is_no_choice() -> None:
-    assert choose_model({}) is None
+    assert choose_with({}) is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_without_anything_there_is_no_choice() -> None:
     ],
 )
 def test_resolves_provider_by_prefix_or_family(model_name: str, name: str) -> None:
-    assert choice_name(choose_model(KEYS, model=model_name)) == name
+    assert choice_name(choose_with(KEYS, model=model_name)) == name
 
 
 @pytest.mark.parametrize("model_name", ["qwen3:8b", "gpt-oss:20b", "mistral", "nobody:model"])
@@ -96,19 +96,19 @@ def test_unknown_name_error_lists_forms(model_name: str) -> None:
         UserError,
         match=f"No provider is known for the model '{model_name}'. Write it as PROVIDER:NAME, such as",
     ):
-        choose_model(KEYS, model=model_name)
+        choose_with(KEYS, model=model_name)
 
 
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(
         UserError, match="google:gemini-4-argon needs a key, and GOOGLE_API_KEY or GEMINI_API_KEY is not set"
     ):
-        choose_model({}, model="gemini-4-argon")
+        choose_with({}, model="gemini-4-argon")
 
 
 def test_openai_base_url_needs_no_key() -> None:
     for model, name in ((None, "openai:gpt-6.1-sol"), ("gpt-6-luna", "openai:gpt-6-luna")):
-        choice = choose_model({"OPENAI_BASE_URL": "http://gateway.example/v1"}, model=model)
+        choice = choose_with({"OPENAI_BASE_URL": "http://gateway.example/v1"}, model=model)
         assert (choice_name(choice), choice and choice.base_url) == (name, "http://gateway.example/v1")
 
 
@@ -127,42 +127,42 @@ def test_openai_base_url_needs_no_key() -> None:
     ],
 )
 def test_model_at_url_keeps_prefix(base_url: str, model: str, name: str, url: str) -> None:
-    choice = choose_model(KEYS, base_url=base_url, model=model)
+    choice = choose_with(KEYS, base_url=base_url, model=model)
     assert (choice_name(choice), choice and choice.base_url) == (name, url)
 
 
 @pytest.mark.loopback
 def test_url_alone_selects_first_listed_model() -> None:
     with serve_answers({"/v1/models": b'{"data": [{"id": "bridge"}, {"id": "other"}]}'}) as url:
-        assert choice_name(choose_model({}, base_url=url)) == "compatible:bridge"
+        assert choice_name(choose_with({}, base_url=url)) == "compatible:bridge"
     with (
         serve_answers({}) as url,
         pytest.raises(UserError, match=r"lists no models\. Name the one to use with --model"),
     ):
-        choose_model({}, base_url=url)
+        choose_with({}, base_url=url)
 
 
 @pytest.mark.parametrize("base_url", ["127.0.0.1:8080", "ftp://host/v1", "http://"])
 def test_refuses_incomplete_url(base_url: str) -> None:
     with pytest.raises(UserError, match="is not a URL"):
-        choose_model({}, base_url=base_url, model="m")
+        choose_with({}, base_url=base_url, model="m")
 
 
 @pytest.mark.loopback
 def test_a_server_can_be_named_without_a_model() -> None:
     with serve_answers({"/v1/models": b'{"data": [{"id": "gemma3"}]}'}) as url:
-        assert choice_name(choose_model({"OLLAMA_HOST": url}, model="ollama")) == "ollama:gemma3"
+        assert choice_name(choose_with({"OLLAMA_HOST": url}, model="ollama")) == "ollama:gemma3"
     with serve_answers({}) as url, pytest.raises(UserError, match="ollama does not answer at"):
-        choose_model({"OLLAMA_HOST": url}, model="ollama")
+        choose_with({"OLLAMA_HOST": url}, model="ollama")
 
 
 def test_reports_key_names_but_never_values() -> None:
-    assert keys_set({"GEMINI_API_KEY": "g-secret", "OPENAI_API_KEY": "", "PATH": "/bin"}) == (
+    assert list_key_variables({"GEMINI_API_KEY": "g-secret", "OPENAI_API_KEY": "", "PATH": "/bin"}) == (
         "GEMINI_API_KEY",
     )
-    key = key_for("google", {"GEMINI_API_KEY": "g-secret"})
+    key = find_key("google", {"GEMINI_API_KEY": "g-secret"})
     assert key and key.get_secret_value() == "g-secret" and "g-secret" not in repr(key)
-    assert key_for("ollama", KEYS) is None
+    assert find_key("ollama", KEYS) is None
 
 
 def test_resolving_names_loads_no_model_library() -> None:

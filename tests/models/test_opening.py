@@ -5,28 +5,30 @@ from pathlib import Path
 import pytest
 
 from coder.models import cassette
-from coder.models.catalog import Choice
+from coder.models.catalog import ModelChoice
 from coder.models.opening import open_model
 from coder.models.wire.provider import ProviderModel
-from coder.models.wire.text_protocol import Adaptive, TextProtocol
+from coder.models.wire.text_protocol import AdaptiveModel, TextProtocolModel
 from tests.models import wires
 from tests.models.contract import ASKED, Bench
 from tests.models.fakes import Turn, serve, serve_answers
 
-HERE = Choice(provider="compatible", model="m", base_url="http://127.0.0.1:9/v1", reason="named by a test")
+HERE = ModelChoice(
+    provider="compatible", model="m", base_url="http://127.0.0.1:9/v1", reason="named by a test"
+)
 
 
 def test_tool_calling_can_be_settled_beforehand() -> None:
     assert isinstance(open_model(HERE, environment={}, tool_calling=True), ProviderModel)
-    assert isinstance(open_model(HERE, environment={}, tool_calling=False), TextProtocol)
-    assert isinstance(open_model(HERE.model_copy(update={"base_url": None}), environment={}), Adaptive)
+    assert isinstance(open_model(HERE, environment={}, tool_calling=False), TextProtocolModel)
+    assert isinstance(open_model(HERE.model_copy(update={"base_url": None}), environment={}), AdaptiveModel)
 
 
 @pytest.mark.loopback
 def test_uses_text_protocol_when_template_drops_tools() -> None:
     with serve_answers({"/props": b'{"chat_template_caps": {"supports_tools": false}}'}) as url:
         assert isinstance(
-            open_model(HERE.model_copy(update={"base_url": f"{url}/v1"}), environment={}), TextProtocol
+            open_model(HERE.model_copy(update={"base_url": f"{url}/v1"}), environment={}), TextProtocolModel
         )
 
 
@@ -67,8 +69,8 @@ def test_records_and_replays_exchange(tmp_path: Path) -> None:
     with serve(wires.chat_stream, wires.openai_error, [Turn(text="It is line 7.")]) as fake:
         choice = HERE.model_copy(update={"base_url": f"{fake.url}/v1"})
         reply = Bench(open_model(choice, environment={}, tool_calling=True, record=path)).ask()
-    assert Bench(cassette.load(path)).ask() == reply
-    assert Bench(cassette.load(path)).ask(ASKED)[0].message.text == "It is line 7."
+    assert Bench(cassette.load_cassette(path)).ask() == reply
+    assert Bench(cassette.load_cassette(path)).ask(ASKED)[0].message.text == "It is line 7."
 
 
 @pytest.mark.loopback

@@ -1,17 +1,17 @@
 from decimal import Decimal
 
-from coder.models.catalog import Choice
-from coder.models.prices import listed
+from coder.models.catalog import ModelChoice
+from coder.models.prices import find_list_price
 
 
-def choice(provider: str, model: str) -> Choice:
-    return Choice(provider=provider, model=model, reason="named")
+def choice(provider: str, model: str) -> ModelChoice:
+    return ModelChoice(provider=provider, model=model, reason="named")
 
 
 def test_worst_case_cost_counts_input_as_cache_write() -> None:
     model = choice("anthropic", "claude-sonnet-4-5")
-    read_cost = listed(model, 10_000, 0)
-    write_cost = listed(model, 10_000, 1_000)
+    read_cost = find_list_price(model, 10_000, 0)
+    write_cost = find_list_price(model, 10_000, 1_000)
     assert read_cost is not None
     assert write_cost is not None
     assert Decimal(0) < read_cost < write_cost
@@ -19,4 +19,4 @@ def test_worst_case_cost_counts_input_as_cache_write() -> None:
 
 
 def test_unlisted_model_has_no_price() -> None:
-    assert listed(choice("compatible", "bridge"), 10, 10) is None
+    assert find_list_price(choice("compatible", "bridge"), 10, 10) is None

@@ -6,7 +6,7 @@ import pytest
 
 from coder.core.errors import ModelError, UserError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage, UserMessage
-from coder.models.scripted import Scripted, Step, load
+from coder.models.scripted import ScriptedModel, ScriptStep, load_script
 from tests.models.contract import ASKED
 
 SCRIPT = """\
@@ -20,7 +20,7 @@ SCRIPT = """\
 """
 
 
-def ask(model: Scripted) -> tuple[Reply, str]:
+def ask(model: ScriptedModel) -> tuple[Reply, str]:
     deltas: list[Delta] = []
     reply = asyncio.run(model.complete(ASKED, deltas.append))
     return reply, "".join(f"[{delta.text}]" for delta in deltas)
@@ -29,7 +29,7 @@ def ask(model: Scripted) -> tuple[Reply, str]:
 def test_plays_a_script_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "script.jsonl"
     path.write_text(SCRIPT, encoding="utf-8")
-    model = Scripted(load(path))
+    model = ScriptedModel(load_script(path))
     calls = (
         ToolCall(id="call_0_0", name="read", arguments='{"path": "a.py"}'),
         ToolCall(id="call_0_1", name="read", arguments="{broken"),
@@ -59,12 +59,12 @@ def test_plays_a_script_line_by_line(tmp_path: Path) -> None:
 
 def test_scenes_may_be_replies_errors_and_functions() -> None:
     reply = Reply(message=AssistantMessage(text="Yes."))
-    model = Scripted(
+    model = ScriptedModel(
         [
             reply,
             ModelError("No."),
             lambda request: Reply(message=AssistantMessage(text=request.system)),
-            Step(text="Bye."),
+            ScriptStep(text="Bye."),
         ]
     )
     assert ask(model) == (reply, "[Yes.]")
@@ -82,11 +82,13 @@ def test_names_faulty_line(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "script.jsonl"
     path.write_text(f'{{"text": "a"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(UserError, match=rf"script.jsonl, line 2: {message}"):
-        load(path)
+        load_script(path)
 
 
 def test_scene_waits_for_matching_request() -> None:
-    model = Scripted([Step(text="for the reviewer", when="You review"), Step(text="for whoever asks")])
+    model = ScriptedModel(
+        [ScriptStep(text="for the reviewer", when="You review"), ScriptStep(text="for whoever asks")]
+    )
     first = asyncio.run(
         model.complete(Request(system="", messages=(UserMessage(text="Fix it."),)), lambda _: None)
     )

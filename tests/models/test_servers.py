@@ -6,7 +6,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from coder.models.servers import LocalServer, addresses, find, is_loopback, models_at, takes_tools
+from coder.models.servers import (
+    LocalServer,
+    detect_tool_support,
+    is_loopback,
+    list_models,
+    probe_servers,
+    server_addresses,
+)
 from tests.models.fakes import serve_answers
 
 LISTING = b'{"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "nomic-embed-text"}, {"id": "gemma3"}]}'
@@ -22,7 +29,7 @@ def silent_server() -> Iterator[str]:
 @pytest.mark.loopback
 def test_lists_server_models_without_embedding_models() -> None:
     with serve_answers({"/v1/models": LISTING}) as url:
-        assert models_at(f"{url}/v1/") == ("qwen3:8b", "gemma3")
+        assert list_models(f"{url}/v1/") == ("qwen3:8b", "gemma3")
 
 
 @pytest.mark.loopback
@@ -31,7 +38,7 @@ def test_lists_server_models_without_embedding_models() -> None:
 )
 def test_ignores_other_program_on_port(body: bytes) -> None:
     with serve_answers({"/v1/models": body}) as url:
-        assert models_at(f"{url}/v1") == ()
+        assert list_models(f"{url}/v1") == ()
 
 
 @pytest.mark.loopback
@@ -42,7 +49,7 @@ def test_finds_answering_servers_in_address_order() -> None:
         serve_answers({}) as none,
     ):
         places = {"ollama": f"{first}/v1", "llamacpp": f"{none}/v1", "vllm": f"{other}/v1"}
-        assert find(places) == (
+        assert probe_servers(places) == (
             LocalServer(provider="ollama", base_url=f"{first}/v1", models=("qwen3:8b", "gemma3")),
             LocalServer(provider="vllm", base_url=f"{other}/v1", models=("b",)),
         )
@@ -52,7 +59,7 @@ def test_finds_answering_servers_in_address_order() -> None:
 def test_waits_for_silent_servers_concurrently() -> None:
     start = time.monotonic()
     with silent_server() as first, silent_server() as second, silent_server() as third:
-        assert find({"ollama": first, "llamacpp": second, "vllm": third}) == ()
+        assert probe_servers({"ollama": first, "llamacpp": second, "vllm": third}) == ()
     assert time.monotonic() - start < 1.2
     assert threading.active_count() < 10
 
@@ -61,9 +68,9 @@ def test_waits_for_silent_servers_concurrently() -> None:
 def test_asks_llama_cpp_whether_its_template_shows_tools() -> None:
     for answer, expected in ((b"true", True), (b"false", False), (b"null", None)):
         with serve_answers({"/props": b'{"chat_template_caps": {"supports_tools": ' + answer + b"}}"}) as url:
-            assert takes_tools(f"{url}/v1") is expected
+            assert detect_tool_support(f"{url}/v1") is expected
     with serve_answers({}) as url:
-        assert takes_tools(f"{url}/v1") is None
+        assert detect_tool_support(f"{url}/v1") is None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +86,7 @@ def test_asks_llama_cpp_whether_its_template_shows_tools() -> None:
     ],
 )
 def test_honours_ollama_host(host: str, url: str) -> None:
-    assert addresses({"OLLAMA_HOST": host})["ollama"] == url
+    assert server_addresses({"OLLAMA_HOST": host})["ollama"] == url
 
 
 def test_recognizes_local_addresses() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.hunk import Hunk
-from coder.patching.git_hunks import hunks, rebuilt
+from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from tests.builders import ISOLATED, git, repo, write
 
 NUMBERS = [f"line {number}" for number in range(1, 41)]
@@ -58,7 +58,9 @@ def git_apply(root: Path, diff: str, *options: str) -> str:
 
 
 def test_numbers_hunks_in_the_order_of_the_diff(staged_repository: Path) -> None:
-    matches = [(hunk.path, hunk.body.partition("\n")[0]) for hunk in hunks(diff_of(staged_repository))]
+    matches = [
+        (hunk.path, hunk.body.partition("\n")[0]) for hunk in split_git_diff(diff_of(staged_repository))
+    ]
     assert matches == [
         ("binary", ""),
         ("empty/__init__.py", ""),
@@ -75,36 +77,36 @@ def test_numbers_hunks_in_the_order_of_the_diff(staged_repository: Path) -> None
 def test_hunk_has_its_lines_and_file_header() -> None:
     diff = "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-1\n+2\n"
     header, body = diff[: diff.index("@@")], diff[diff.index("@@") :]
-    assert hunks(diff) == (Hunk(path="a.py", header=header, body=body),)
+    assert split_git_diff(diff) == (Hunk(path="a.py", header=header, body=body),)
 
 
 def test_selecting_all_or_no_hunks_round_trips(staged_repository: Path) -> None:
     diff = diff_of(staged_repository)
-    assert rebuilt(diff, range(len(hunks(diff)))) == diff
-    assert rebuilt(diff, ()) == ""
-    assert hunks("") == ()
+    assert rebuild_diff(diff, range(len(split_git_diff(diff)))) == diff
+    assert rebuild_diff(diff, ()) == ""
+    assert split_git_diff("") == ()
 
 
 def test_every_selection_of_hunks_applies_at_its_lines(staged_repository: Path) -> None:
     diff = diff_of(staged_repository)
     for chosen in [(3,), (4,), (5,), (3, 4), (3, 5), (4, 5)]:
         git(staged_repository, "reset", "--quiet", "--hard")
-        assert "offset" not in git_apply(staged_repository, rebuilt(diff, chosen))
+        assert "offset" not in git_apply(staged_repository, rebuild_diff(diff, chosen))
 
 
 @pytest.mark.parametrize("hunk_numbers", [(0, 4, 7), (1, 2, 5, 8), (3, 6)])
 def test_selection_is_whole_minus_rest(staged_repository: Path, hunk_numbers: tuple[int, ...]) -> None:
     diff = diff_of(staged_repository)
-    rest = rebuilt(diff, {*range(len(hunks(diff)))} - {*hunk_numbers})
+    rest = rebuild_diff(diff, {*range(len(split_git_diff(diff)))} - {*hunk_numbers})
     git_apply(staged_repository, rest, "--reverse")
     less = git(staged_repository, "write-tree")
     git(staged_repository, "reset", "--quiet", "--hard")
-    git_apply(staged_repository, rebuilt(diff, hunk_numbers))
+    git_apply(staged_repository, rebuild_diff(diff, hunk_numbers))
     assert git(staged_repository, "write-tree") == less
 
 
 def test_wrong_hunk_counts_lose_no_line() -> None:
     header = "diff --git a/key b/key\n--- a/key\n+++ b/key\n"
     for body in ("@@ -1,4 +1,4 @@\n a\n-[masked]\n+b\n", "@@ -1 +1 @@\n-a\n+b\n+c\n"):
-        assert hunks(header + body) == (Hunk(path="key", header=header, body=body),)
-        assert rebuilt(header + body, [0]) == header + body
+        assert split_git_diff(header + body) == (Hunk(path="key", header=header, body=body),)
+        assert rebuild_diff(header + body, [0]) == header + body

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.patching import PatchError, apply, plan
-from coder.patching.applying.tree import Tree
-from coder.patching.applying.write import write
+from coder.patching import PatchError, apply, plan_patch
+from coder.patching.applying.tree import ConfinedTree
+from coder.patching.applying.write import write_patch
 
 CASES = sorted(
     path
@@ -86,7 +86,7 @@ def test_garbage_raises_only_patch_error(seed: int, tmp_path: Path) -> None:
     generator = random.Random(seed)
     (tmp_path / "t").write_text("a\n", encoding="utf-8")
     with suppress(PatchError):
-        plan("\n".join(generator.choices(PIECES, k=generator.randrange(20))), tmp_path)
+        plan_patch("\n".join(generator.choices(PIECES, k=generator.randrange(20))), tmp_path)
     assert content(tmp_path) == {"t": (b"a\n", False)}
 
 
@@ -112,32 +112,32 @@ def test_does_not_follow_link_created_after_planning(tmp_path: Path) -> None:
     for folder in (outside, root / "d"):
         folder.mkdir(parents=True)
         (folder / "t").write_text("a\n", encoding="utf-8")
-    patch_plan = plan(SWAP.replace("/t", "/d/t"), root)
+    patch_plan = plan_patch(SWAP.replace("/t", "/d/t"), root)
     shutil.rmtree(root / "d")
     (root / "d").symlink_to(outside)
     with pytest.raises(PatchError, match="symbolic link"):
-        write(patch_plan, Tree(root))
+        write_patch(patch_plan, ConfinedTree(root))
     assert content(outside) == {"t": (b"a\n", False)}
 
 
 def test_leaves_file_changed_after_planning(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\n", encoding="utf-8")
-    patch_plan = plan(SWAP, tmp_path)
+    patch_plan = plan_patch(SWAP, tmp_path)
     (tmp_path / "t").write_text("mine\n", encoding="utf-8")
     with pytest.raises(PatchError, match="meanwhile"):
-        write(patch_plan, Tree(tmp_path))
+        write_patch(patch_plan, ConfinedTree(tmp_path))
     assert (tmp_path / "t").read_text(encoding="utf-8") == "mine\n"
 
 
 def test_rolls_back_when_later_file_fails(tmp_path: Path) -> None:
     for name in ("t", "u"):
         (tmp_path / name).write_text("a\n", encoding="utf-8")
-    patch_plan = plan(
+    patch_plan = plan_patch(
         f"{SWAP}--- /dev/null\n+++ b/new/v\n@@ -0,0 +1 @@\n+c\n" + SWAP.replace("/t", "/u"), tmp_path
     )
     (tmp_path / "u").write_text("mine\n", encoding="utf-8")
     with pytest.raises(PatchError, match="u was changed"):
-        write(patch_plan, Tree(tmp_path))
+        write_patch(patch_plan, ConfinedTree(tmp_path))
     assert content(tmp_path) == {"t": (b"a\n", False), "u": (b"mine\n", False)}
     assert not (tmp_path / "new").exists()
 
@@ -216,7 +216,7 @@ def test_error_names_failure_and_says_nothing_was_written(tmp_path: Path) -> Non
 
 def failed_paths(diff: str, root: Path) -> frozenset[str]:
     with pytest.raises(PatchError) as error:
-        plan(diff, root)
+        plan_patch(diff, root)
     return error.value.failed
 
 
@@ -229,7 +229,7 @@ def test_error_is_capped_and_grows_on_repeat(times: int, tmp_path: Path) -> None
     texts = []
     for diff in diffs:
         with pytest.raises(PatchError) as error:
-            plan(diff, tmp_path, failed_before=dict.fromkeys(failed_paths(diff, tmp_path), times))
+            plan_patch(diff, tmp_path, failed_before=dict.fromkeys(failed_paths(diff, tmp_path), times))
         texts.append(str(error.value))
     assert all(len(text.split("\n")) <= 60 for text in texts)
     assert "   39| line 38" in texts[0]
@@ -251,9 +251,9 @@ def test_does_not_follow_link_replacing_file(tmp_path: Path) -> None:
     root.mkdir()
     for path in (root / "t", outside):
         path.write_text("a\n", encoding="utf-8")
-    patch_plan = plan(SWAP, root)
+    patch_plan = plan_patch(SWAP, root)
     (root / "t").unlink()
     (root / "t").symlink_to(outside)
     with pytest.raises(PatchError, match="symbolic link"):
-        write(patch_plan, Tree(root))
+        write_patch(patch_plan, ConfinedTree(root))
     assert outside.read_text(encoding="utf-8") == "a\n"

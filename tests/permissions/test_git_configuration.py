@@ -1,9 +1,9 @@
-from coder.permissions.git_configuration import entries, inert
+from coder.permissions.git_configuration import parse_configuration, safe_configuration
 
 
 def test_parses_configuration_as_git_does() -> None:
     text = '[core]\n\tbare = false ; no\n[a "b.\\"c"] Key="x # y" \\\n z\n\tflag\n[core] fsmonitor = run'
-    assert list(entries(text)) == [
+    assert list(parse_configuration(text)) == [
         ("core.bare", "false"),
         ('a.b."c.key', "x # y  z"),
         ('a.b."c.flag', "true"),
@@ -18,7 +18,7 @@ def test_keeps_harmless_git_configuration() -> None:
         '[include]\n\tpath = evil\n[filter "x"]\n\tclean = evil\n[extensions]\n'
         "\tobjectFormat = sha1\n\tworktreeConfig = true\n"
     )
-    settings = list(entries(inert(text)))
+    settings = list(parse_configuration(safe_configuration(text)))
     assert settings == [
         ("core.filemode", "true"),
         ("user.name", 'A "B"'),
@@ -28,7 +28,11 @@ def test_keeps_harmless_git_configuration() -> None:
 
 
 def test_a_value_cannot_become_a_key() -> None:
-    assert list(entries(inert('[user]\n\tname = "x\\\\"\n\temail = a] [core] fsmonitor=evil\n'))) == [
+    assert list(
+        parse_configuration(
+            safe_configuration('[user]\n\tname = "x\\\\"\n\temail = a] [core] fsmonitor=evil\n')
+        )
+    ) == [
         ("user.name", "x\\"),
         ("user.email", "a] [core] fsmonitor=evil"),
     ]

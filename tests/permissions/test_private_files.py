@@ -1,6 +1,6 @@
 import pytest
 
-from coder.permissions.private_files import DENY_READ, denied, readable
+from coder.permissions.private_files import DENY_READ, is_read_denied, readable_paths
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from coder.permissions.private_files import DENY_READ, denied, readable
     ],
 )
 def test_denies_secret_files_in_any_directory(path: str) -> None:
-    assert denied(path)
+    assert is_read_denied(path)
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ def test_denies_secret_files_in_any_directory(path: str) -> None:
     [".env.example", "environment.py", "src/env.py", "id_rsa.pub", "docs/keys.md", "awsome/credentials.py"],
 )
 def test_allows_files_with_similar_names(path: str) -> None:
-    assert not denied(path)
+    assert not is_read_denied(path)
 
 
 def test_allows_test_certificates() -> None:
-    assert not denied("tests/certs/server.pem")
-    assert denied("tests/.env")
+    assert not is_read_denied("tests/certs/server.pem")
+    assert is_read_denied("tests/.env")
 
 
 def test_filters_denied_paths() -> None:
@@ -43,14 +43,14 @@ def test_filters_denied_paths() -> None:
         "src/box.py",
     ]
     assert (
-        readable(paths)
-        == {path for path in paths if not denied(path)}
+        readable_paths(paths)
+        == {path for path in paths if not is_read_denied(path)}
         == {*paths} - {".ENV", "certs/server.pem"}
     )
-    assert readable(["src/box.py", "src/key.py"], ("*",)) == readable([], ("*",)) == frozenset()
-    assert readable(["a1.txt", "b1.txt"], ("[ab]1.*", "!b*")) == {"b1.txt"}
+    assert readable_paths(["src/box.py", "src/key.py"], ("*",)) == readable_paths([], ("*",)) == frozenset()
+    assert readable_paths(["a1.txt", "b1.txt"], ("[ab]1.*", "!b*")) == {"b1.txt"}
 
 
 def test_last_matching_pattern_decides() -> None:
-    assert not denied("tests/.env", (*DENY_READ, "!tests/.env"))
-    assert denied("config/live/db.yml", (*DENY_READ, "config/live/*"))
+    assert not is_read_denied("tests/.env", (*DENY_READ, "!tests/.env"))
+    assert is_read_denied("config/live/db.yml", (*DENY_READ, "config/live/*"))

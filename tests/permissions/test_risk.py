@@ -1,6 +1,6 @@
 import pytest
 
-from coder.permissions.risk import high_risk, kind_of
+from coder.permissions.risk import high_risk_paths, risk_kind
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from coder.permissions.risk import high_risk, kind_of
     ],
 )
 def test_risky_path_has_reason(path: str, kind: str) -> None:
-    assert kind_of(path) == kind
+    assert risk_kind(path) == kind
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,11 @@ def test_risky_path_has_reason(path: str, kind: str) -> None:
     ],
 )
 def test_ordinary_files_have_no_risk(path: str) -> None:
-    assert kind_of(path) == ""
+    assert risk_kind(path) == ""
 
 
 def test_lists_only_risky_paths() -> None:
-    assert high_risk(["a.py", "uv.lock", ".travis.yml"]) == {"uv.lock": "lock file", ".travis.yml": "CI"}
+    assert high_risk_paths(["a.py", "uv.lock", ".travis.yml"]) == {
+        "uv.lock": "lock file",
+        ".travis.yml": "CI",
+    }

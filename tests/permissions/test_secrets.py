@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from coder.permissions.secrets import PLACEHOLDER, Secrets, own_values, random_looking
+from coder.permissions.secrets import PLACEHOLDER, Secrets, looks_random, secret_environment_values
 
 SECRETS = Secrets(key=b"of this session")
 KEY_LINE = "[masked: private key]"
@@ -54,7 +54,7 @@ def strip_digests(text: str) -> str:
     ],
 )
 def test_masks_secret_and_keeps_surrounding_text(text: str, expected: str) -> None:
-    assert strip_digests(SECRETS.masked(text)) == expected
+    assert strip_digests(SECRETS.mask(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,19 +78,19 @@ def test_masks_secret_and_keeps_surrounding_text(text: str, expected: str) -> No
     ],
 )
 def test_leaves_ordinary_text_alone(text: str) -> None:
-    assert SECRETS.masked(text) == text
+    assert SECRETS.mask(text) == text
 
 
 def test_distinguishes_random_values_from_names() -> None:
     draw = random.Random(7)
     values = ["".join(draw.choices(string.ascii_letters + string.digits, k=32)) for _ in range(500)]
-    assert sum(map(random_looking, values)) >= 475
+    assert sum(map(looks_random, values)) >= 475
     names = [
         "AbstractSingletonProxyFactoryBean2",
         "convert_utf8_to_utf16_le_with_bom",
         "getElementsByTagNameNS4Version2",
     ]
-    assert not any(map(random_looking, names))
+    assert not any(map(looks_random, names))
 
 
 def test_masks_user_values_verbatim() -> None:
@@ -106,18 +106,18 @@ def test_masks_user_values_verbatim() -> None:
         "KEYBOARD": "us-intl-1234",
         "PATH": "/usr/bin:/bin",
     }
-    user_values = own_values({"OPENAI_API_KEY": "correct horse battery", **harmless, **other})
+    user_values = secret_environment_values({"OPENAI_API_KEY": "correct horse battery", **harmless, **other})
     assert user_values == ("correct horse battery",)
     secrets = Secrets(own=user_values)
-    assert own_values({"DATABASE_DSN": "postgres://ada:1815@db/x", "KEY": "q1w2e3r4"}) == (
+    assert secret_environment_values({"DATABASE_DSN": "postgres://ada:1815@db/x", "KEY": "q1w2e3r4"}) == (
         "postgres://ada:1815@db/x",
         "q1w2e3r4",
     )
     assert (
-        strip_digests(secrets.masked("it was 'correct horse battery'"))
+        strip_digests(secrets.mask("it was 'correct horse battery'"))
         == "it was '[masked: a secret of yours]'"
     )
-    assert secrets.without_own("ghp_" + "aB3d" * 9) == "ghp_" + "aB3d" * 9
+    assert secrets.mask_own_values("ghp_" + "aB3d" * 9) == "ghp_" + "aB3d" * 9
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_masks_user_values_verbatim() -> None:
     ],
 )
 def test_recognizes_placeholder_of_secret(text: str) -> None:
-    assert PLACEHOLDER.search(SECRETS.masked(text))
-    assert PLACEHOLDER.fullmatch(Secrets(own=("sesame-77",)).masked("sesame-77"))
+    assert PLACEHOLDER.search(SECRETS.mask(text))
+    assert PLACEHOLDER.fullmatch(Secrets(own=("sesame-77",)).mask("sesame-77"))
 
 
 def test_masks_stream_by_line_and_private_key_as_whole() -> None:
@@ -142,7 +142,7 @@ def test_masks_stream_by_line_and_private_key_as_whole() -> None:
         "c2VzYW1lIG9wZW4=",
         "-----END RSA PRIVATE KEY-----",
     ]
-    mask = Secrets(own=("hunter2hunter2",)).by_line()
+    mask = Secrets(own=("hunter2hunter2",)).line_masker()
     lines = ["1 passed in 0.1 s", *key, "after hunter2hunter2", "key AKIAQ2W3E4R5T6Y7U5I6"]
     hidden = "[masked: private key]"
     assert [strip_digests(mask(line)) for line in lines] == [
@@ -151,7 +151,7 @@ def test_masks_stream_by_line_and_private_key_as_whole() -> None:
 
 
 def test_truncated_private_key_hides_nothing_after_it() -> None:
-    mask = Secrets().by_line()
+    mask = Secrets().line_masker()
     assert [
         mask(line)
         for line in ("-----BEGIN PRIVATE KEY-----", "c2VzYW1lIG9wZW4=", "2 tests failed.", "c2VzYW1lIG9wZW4=")
@@ -223,15 +223,15 @@ CODE = (
 
 @pytest.mark.parametrize("line", LITERALS)
 def test_masks_literal_value_and_restores_it_in_its_file(line: str) -> None:
-    masked_line = SECRETS.masked(line)
+    masked_line = SECRETS.mask(line)
     assert masked_line != line
-    assert SECRETS.masked(masked_line) == masked_line
+    assert SECRETS.mask(masked_line) == masked_line
     assert SECRETS.restore_placeholders(masked_line, line) == line
-    assert Secrets(key=b"of another").masked(line) != masked_line
+    assert Secrets(key=b"of another").mask(line) != masked_line
     with pytest.raises(LookupError):
         SECRETS.restore_placeholders(masked_line, "password = 'another'")
 
 
 @pytest.mark.parametrize("line", CODE)
 def test_leaves_code_that_assigns_no_literal(line: str) -> None:
-    assert SECRETS.masked(line) == line
+    assert SECRETS.mask(line) == line

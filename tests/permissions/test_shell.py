@@ -1,10 +1,14 @@
 import pytest
 
-from coder.permissions.shell import parse
+from coder.permissions.shell import parse_command
 
 
 def programs(command: str) -> list[tuple[str, ...]]:
-    return [tuple(word.text for word in simple.words) for simple in parse(command).commands if simple.words]
+    return [
+        tuple(word.text for word in simple.words)
+        for simple in parse_command(command).commands
+        if simple.words
+    ]
 
 
 @pytest.mark.parametrize(
@@ -27,7 +31,7 @@ def programs(command: str) -> list[tuple[str, ...]]:
 )
 def test_splits_command_as_shell_does(command: str, expected: list[tuple[str, ...]]) -> None:
     assert programs(command) == expected
-    assert parse(command).unsure == ""
+    assert parse_command(command).unsure == ""
 
 
 @pytest.mark.parametrize(
@@ -49,17 +53,17 @@ def test_splits_command_as_shell_does(command: str, expected: list[tuple[str, ..
     ],
 )
 def test_reports_parts_unknown_before_run(command: str, why: str) -> None:
-    assert why in parse(command).unsure
+    assert why in parse_command(command).unsure
 
 
 def test_words_with_expansion_are_not_literal() -> None:
-    (simple,) = parse("cat $A ~/x a{b,c} *.py '$A' \\$A").commands
+    (simple,) = parse_command("cat $A ~/x a{b,c} *.py '$A' \\$A").commands
     assert [word.sure for word in simple.words] == [True, False, False, False, True, True, True]
     assert [word.glob for word in simple.words] == [False, False, False, False, True, False, False]
 
 
 def test_redirections_name_their_targets() -> None:
-    (simple,) = parse("make >../log 2>>err 2>&1 </dev/null >/dev/null").commands
+    (simple,) = parse_command("make >../log 2>>err 2>&1 </dev/null >/dev/null").commands
     assert [
         (redirection.operator, redirection.target.text, redirection.writes)
         for redirection in simple.redirections

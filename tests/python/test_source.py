@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from coder.python.source import Source
+from coder.python.source import PythonSource
 
 TEXT = (
     'x = "é", 1\r\n\r\nclass Shop:\r\n    @cached\r\n    def total(self):\r\n        return [lambda: 1]\r\n'
@@ -12,20 +12,20 @@ TEXT = (
 
 
 def test_positions_count_characters() -> None:
-    source = Source("a.py", TEXT)
+    source = PythonSource("a.py", TEXT)
     constant = next(
         node for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and node.value == 1
     )
     assert source.span(constant) == (9, 10)
-    assert source.code(source.functions[0]) == "def total(self):\r\n        return [lambda: 1]"
+    assert source.text_of(source.functions[0]) == "def total(self):\r\n        return [lambda: 1]"
     assert source.line_end == "\r\n"
 
 
 def test_names_place_by_enclosing_definitions() -> None:
-    source = Source("a.py", TEXT)
+    source = PythonSource("a.py", TEXT)
     statement = source.functions[0].body[0]
-    assert source.place(statement) == "a.py::Shop.total"
-    assert source.place(source.tree.body[0]) == "a.py:1"
+    assert source.qualified_place(statement) == "a.py::Shop.total"
+    assert source.qualified_place(source.tree.body[0]) == "a.py:1"
     assert source.function_at(6) is source.functions[0]
     assert source.function_at(4) is None
     assert source.indent(statement) == "        "
@@ -33,4 +33,4 @@ def test_names_place_by_enclosing_definitions() -> None:
 
 def test_rejects_text_that_is_not_python() -> None:
     with pytest.raises(SyntaxError):
-        Source("a.py", "def f(:\n")
+        PythonSource("a.py", "def f(:\n")

@@ -4,18 +4,18 @@ import ast
 
 from coder.core.ports.repair import Edit
 from coder.core.values.verdict import Failure
-from coder.python.source import Source
-from coder.repair.candidates import Candidate
-from coder.repair.context.site import Site
+from coder.python.source import PythonSource
+from coder.repair.candidates import RepairCandidate
+from coder.repair.context.site import RewriteSite
 from coder.repair.generators import TEMPLATES
 
 
 def rewritten(family: str, text: str, *failures: Failure) -> set[str]:
     """Return every text that a template makes of a file, at any node."""
-    source = Source("a.py", text)
+    source = PythonSource("a.py", text)
     texts = set()
     for node in ast.walk(source.tree):
-        for rewrite in TEMPLATES[family](Site(source, node, failures)):
+        for rewrite in TEMPLATES[family](RewriteSite(source, node, failures)):
             texts.add(
                 Edit(path="a.py", changes=rewrite.changes, line=1, family=family, summary="").apply(text)
             )
@@ -24,7 +24,7 @@ def rewritten(family: str, text: str, *failures: Failure) -> set[str]:
 
 def candidate(
     text: str, old: str, new: str, *, family: str = "comparison", score: float = 0.5, place: str = "a.py::f"
-) -> Candidate:
+) -> RepairCandidate:
     """Return an edit of a.py that replaces the first `old` with `new`."""
     start = text.index(old)
     edit = Edit.model_validate(
@@ -36,4 +36,4 @@ def candidate(
             "summary": f"f: {new} for {old}",
         }
     )
-    return Candidate(edit=edit, score=score, place=place)
+    return RepairCandidate(edit=edit, score=score, place=place)

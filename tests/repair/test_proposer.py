@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.repair import Compared, Trace, Traces
+from coder.core.ports.repair import CallComparison, Trace, Traces
 from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import Proposals
-from coder.core.values.verdict import Failure, Outcome, Problem, TestReport, TestResult
+from coder.core.values.verdict import Failure, Outcome, RunProblem, TestReport, TestResult
 from coder.patching import apply
 from coder.repair.proposer import TemplateProposer
-from coder.repair.search.fault import Case, traced
-from coder.repair.search.search import Search
-from coder.repair.search.selection import Chooser, watched
+from coder.repair.search.fault import FaultCase, trace_fault
+from coder.repair.search.search import SearchState
+from coder.repair.search.selection import SurvivorSelector, guard_factor
 from tests.builders import write
 from tests.repair.places import candidate
 from tests.repair.search.test_search import FakeRunner, FakeTrials
@@ -29,7 +29,7 @@ TEST = "tests/test_a.py::test_f"
 
 class FakeTracer:
     def __init__(
-        self, outcome: Outcome = "failed", problem: Problem | None = None, type_: str = "AssertionError"
+        self, outcome: Outcome = "failed", problem: RunProblem | None = None, type_: str = "AssertionError"
     ) -> None:
         failure = Failure(type=type_, message="assert False") if outcome == "failed" else None
         red = Trace(result=TestResult(id=TEST, outcome=outcome, failure=failure), lines={"a.py": (2,)})
@@ -89,7 +89,7 @@ def test_retries_timed_out_edit_with_more_time(tmp_path: Path) -> None:
 
 
 def test_continues_search_after_failed_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
+    monkeypatch.setattr("coder.repair.search.search.MAX_TRIED_AFTER_SURVIVOR", 0)
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="a >= 1")
     result = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
@@ -99,9 +99,9 @@ def test_continues_search_after_failed_confirmation(tmp_path: Path, monkeypatch:
 
 
 def test_continues_search_after_implausible_survivor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
+    monkeypatch.setattr("coder.repair.search.search.MAX_TRIED_AFTER_SURVIVOR", 0)
     monkeypatch.setattr(
-        "coder.repair.proposer.credibility",
+        "coder.repair.proposer.rate_credibility",
         lambda candidate, _: 0.01 if "<=" in candidate.edit.summary else 1.0,
     )
     write(tmp_path, FILES)
@@ -147,14 +147,14 @@ def test_reports_test_that_passes_when_traced(tmp_path: Path) -> None:
 
 
 def test_reports_problem_of_tracer(tmp_path: Path) -> None:
-    problem = Problem(kind="no_runner", text="pytest is not installed")
+    problem = RunProblem(kind="no_runner", text="pytest is not installed")
     assert propose(tmp_path, FakeTracer(problem=problem)).note == "pytest is not installed"
 
 
 def test_shows_but_does_not_propose_disagreeing_survivors(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     trials = FakeTrials("<=", "!=", ">=")
-    trials.compared = Compared(
+    trials.compared = CallComparison(
         calls=("f(1)", "f(5)"), before=("False", "False"), after=(("1", "2"), ("1", "3"), ("1", "4"))
     )
     proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=AllGreen(tmp_path / "a.py"))
@@ -197,7 +197,7 @@ class AllGreen(FakeRunner):
 def test_proposes_equivalent_edit_if_likeliest_fails(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     trials = FakeTrials("<=", ">=")
-    trials.compared = Compared(
+    trials.compared = CallComparison(
         calls=("f(1)", "f(5)"), before=("False", "False"), after=(("True", "True"),) * 2
     )
     proposer = TemplateProposer(
@@ -211,19 +211,21 @@ def test_proposes_equivalent_edit_if_likeliest_fails(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("type_", "offered"), [("AssertionError", False), ("TooLong", True)])
 def test_needs_no_answers_after_timeout(tmp_path: Path, type_: str, *, offered: bool) -> None:
     write(tmp_path, FILES)
-    case = traced(FakeTracer(type_=type_), tmp_path, [TEST], seconds=1.0)
-    assert isinstance(case, Case)
+    case = trace_fault(FakeTracer(type_=type_), tmp_path, [TEST], seconds=1.0)
+    assert isinstance(case, FaultCase)
     edit = candidate(FILES["a.py"], "<", "<=", score=0.3)
-    chooser = Chooser(
+    chooser = SurvivorSelector(
         case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0
     )
-    assert (chooser.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is offered
+    assert (
+        chooser.select_survivors(SearchState(survivors=[edit]), {edit: 1.0}).abstention_reason == ""
+    ) is offered
 
 
 def test_weighs_guarded_edits_higher() -> None:
     def guarded(*guards: str) -> float:
         edit = candidate(FILES["a.py"], "<", "<=")
-        return watched(replace(edit, edit=edit.edit.model_copy(update={"guards": guards})))
+        return guard_factor(replace(edit, edit=edit.edit.model_copy(update={"guards": guards})))
 
     assert guarded() < guarded("a") < guarded(*"abcd") == guarded(*"abcde") == 1.0
 
@@ -231,32 +233,34 @@ def test_weighs_guarded_edits_higher() -> None:
 @pytest.mark.parametrize(("rivals", "offered"), [(3, True), (9, False)])
 def test_many_unlikely_rivals_outweigh_likely_edit(tmp_path: Path, rivals: int, *, offered: bool) -> None:
     write(tmp_path, FILES)
-    case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
-    assert isinstance(case, Case)
+    case = trace_fault(FakeTracer(), tmp_path, [TEST], seconds=1.0)
+    assert isinstance(case, FaultCase)
     edits = [
         candidate(FILES["a.py"], "1", str(number), score=1.5 if number == 2 else 0.45)
         for number in range(2, 3 + rivals)
     ]
-    chooser = Chooser(
+    chooser = SurvivorSelector(
         case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0
     )
-    choice = chooser.chosen(Search(survivors=edits), dict.fromkeys(edits, 1.0))
-    assert len(choice.held) == 4
-    assert (choice.doubt == "") is offered
+    choice = chooser.select_survivors(SearchState(survivors=edits), dict.fromkeys(edits, 1.0))
+    assert len(choice.confirmed_clusters) == 4
+    assert (choice.abstention_reason == "") is offered
 
 
 @pytest.mark.parametrize("has_answers", [True, False])
 def test_requires_more_weight_without_distinguishing_answers(tmp_path: Path, *, has_answers: bool) -> None:
     write(tmp_path, FILES)
-    case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
-    assert isinstance(case, Case)
+    case = trace_fault(FakeTracer(), tmp_path, [TEST], seconds=1.0)
+    assert isinstance(case, FaultCase)
     edit, trials = candidate(FILES["a.py"], "<", "<=", score=0.4), FakeTrials()
     trials.compared = (
-        Compared(calls=("f(1)", "f(5)"), before=("False", "True"), after=(("True", "True"),))
+        CallComparison(calls=("f(1)", "f(5)"), before=("False", "True"), after=(("True", "True"),))
         if has_answers
-        else Compared()
+        else CallComparison()
     )
-    choice = Chooser(
+    choice = SurvivorSelector(
         case, trials=trials, runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 20.0
     )
-    assert (choice.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is has_answers
+    assert (
+        choice.select_survivors(SearchState(survivors=[edit]), {edit: 1.0}).abstention_reason == ""
+    ) is has_answers

@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.values.verdict import Failure, Frame
-from coder.repair.syntax_errors import rereadable, unreadable
+from coder.repair.syntax_errors import correct_syntax_errors, find_unparsable_files
 
 CASES = [
     ("def f(x)\n    return x\n", 1, "def f(x):\n    return x\n"),
@@ -60,12 +60,12 @@ CASES = [
 
 @pytest.mark.parametrize(("before", "line", "after"), CASES)
 def test_corrects_slip_where_parser_stopped(before: str, line: int, after: str) -> None:
-    texts = [candidate.edit.apply(before) for candidate in rereadable("a.py", before, line)]
+    texts = [candidate.edit.apply(before) for candidate in correct_syntax_errors("a.py", before, line)]
     assert (after in texts) == bool(after)
 
 
 def test_orders_likeliest_correction_first() -> None:
-    first = rereadable("a.py", "def f(x)\n    return x\n", 1)[0]
+    first = correct_syntax_errors("a.py", "def f(x)\n    return x\n", 1)[0]
     assert (first.edit.summary, first.place, first.edit.family) == (
         "a.py: add the missing `:`",
         "a.py:1",
@@ -74,7 +74,7 @@ def test_orders_likeliest_correction_first() -> None:
 
 
 def test_leaves_parsable_file_alone() -> None:
-    assert rereadable("a.py", "x = 1\n", 1) == []
+    assert correct_syntax_errors("a.py", "x = 1\n", 1) == []
 
 
 def test_finds_file_that_parser_stopped_at() -> None:
@@ -86,4 +86,4 @@ def test_finds_file_that_parser_stopped_at() -> None:
         Failure(type="SyntaxError", message="x", frames=frames),
         Failure(type="NameError", message="y", frames=frames[:1]),
     ]
-    assert unreadable(failures) == {"a.py": 7}
+    assert find_unparsable_files(failures) == {"a.py": 7}

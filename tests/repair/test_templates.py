@@ -6,8 +6,8 @@ import re
 import pytest
 
 from coder.core.values.verdict import Failure, Frame
-from coder.python.source import Source
-from coder.repair.context.site import Site
+from coder.python.source import PythonSource
+from coder.repair.context.site import RewriteSite
 from coder.repair.generators import TEMPLATES
 from tests.repair.places import rewritten
 
@@ -1248,27 +1248,29 @@ def test_template_uses_failure(family: str, before: str, after: str, kind: str, 
 
 
 def test_prefers_name_read_under_condition() -> None:
-    source = Source("a.py", "def f(one, other, third):\n    if third is not None:\n        g(other)\n")
+    source = PythonSource("a.py", "def f(one, other, third):\n    if third is not None:\n        g(other)\n")
     node = next(
         candidate
         for candidate in ast.walk(source.tree)
         if isinstance(candidate, ast.Name) and candidate.id == "third"
     )
     weights = {
-        rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))
+        rewrite.changes[0].text: rewrite.weight
+        for rewrite in TEMPLATES["variable"](RewriteSite(source, node))
     }
     assert weights["other"] > 1 > weights["one"]
 
 
 def test_prefers_name_tested_in_conditional_expression() -> None:
-    source = Source("a.py", "def f(one, other, third):\n    return third if one is not None else 2\n")
+    source = PythonSource("a.py", "def f(one, other, third):\n    return third if one is not None else 2\n")
     node = next(
         candidate
         for candidate in ast.walk(source.tree)
         if isinstance(candidate, ast.Name) and candidate.id == "third"
     )
     weights = {
-        rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))
+        rewrite.changes[0].text: rewrite.weight
+        for rewrite in TEMPLATES["variable"](RewriteSite(source, node))
     }
     assert weights["one"] > 1 > weights["other"]
 
@@ -1278,11 +1280,11 @@ def test_prefers_super_call_that_sets_missing_attribute() -> None:
         "class A:\n    def __init__(self):\n        self.alias = None\nclass B(A):\n"
         "    def __init__(self, x):\n        self.x = x\n"
     )
-    source = Source("a.py", text)
+    source = PythonSource("a.py", text)
     node = source.functions[1].body[0]
     failures = (Failure(type="AttributeError", message="'B' object has no attribute 'alias'"),)
     with_failure, without_failure = (
-        [rewrite.weight for rewrite in TEMPLATES["super_call"](Site(source, node, reported))]
+        [rewrite.weight for rewrite in TEMPLATES["super_call"](RewriteSite(source, node, reported))]
         for reported in (failures, ())
     )
     assert min(with_failure) > 1 > max(without_failure) > 0
@@ -1311,11 +1313,11 @@ def test_prefers_filled_collection_for_visited_check() -> None:
         "def f(links, start):\n    seen, waiting = set(), []\n    for one in links:\n"
         "        seen.add(one)\n        waiting.append(one)\n"
     )
-    source, failure = Source("a.py", text), Failure(type="TooLong", message="")
+    source, failure = PythonSource("a.py", text), Failure(type="TooLong", message="")
     rewrites = [
         rewrite
         for node in ast.walk(source.tree)
-        for rewrite in TEMPLATES["base_case"](Site(source, node, (failure,)))
+        for rewrite in TEMPLATES["base_case"](RewriteSite(source, node, (failure,)))
     ]
     waiting = [guard for guard in rewrites if "waiting.append" in guard.changes[0].text]
     assert max(waiting, key=lambda guard: guard.weight).summary == "skip what is already in `seen`"
@@ -1329,8 +1331,8 @@ def test_does_not_compare_literals_by_identity() -> None:
 
 def test_prefers_floor_division_if_remainder_is_used() -> None:
     def weights(text: str) -> dict[str, float]:
-        source = Source("a.py", text)
-        sites = (Site(source, node) for node in ast.walk(source.tree))
+        source = PythonSource("a.py", text)
+        sites = (RewriteSite(source, node) for node in ast.walk(source.tree))
         return {
             rewrite.changes[0].text: rewrite.weight
             for site in sites
@@ -1479,6 +1481,6 @@ class Table(dict):
             yield text[total:-1]
         text.strip()
 '''
-    same = ast.dump(Source("a.py", text).tree)
+    same = ast.dump(PythonSource("a.py", text).tree)
     failures = [Failure(type=kind, message="'NoneType' 'x'") for kind in ("KeyError", "TypeError")]
     assert all(ast.dump(ast.parse(other)) != same for other in rewritten(family, text, *failures))

@@ -6,22 +6,26 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError, UserError
-from coder.repo.git import Git, find
-from coder.repo.worktrees.worktree import add
+from coder.repo.git import Git, find_checkout
+from coder.repo.worktrees.worktree import add_worktree
 from tests.builders import git, repo
 
 
 def test_finds_the_checkout_from_a_subdirectory(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"src/a.py": "x\n"})
-    place = find(root / "src")
-    assert (place.root, place.common, place.head) == (root, root / ".git", git(root, "rev-parse", "HEAD"))
+    place = find_checkout(root / "src")
+    assert (place.root, place.common_directory, place.head) == (
+        root,
+        root / ".git",
+        git(root, "rev-parse", "HEAD"),
+    )
 
 
 def test_finds_linked_worktree_and_common_git_directory(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     git(root, "worktree", "add", "-q", "../linked")
-    place = find(tmp_path / "linked")
-    assert (place.root, place.common) == (tmp_path / "linked", root / ".git")
+    place = find_checkout(tmp_path / "linked")
+    assert (place.root, place.common_directory) == (tmp_path / "linked", root / ".git")
     assert place.git.git_dir == root / ".git" / "worktrees" / "linked"
 
 
@@ -38,7 +42,7 @@ def test_reports_unusable_directory_in_one_line(tmp_path: Path, prepare: object,
     assert callable(prepare)
     prepare(tmp_path / "r")
     with pytest.raises(UserError, match=message) as error:
-        find(tmp_path / "r")
+        find_checkout(tmp_path / "r")
     assert "\n" not in str(error.value)
 
 
@@ -51,14 +55,14 @@ def fake_git(directory: Path, script: str) -> None:
 def test_reports_missing_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="git was not found on PATH"):
-        find(tmp_path)
+        find_checkout(tmp_path)
 
 
 def test_reports_outdated_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_git(tmp_path / "bin", "echo git version 2.17.1")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     with pytest.raises(UserError, match=r"git version 2\.17\.1, and coder needs at least 2\.30"):
-        find(tmp_path)
+        find_checkout(tmp_path)
 
 
 def test_says_how_to_trust_a_repository_of_another_user(
@@ -71,7 +75,7 @@ def test_says_how_to_trust_a_repository_of_another_user(
     with pytest.raises(
         UserError, match=r"If you trust it: git config --global --add safe\.directory /the/top$"
     ):
-        find(tmp_path)
+        find_checkout(tmp_path)
 
 
 def test_ignores_git_environment_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +84,7 @@ def test_ignores_git_environment_variables(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
-    assert find(root).git.items("ls-files", "-z") == ["a.py"]
+    assert find_checkout(root).git.items("ls-files", "-z") == ["a.py"]
 
 
 def test_runs_no_hook_and_no_monitor(tmp_path: Path) -> None:
@@ -90,9 +94,9 @@ def test_runs_no_hook_and_no_monitor(tmp_path: Path) -> None:
     git(root, "config", "core.hooksPath", str(tmp_path / "evil"))
     (tmp_path / "evil" / "git").rename(tmp_path / "evil" / "post-checkout")
     git(root, "config", "core.fsmonitor", str(tmp_path / "evil" / "post-checkout"))
-    place = find(root)
+    place = find_checkout(root)
     place.git.call("update-index", "--refresh")
-    add(place, tmp_path / "tree", commit="HEAD", tree="HEAD")
+    add_worktree(place, tmp_path / "tree", commit="HEAD", tree="HEAD")
     assert not (tmp_path / "ran").exists()
 
 
@@ -104,7 +108,7 @@ def test_waits_for_lock_about_to_be_released(tmp_path: Path) -> None:
         tmp_path / "bin",
         f'PATH="${{PATH#*:}}"; [ -e {tmp_path}/seen ] && rm -f {lock}; touch {tmp_path}/seen; exec git "$@"',
     )
-    door = find(root).git
+    door = find_checkout(root).git
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
         assert door.call("update-index", "--force-remove", "a.py").status == 0
@@ -112,7 +116,7 @@ def test_waits_for_lock_about_to_be_released(tmp_path: Path) -> None:
 
 def test_gives_up_on_a_command_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
-    door = find(root).git
+    door = find_checkout(root).git
     fake_git(tmp_path / "bin", "exec sleep 5")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     start = time.monotonic()
@@ -124,11 +128,11 @@ def test_gives_up_on_a_command_that_takes_too_long(tmp_path: Path, monkeypatch: 
 def test_error_is_line_of_git(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     with pytest.raises(GitError, match=r"^git cat-file failed: Not a valid object name nothing$"):
-        find(root).git.call("cat-file", "-p", "nothing")
+        find_checkout(root).git.call("cat-file", "-p", "nothing")
 
 
 def test_revision_is_never_option(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     door = Git(directory=root, git_dir=root / ".git", work_tree=root)
-    assert door.commit("--all") is None
-    assert door.commit("main") == git(root, "rev-parse", "main")
+    assert door.resolve_commit("--all") is None
+    assert door.resolve_commit("main") == git(root, "rev-parse", "main")

@@ -4,22 +4,22 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.repo.locks import hold, repository_lock
+from coder.repo.locks import repository_lock, session_lock
 
 
 def test_one_process_holds_session_lock(tmp_path: Path) -> None:
     with (
-        hold(tmp_path / "s"),
+        session_lock(tmp_path / "s"),
         pytest.raises(UserError, match="in use by another process"),
-        hold(tmp_path / "s"),
+        session_lock(tmp_path / "s"),
     ):
         pass
-    with hold(tmp_path / "s"):
+    with session_lock(tmp_path / "s"):
         pass
 
 
 def test_inner_error_is_not_mistaken_for_held_lock(tmp_path: Path) -> None:
-    with pytest.raises(BlockingIOError, match="mine"), hold(tmp_path / "s"):
+    with pytest.raises(BlockingIOError, match="mine"), session_lock(tmp_path / "s"):
         raise BlockingIOError("mine")
 
 

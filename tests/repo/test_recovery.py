@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from coder.repo.delivery.pending import PendingDelivery
-from coder.repo.locks import hold
-from coder.repo.recovery import RECORD, recover
+from coder.repo.locks import session_lock
+from coder.repo.recovery import RECORD_FILE, recover_abandoned
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository
@@ -84,7 +84,7 @@ def test_killed_session_changes_nothing_and_is_cleaned_up(tmp_path: Path) -> Non
         run_and_kill(root, tmp_path / "sessions" / f"s{number}", after_seconds=chance.uniform(0.0, 0.6))
         assert fingerprint(root) == before
     assert private_refs(root) != ""
-    recover(tmp_path / "sessions", settle_nothing)
+    recover_abandoned(tmp_path / "sessions", settle_nothing)
     assert private_refs(root) == ""
     assert git(root, "worktree", "list").count("\n") == 0
     assert leftovers(root) == []
@@ -98,7 +98,7 @@ def test_cleans_up_every_partial_state(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "s-c0ffee"
     repository = open_repository(root, session=state.name, state=state, base=None)
-    candidate = repository.candidate("c1")
+    candidate = repository.create_candidate("c1")
     repository.checkpoint(candidate, "first")
     (candidate.worktree / ".git").unlink()
     write(state / "worktrees", {"s-c0ffee-c2/half": "checked out"})
@@ -118,32 +118,32 @@ def test_cleans_up_every_partial_state(tmp_path: Path) -> None:
             "refs/coder/other/c1.lock": "",
         },
     )
-    assert recover(tmp_path / "sessions", settle_nothing) == ("s-c0ffee",)
+    assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ("s-c0ffee",)
     assert private_refs(root) == ""
     assert sorted(str(path.relative_to(root / ".git")) for path in leftovers(root)) == [
         "refs/coder/other/c1.lock",
         "refs/heads/coder/fix-other1.lock",
     ]
-    assert recover(tmp_path / "sessions", settle_nothing) == ()
+    assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ()
 
 
 def test_leaves_running_session_alone(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "living"
-    with hold(state), open_session_repository(root, session="living") as repository:
-        candidate = repository.candidate("c1")
-        assert recover(tmp_path / "sessions", settle_nothing) == ()
+    with session_lock(state), open_session_repository(root, session="living") as repository:
+        candidate = repository.create_candidate("c1")
+        assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ()
         assert candidate.worktree.exists()
         write(candidate.worktree, {"new.py": "n\n"})
-        assert repository.patch(candidate).paths == ("new.py",)
+        assert repository.candidate_patch(candidate).paths == ("new.py",)
 
 
 def test_recovers_despite_missing_repository(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "s1"
-    open_repository(root, session="s1", state=state, base=None).candidate("c1")
+    open_repository(root, session="s1", state=state, base=None).create_candidate("c1")
     shutil.rmtree(root)
-    assert recover(tmp_path / "sessions", settle_nothing) == ("s1",)
+    assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ("s1",)
     assert list(state.glob("*")) == [state / "lock"]
 
 
@@ -154,8 +154,8 @@ def test_retries_ref_removal_next_time(tmp_path: Path, monkeypatch: pytest.Monke
     open_repository(root, session="s1", state=state, base=None)
     git(root, "pack-refs", "--all")
     (root / ".git" / "packed-refs.lock").touch()
-    assert recover(tmp_path / "sessions", settle_nothing) == ()
-    assert (state / RECORD).exists()
+    assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ()
+    assert (state / RECORD_FILE).exists()
     (root / ".git" / "packed-refs.lock").unlink()
-    assert recover(tmp_path / "sessions", settle_nothing) == ("s1",)
+    assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ("s1",)
     assert private_refs(root) == ""

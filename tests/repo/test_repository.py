@@ -6,7 +6,7 @@ import pytest
 from coder.core.errors import GitError, UserError
 from coder.core.ports.repository import History, Repository
 from coder.core.values.candidate import Patch
-from coder.repo.delivery.pending import INTENT
+from coder.repo.delivery.pending import INTENT_FILE
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository
@@ -42,22 +42,22 @@ def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:
             True,
         )
         assert git(root, "rev-parse", "refs/coder/20260101-abc123/snapshot") == repository.base
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         assert files(candidate.worktree) == FILES | {
             "b.py": "dirty\n",
             "untracked.py": "u\n",
             "_version.py": "1\n",
         }
-        assert repository.patch(candidate) == Patch(
+        assert repository.candidate_patch(candidate) == Patch(
             diff="", tree=git(root, "rev-parse", f"{repository.base}^{{tree}}")
         )
         write(
             candidate.worktree,
             {"a.py": FIXED, "tests/test_a.py": "t\n", "_version.py": "2\n", "__pycache__/a.pyc": "x"},
         )
-        patch = repository.patch(candidate)
-        assert patch.paths == repository.changed(patch.tree) == ("a.py", "tests/test_a.py")
-        assert repository.edits(patch.tree) == {
+        patch = repository.candidate_patch(candidate)
+        assert patch.paths == repository.changed_paths(patch.tree) == ("a.py", "tests/test_a.py")
+        assert repository.changed_texts(patch.tree) == {
             path: (candidate.worktree / path).read_text() for path in patch.paths
         }
         assert "-line 15\n+line 15, fixed\n" in patch.diff
@@ -69,11 +69,11 @@ def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:
                 "untracked.py": "u\n",
                 "_version.py": "1\n",
             }
-        on_head = repository.rebased(patch)
+        on_head = repository.rebase_on_head(patch)
         assert on_head is not None
         with repository.on_head().checkout(on_head.tree) as tree:
             assert files(tree) == FILES | {"a.py": FIXED, "tests/test_a.py": "t\n", "_version.py": "1\n"}
-        assert repository.on_head().changed(on_head.tree) == ("a.py", "tests/test_a.py")
+        assert repository.on_head().changed_paths(on_head.tree) == ("a.py", "tests/test_a.py")
         assert (
             repository.deliver(on_head, message="fix", evidence="seen", slug="x").branch == "coder/x-abc123"
         )
@@ -81,24 +81,24 @@ def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:
             "a.py",
             "tests/test_a.py",
         ]
-        assert repository.subjects(5) == ("start",)
+        assert repository.recent_subjects(5) == ("start",)
     git(root, "update-ref", "-d", "refs/notes/coder")
     git(root, "branch", "-qD", "coder/x-abc123")
     assert fingerprint(root) == before
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert not (root / ".git" / "worktrees").exists()
     assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == [
-        tmp_path / "sessions" / "20260101-abc123" / INTENT
+        tmp_path / "sessions" / "20260101-abc123" / INTENT_FILE
     ]
 
 
 def test_partial_checkout_takes_rest_from_base(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "tests/test_a.py": "t\n"})
         (candidate.worktree / "tests" / "test_b.py").unlink()
-        tree = repository.patch(candidate).tree
+        tree = repository.candidate_patch(candidate).tree
         with repository.checkout(tree, ["tests/test_a.py", "tests/test_b.py"]) as place:
             assert files(place) == {
                 "a.py": LINES,
@@ -123,18 +123,18 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"_version.py": "1\n"})
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "new/file.py": "n\n"})
-        first = repository.patch(candidate)
+        first = repository.candidate_patch(candidate)
         checkpoint = repository.checkpoint(candidate, "first")
         write(candidate.worktree, {"a.py": "broken", "junk/deep/j.py": "j\n"})
         (candidate.worktree / "b.py").unlink()
         write(candidate.worktree, {"b.py/inner": "a directory\n"})
-        repository.patch(candidate)
+        repository.candidate_patch(candidate)
         repo(candidate.worktree / "planted", {"p.py": "p\n"})
         write(candidate.worktree, {"never_seen.py": "x\n"})
         repository.rollback(candidate, checkpoint)
-        assert repository.patch(candidate) == first
+        assert repository.candidate_patch(candidate) == first
         assert files(candidate.worktree) == FILES | {
             "a.py": FIXED,
             "new/file.py": "n\n",
@@ -149,15 +149,15 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
 def test_every_checkpoint_can_be_restored_and_branched(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with open_session_repository(root) as repository:
-        candidate, other = repository.candidate("c1"), repository.candidate("c2")
+        candidate, other = repository.create_candidate("c1"), repository.create_candidate("c2")
         patches = []
         for number in range(3):
             write(candidate.worktree, {"a.py": f"{number}\n"})
             repository.checkpoint(candidate, f"step {number}")
-            patches.append(repository.patch(candidate))
+            patches.append(repository.candidate_patch(candidate))
         for number in (2, 0, 1):
             repository.rollback(candidate, f"refs/coder/20260101-abc123/steps/{number + 1}")
-            assert repository.patch(candidate) == patches[number]
+            assert repository.candidate_patch(candidate) == patches[number]
         repository.rollback(other, patches[1].tree)
         write(other.worktree, {"a.py": "another way\n"})
         repository.checkpoint(other, "branched")
@@ -174,7 +174,7 @@ def test_nothing_outside_private_refs_moves_before_delivery(tmp_path: Path) -> N
     write(root, {"b.py": "uncommitted\n"})
     before = git(root, "for-each-ref")
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"a.py": FIXED})
         repository.checkpoint(candidate, "first")
         assert [
@@ -191,10 +191,10 @@ def test_steps_survive_the_end_an_amended_head_and_gc(tmp_path: Path) -> None:
     write(root, {"b.py": "second\n"})
     git(root, "commit", "-q", "-am", "Second")
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"a.py": FIXED})
         commit = repository.checkpoint(candidate, "first")
-        bundle = repository.traces.bundle
+        bundle = repository.paths.bundle
     assert git(root, "for-each-ref", "refs/coder") == ""
     assert bundle.stat().st_mode & 0o777 == 0o600
     git(root, "commit", "-q", "--amend", "-m", "Second, amended")
@@ -207,18 +207,18 @@ def test_steps_survive_the_end_an_amended_head_and_gc(tmp_path: Path) -> None:
 def test_excludes_files_written_by_tests(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
         repo(candidate.worktree / "nested", {"p.py": "p\n"})
-        patch = repository.patch(candidate)
-        with pytest.raises(KeyError), repository.restoring(candidate):
+        patch = repository.candidate_patch(candidate)
+        with pytest.raises(KeyError), repository.restore_on_exit(candidate):
             write(
                 candidate.worktree,
                 {"b.py": "stamped\n", "new.py": "other\n", "out/result.txt": "r\n", "_version.py": "2\n"},
             )
             (candidate.worktree / "tests/test_b.py").unlink()
             raise KeyError
-        assert repository.patch(candidate) == patch
+        assert repository.candidate_patch(candidate) == patch
         assert (candidate.worktree / "nested/p.py").exists()
         assert (candidate.worktree / "_version.py").read_text() == "2\n"
         assert not (candidate.worktree / "out/result.txt").exists()
@@ -233,10 +233,12 @@ def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> 
         assert (repository.head, repository.base, repository.dirty) == (
             git(root, "rev-parse", "HEAD~1"),
         ) * 2 + (False,)
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         assert files(candidate.worktree) == FILES
         write(candidate.worktree, {"b.py": "fixed\n"})
-        delivery = repository.deliver(repository.patch(candidate), message="fix", evidence="", slug="x")
+        delivery = repository.deliver(
+            repository.candidate_patch(candidate), message="fix", evidence="", slug="x"
+        )
         assert git(root, "rev-parse", f"{delivery.commit}^") == repository.head
     git(root, "checkout", "-q", "b.py")
     with open_session_repository(root) as repository:
@@ -264,11 +266,11 @@ def test_delivers_fix_of_uncommitted_work_as_diff(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"new.py": LINES})
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"new.py": FIXED})
         (candidate.worktree / "image").write_bytes(bytes(range(256)))
-        patch = repository.patch(candidate)
-        assert repository.rebased(patch) is None
+        patch = repository.candidate_patch(candidate)
+        assert repository.rebase_on_head(patch) is None
         delivery = repository.deliver(patch, message="fix", evidence="seen", slug="x")
     assert (delivery.branch, delivery.commit, delivery.needs_uncommitted_work) == ("", "", True)
     assert "GIT binary patch" in delivery.diff
@@ -282,13 +284,13 @@ def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
         {"a.py": LINES.replace("line 16\n", "line 16, dirty\n").replace("line 20\n", "line 20, dirty\n")},
     )
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(
             candidate.worktree,
             {"a.py": (root / "a.py").read_text(encoding="utf-8").replace("line 3\n", "line 3, fixed\n")},
         )
-        patch = repository.patch(candidate)
-        on_head = repository.rebased(patch)
+        patch = repository.candidate_patch(candidate)
+        on_head = repository.rebase_on_head(patch)
         assert on_head is not None
         commits = [
             repository.deliver(candidate_patch, message="fix", evidence="", slug="x").commit
@@ -301,10 +303,10 @@ def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
 def test_a_binary_change_survives_delivery(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         (candidate.worktree / "image").write_bytes(bytes(range(256)))
         (candidate.worktree / "b.py").chmod(0o755)
-        patch = repository.patch(candidate)
+        patch = repository.candidate_patch(candidate)
         repository.merge(repository.deliver(patch, message="fix", evidence="", slug="x"))
     assert (root / "image").read_bytes() == bytes(range(256))
     assert (root / "b.py").stat().st_mode & 0o111
@@ -317,11 +319,11 @@ def test_works_in_linked_worktree_with_own_configuration(tmp_path: Path) -> None
     write(tmp_path / "linked", {"b.py": "dirty here\n"})
     before = fingerprint(root)
     with open_session_repository(tmp_path / "linked") as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         assert files(candidate.worktree)["b.py"] == "dirty here\n"
         write(candidate.worktree, {"a.py": FIXED})
         repository.merge(
-            repository.deliver(repository.patch(candidate), message="fix", evidence="", slug="x")
+            repository.deliver(repository.candidate_patch(candidate), message="fix", evidence="", slug="x")
         )
     assert (tmp_path / "linked" / "a.py").read_text(encoding="utf-8") == FIXED
     git(root, "branch", "-qD", "coder/x-abc123")
@@ -334,7 +336,7 @@ def test_works_in_worktree_of_bare_repository(tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--bare", str(root), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "linked"), "main")
     with open_session_repository(tmp_path / "linked") as repository:
-        assert files(repository.candidate("c1").worktree) == FILES
+        assert files(repository.create_candidate("c1").worktree) == FILES
 
 
 def test_includes_submodule_files_but_not_in_patch(tmp_path: Path) -> None:
@@ -346,11 +348,11 @@ def test_includes_submodule_files_but_not_in_patch(tmp_path: Path) -> None:
     before = fingerprint(root)
     with open_session_repository(root) as repository:
         assert not repository.dirty
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         assert files(candidate.worktree)["vendor/lib.py"] == "dirty in the submodule\n"
-        assert repository.patch(candidate).paths == ()
+        assert repository.candidate_patch(candidate).paths == ()
         write(candidate.worktree, {"a.py": FIXED})
-        patch = repository.patch(candidate)
+        patch = repository.candidate_patch(candidate)
         assert patch.paths == ("a.py",)
         with repository.checkout(patch.tree) as tree:
             assert "vendor/lib.py" in files(tree)
@@ -364,9 +366,9 @@ def test_a_sparse_checkout_stays_sparse(tmp_path: Path) -> None:
     git(root, "sparse-checkout", "set", "in")
     with open_session_repository(root) as repository:
         assert not repository.dirty
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"in/a.py": "fixed\n"})
-        patch = repository.patch(candidate)
+        patch = repository.candidate_patch(candidate)
         assert patch.paths == ("in/a.py",)
         with repository.checkout(patch.tree) as tree:
             assert files(tree)["in/a.py"] == "fixed\n"
@@ -381,16 +383,16 @@ def test_keeps_lfs_pointer(tmp_path: Path) -> None:
         {"big.bin": pointer, "a.py": LINES, ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"},
     )
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         assert files(candidate.worktree)["big.bin"] == pointer
         write(candidate.worktree, {"a.py": FIXED})
-        assert repository.patch(candidate).paths == ("a.py",)
+        assert repository.candidate_patch(candidate).paths == ("a.py",)
 
 
 def test_excludes_nested_repository_and_runs_nothing(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         nested = repo(candidate.worktree / "nested", {"n.py": "n\n"})
         git(nested, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
         git(candidate.worktree / "tests", "init", "-q")
@@ -398,8 +400,8 @@ def test_excludes_nested_repository_and_runs_nothing(tmp_path: Path) -> None:
         (candidate.worktree / ".git").unlink()
         git(candidate.worktree, "init", "-q")
         git(candidate.worktree, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
-        assert repository.patch(candidate).paths == ("tests/test_b.py", "tests/test_new.py")
-        assert repository.left_out == ("nested/ (a git repository of its own)",)
+        assert repository.candidate_patch(candidate).paths == ("tests/test_b.py", "tests/test_new.py")
+        assert repository.exclusions == ("nested/ (a git repository of its own)",)
     assert not (tmp_path / "ran").exists()
 
 
@@ -409,12 +411,12 @@ def test_attributes_from_model_run_no_filter(tmp_path: Path) -> None:
     git(root, "config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
     git(root, "config", "filter.upper.clean", "tr a-z A-Z")
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(
             candidate.worktree,
             {".gitattributes": "*.py filter=evil\n*.up filter=upper\n", "a.py": FIXED, "a.up": "b\n"},
         )
-        patch = repository.patch(candidate)
+        patch = repository.candidate_patch(candidate)
         with repository.checkout(patch.tree) as tree:
             assert files(tree)["a.py"] == FIXED
             assert files(tree)["a.up"] == "b\n"
@@ -425,9 +427,9 @@ def test_artifacts_stay_out_of_patch_when_unignored(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"_version.py": "1\n"})
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {".gitignore": ""})
-        assert repository.patch(candidate).paths == (".gitignore",)
+        assert repository.candidate_patch(candidate).paths == (".gitignore",)
         repository.rollback(candidate, candidate.base)
         assert (candidate.worktree / "_version.py").exists()
 
@@ -435,13 +437,13 @@ def test_artifacts_stay_out_of_patch_when_unignored(tmp_path: Path) -> None:
 def test_ignores_worktree_index_changes(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         git(candidate.worktree, "update-index", "--assume-unchanged", "a.py")
         write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
         git(candidate.worktree, "add", "new.py")
         git(candidate.worktree, "-c", "user.name=m", "commit", "-qm", "by the model")
         git(candidate.worktree, "rm", "-q", "--cached", "b.py")
-        patch = repository.patch(candidate)
+        patch = repository.candidate_patch(candidate)
         assert patch.paths == ("a.py", "new.py")
         assert repository.deliver(patch, message="fix", evidence="", slug="x").diff.count("diff --git") == 2
 
@@ -453,9 +455,9 @@ def test_concurrent_sessions_do_not_interfere(tmp_path: Path) -> None:
 
     def session(number: int) -> str:
         with open_session_repository(root, session=f"20260101-aaaa{number:02}") as repository:
-            candidate = repository.candidate("c1")
+            candidate = repository.create_candidate("c1")
             write(candidate.worktree, {"a.py": FIXED, f"new{number}.py": "n\n"})
-            patch = repository.patch(candidate)
+            patch = repository.candidate_patch(candidate)
             with repository.checkout(patch.tree) as tree:
                 assert f"new{number}.py" in files(tree)
             return repository.deliver(patch, message=f"fix {number}", evidence="seen", slug="same").branch
@@ -477,9 +479,9 @@ def test_works_on_several_candidates_in_threads(tmp_path: Path) -> None:
     with open_session_repository(root) as repository:
 
         def attempt(number: int) -> tuple[str, ...]:
-            candidate = repository.candidate(f"c{number}")
+            candidate = repository.create_candidate(f"c{number}")
             write(candidate.worktree, {f"new{number}.py": "n\n"})
-            return repository.patch(candidate).paths
+            return repository.candidate_patch(candidate).paths
 
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(attempt, range(6))) == [(f"new{number}.py",) for number in range(6)]

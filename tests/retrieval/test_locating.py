@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.history import Change
+from coder.core.values.history import CommitInfo
 from coder.index.index import SymbolIndex
-from coder.retrieval.locating.issue_code import meanings
-from coder.retrieval.locating.issue_terms import TracedCall, clues
-from coder.retrieval.locating.ranking import Located, locate
+from coder.retrieval.locating.issue_code import resolve_local_names
+from coder.retrieval.locating.issue_terms import TracedCall, extract_issue_terms
+from coder.retrieval.locating.ranking import Localization, locate_issue
 from tests.builders import write
 
 LIMITS = '''"""Rate limits."""
@@ -49,19 +49,19 @@ FILES = {
 }
 
 
-def locate_issue(
-    tmp_path: Path, issue: str, files: Mapping[str, str] = FILES, recent: Sequence[Change] = ()
-) -> Located:
+def locate_in_tree(
+    tmp_path: Path, issue: str, files: Mapping[str, str] = FILES, recent: Sequence[CommitInfo] = ()
+) -> Localization:
     write(tmp_path / "tree", files)
-    return locate(SymbolIndex(tmp_path / "tree").current(), clues(issue), recent)
+    return locate_issue(SymbolIndex(tmp_path / "tree").refresh(), extract_issue_terms(issue), recent)
 
 
-def reasons_for(location: Located, name: str) -> tuple[str, ...]:
+def reasons_for(location: Localization, name: str) -> tuple[str, ...]:
     return next(likely.reasons for likely in (*location.files, *location.symbols) if likely.name == name)
 
 
 def test_named_definition_ranks_first_with_its_file(tmp_path: Path) -> None:
-    location = locate_issue(tmp_path, "`parse_retry_after` is off by one")
+    location = locate_in_tree(tmp_path, "`parse_retry_after` is off by one")
     assert location.files[0].path == "pool/limits.py"
     assert location.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
     assert "defines parse_retry_after, named in the title" in location.symbols[0].reasons
@@ -69,14 +69,14 @@ def test_named_definition_ranks_first_with_its_file(tmp_path: Path) -> None:
 
 def test_matches_words_by_their_parts(tmp_path: Path) -> None:
     assert (
-        locate_issue(tmp_path, "The retry header is read wrongly").symbols[0].name
+        locate_in_tree(tmp_path, "The retry header is read wrongly").symbols[0].name
         == "pool/limits.py::Limiter.parse_retry_after"
     )
 
 
 def test_matches_inflected_words(tmp_path: Path) -> None:
     files = {**FILES, "pool/checks.py": "def inherit(settings):\n    return validated(settings)\n"}
-    location = locate_issue(tmp_path, "Inheritance comes before validation", files)
+    location = locate_in_tree(tmp_path, "Inheritance comes before validation", files)
     assert location.symbols[0].name == "pool/checks.py::inherit"
     assert "its name says inheritance" in location.symbols[0].reasons
 
@@ -87,14 +87,14 @@ def test_innermost_traceback_frame_counts_most(tmp_path: Path) -> None:
         '  File "/srv/site-packages/pool/http.py", line 6, in send\n    return limiter.wait(3)\n'
         '  File "/srv/site-packages/pool/limits.py", line 7, in wait\n    return seconds\nTypeError\n'
     )
-    location = locate_issue(tmp_path, issue)
+    location = locate_in_tree(tmp_path, issue)
     assert location.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
     assert "in the traceback" in reasons_for(location, "pool/limits.py")
     assert "in the traceback" in reasons_for(location, "pool/http.py::send")
 
 
 def test_finds_message_despite_placeholders_and_wrapping(tmp_path: Path) -> None:
-    location = locate_issue(
+    location = locate_in_tree(
         tmp_path, "It fails\n\nValueError: cannot read 'soon' as seconds, nor as a date\n"
     )
     assert location.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
@@ -102,26 +102,26 @@ def test_finds_message_despite_placeholders_and_wrapping(tmp_path: Path) -> None
 
 
 def test_follows_snippet_imports_through_re_exports(tmp_path: Path) -> None:
-    location = locate_issue(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
+    location = locate_in_tree(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
     assert "is pool.Throttle" in reasons_for(location, "pool/limits.py::Limiter")
 
 
 def test_suspects_base_class_of_named_class(tmp_path: Path) -> None:
     assert "base class of Limiter" in reasons_for(
-        locate_issue(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter"
+        locate_in_tree(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter"
     )
 
 
 def test_suspects_callees_of_likely_definition(tmp_path: Path) -> None:
     assert "called by a likely place" in reasons_for(
-        locate_issue(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up"
+        locate_in_tree(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up"
     )
 
 
 def test_users_of_name_rank_above_mentions(tmp_path: Path) -> None:
     code = "def first(a):\n    return 'burst_size' + a\n\n\ndef second(a):\n    return burst_size + a\n"
     others = "".join(f"\n\ndef other{number}(packet):\n    return packet\n" for number in range(20))
-    location = locate_issue(
+    location = locate_in_tree(
         tmp_path, "Wrong result\n\nIt happens where burst_size is large.", {"a.py": code + others}
     )
     assert [likely.name for likely in location.symbols][:2] == ["a.py::second", "a.py::first"]
@@ -131,7 +131,7 @@ def test_users_of_name_rank_above_mentions(tmp_path: Path) -> None:
 
 def test_named_path_counts(tmp_path: Path) -> None:
     assert "named in the issue" in reasons_for(
-        locate_issue(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py"
+        locate_in_tree(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py"
     )
 
 
@@ -146,7 +146,7 @@ def test_named_path_counts(tmp_path: Path) -> None:
 def test_suspects_code_under_named_test(tmp_path: Path, issue: str) -> None:
     test = "from pool import quota, words\n\n\ndef test_quota(): ...\n"
     files = {"pool/quota.py": "def left(): ...\n", "tests/test_quota.py": test, "tests/quota/tests.py": test}
-    location = locate_issue(tmp_path, f"words are not counted\n\nA case is missing in {issue}.", files)
+    location = locate_in_tree(tmp_path, f"words are not counted\n\nA case is missing in {issue}.", files)
     assert location.files[0].path == "pool/quota.py"
     assert any(reason.startswith("tested by tests/") for reason in location.files[0].reasons)
 
@@ -154,22 +154,22 @@ def test_suspects_code_under_named_test(tmp_path: Path, issue: str) -> None:
 def test_suspects_files_of_similar_commits(tmp_path: Path) -> None:
     files = {f"pool/{name}.py": f"def run():\n    return '{name}'\n" for name in ("first", "second", "third")}
     other = [
-        Change(commit=f"{number:040}", date="2020-01-01", subject="Tidy up", paths=("pool/first.py",))
+        CommitInfo(commit=f"{number:040}", date="2020-01-01", subject="Tidy up", paths=("pool/first.py",))
         for number in range(9)
     ]
-    wide = Change(
+    wide = CommitInfo(
         commit="a" * 40,
         date="2020-01-01",
         subject="Expired tickets",
         paths=(*files, "pool/limits.py", "pool/gone.py"),
     )
-    near = Change(
+    near = CommitInfo(
         commit="b" * 40,
         date="2020-01-02",
         subject="Refuse expired tickets (#7)",
         paths=("pool/third.py", "pool/gone.py"),
     )
-    location = locate_issue(
+    location = locate_in_tree(
         tmp_path, "An expired ticket is accepted\n\nrun() does it.", {**FILES, **files}, [*other, wide, near]
     )
     assert location.files[0].path == "pool/third.py"
@@ -182,28 +182,28 @@ def test_tests_in_issue_are_not_tests_of_tree(tmp_path: Path) -> None:
         "Tests that time out are retried\n\n```\ndef test_mine():\n    limiter.wait(3)\n```\n"
         "test_mine.py:3: TypeError in test_mine\n"
     )
-    location = locate_issue(tmp_path, issue)
+    location = locate_in_tree(tmp_path, issue)
     assert "tests/test_limits.py" not in [likely.path for likely in location.files]
 
 
 def test_excludes_tests_unless_issue_is_about_them(tmp_path: Path) -> None:
     assert "tests/test_limits.py" not in [
-        likely.path for likely in locate_issue(tmp_path, "`parse_retry_after` is wrong").files
+        likely.path for likely in locate_in_tree(tmp_path, "`parse_retry_after` is wrong").files
     ]
     assert (
-        locate_issue(tmp_path, "Flaky test: `test_parse_retry_after`").symbols[0].name
+        locate_in_tree(tmp_path, "Flaky test: `test_parse_retry_after`").symbols[0].name
         == "tests/test_limits.py::test_parse_retry_after"
     )
 
 
 @pytest.mark.parametrize("issue", ["!", "zzzz qqqq", "\N{SNOWMAN}"])
 def test_empty_issue_finds_nothing(issue: str, tmp_path: Path) -> None:
-    assert locate_issue(tmp_path, issue) == Located()
+    assert locate_in_tree(tmp_path, issue) == Localization()
 
 
 def test_the_same_question_has_the_same_answer(tmp_path: Path) -> None:
     files = FILES | {f"pool/copy_{number}.py": LIMITS for number in range(5)}
-    assert locate_issue(tmp_path, "retry after a token", files) == locate_issue(
+    assert locate_in_tree(tmp_path, "retry after a token", files) == locate_in_tree(
         tmp_path / "again", "retry after a token", files
     )
 
@@ -213,7 +213,7 @@ def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:
         'x\n  File "/a/b.py", line 3, in one\nsrc/c.py:14: in two\n    two()\n~/d/e.py in three(x)\n'
         "     10 three\n"
     )
-    assert clues(issue).frames == (
+    assert extract_issue_terms(issue).frames == (
         TracedCall(path="/a/b.py", line=3, function="one"),
         TracedCall(path="src/c.py", line=14, function="two"),
         TracedCall(path="~/d/e.py", line=0, function="three"),
@@ -222,13 +222,13 @@ def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:
 
 def test_imports_are_read_from_examples() -> None:
     issue = "x\n\n>>> from a.b import (c, d as e)\n>>> import f.g, h\n    from i import *\n"
-    assert clues(issue).imported == ("a.b.c", "a.b.d", "f.g", "h", "i")
+    assert extract_issue_terms(issue).imported == ("a.b.c", "a.b.d", "f.g", "h", "i")
 
 
 def test_follows_objects_created_in_example(tmp_path: Path) -> None:
     files = {**FILES, "pool/clock.py": "class Clock:\n    def wait(self, seconds):\n        return seconds\n"}
     issue = "It takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
-    location = locate_issue(tmp_path, issue, files)
+    location = locate_in_tree(tmp_path, issue, files)
     assert location.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
     assert "is pool.Throttle.wait" in location.symbols[0].reasons
 
@@ -243,4 +243,4 @@ def test_follows_objects_created_in_example(tmp_path: Path) -> None:
     ],
 )
 def test_resolves_names_bound_in_example(code: str, expected: dict[str, str]) -> None:
-    assert meanings(code) == expected
+    assert resolve_local_names(code) == expected

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError
-from coder.core.values.history import Change
+from coder.core.values.history import CommitInfo
 from coder.core.values.verdict import Failure, Frame, TestResult
-from coder.retrieval.orientation import first_look
+from coder.retrieval.orientation import issue_overview
 from tests.tools.fakes import FakeHistory, workspace
 
 CART = '''"""Carts."""
@@ -38,7 +38,7 @@ FILES = {
 
 def test_mentioned_definition_comes_first(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    overview = first_look(
+    overview = issue_overview(
         space, "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price.", (), 6000
     )
     assert overview.startswith("Layout: 6 files; shop/ (3), tests/ (1), pyproject.toml\n\nFiles")
@@ -50,7 +50,7 @@ def test_mentioned_definition_comes_first(tmp_path: Path) -> None:
 
 
 def test_error_message_finds_its_line(tmp_path: Path) -> None:
-    overview = first_look(
+    overview = issue_overview(
         workspace(tmp_path, FILES),
         "It breaks\n\nValueError: cannot add nothing to cart <Cart 7>, sorry\n",
         (),
@@ -65,7 +65,7 @@ def test_shows_code_around_traceback_line(tmp_path: Path) -> None:
         "Crash\n\nTraceback (most recent call last):\n"
         '  File "/srv/lib/shop/stock.py", line 2, in count\nTypeError\n'
     )
-    overview = first_look(workspace(tmp_path, FILES), issue, (), 6000)
+    overview = issue_overview(workspace(tmp_path, FILES), issue, (), 6000)
     assert "shop/stock.py, lines 1-2 of 2" in overview.split("likeliest places")[1].split("\n\n")[1]
 
 
@@ -80,7 +80,7 @@ def test_uses_innermost_frames_of_related_failing_test(tmp_path: Path) -> None:
         failure=Failure(type="E", message="", frames=frames),
     )
     space = workspace(tmp_path, FILES)
-    overview = first_look(space, "send does nothing", (red,), 6000)
+    overview = issue_overview(space, "send does nothing", (red,), 6000)
     assert "    2|     print(message)" in overview
     assert 2 in space.named["shop/mail.py"]
 
@@ -89,25 +89,25 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
     files = FILES | {f"shop/part{number}.py": CART * 5 for number in range(30)}
     for budget in (500, 3000, 14_000):
         assert (
-            len(first_look(workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget))
+            len(issue_overview(workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget))
             <= budget
         )
 
 
 def test_works_without_readable_history(tmp_path: Path) -> None:
     class PartialHistory(FakeHistory):
-        def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
+        def recent(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
             raise GitError("git log failed: unable to read 4a48cb86")
 
-    overview = first_look(
+    overview = issue_overview(
         workspace(tmp_path, FILES, history=PartialHistory()), "Cart.total_price ignores the coupon", (), 6000
     )
     assert "shop/cart.py: Cart.total_price (line 7)" in overview
 
 
 def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
-    assert first_look(workspace(tmp_path, FILES), "", (), 6000).startswith("Layout: 6 files")
-    assert first_look(workspace(tmp_path / "empty"), "it is broken", (), 6000) == "Layout: 0 files"
+    assert issue_overview(workspace(tmp_path, FILES), "", (), 6000).startswith("Layout: 6 files")
+    assert issue_overview(workspace(tmp_path / "empty"), "it is broken", (), 6000) == "Layout: 0 files"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
 )
 def test_answers_hostile_issue_quickly(unit: str, tmp_path: Path) -> None:
     start = time.perf_counter()
-    first_look(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
+    issue_overview(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
     assert time.perf_counter() - start < 10
 
 
@@ -147,7 +147,7 @@ LONG = f'''class Shelf:
 
 def test_shows_long_class_by_head_and_relevant_methods(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"shop/shelf.py": LONG})
-    overview = first_look(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
+    overview = issue_overview(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
     windows = overview.split("likeliest places")[1].split("\n\n")[1:]
     assert windows[1] == (
         "shop/shelf.py, lines 1-5 of 115\n    1| class Shelf:\n"
@@ -172,7 +172,7 @@ def test_shows_long_class_by_head_and_relevant_methods(tmp_path: Path) -> None:
 
 
 def test_special_method_ranks_above_mentions_of_operation(tmp_path: Path) -> None:
-    overview = first_look(
+    overview = issue_overview(
         workspace(tmp_path, {"shop/shelf.py": LONG}), "`copy.deepcopy(Shelf(1))` loses the form\n", (), 6000
     )
     assert "Shelf.__getstate__ (line 114)" in overview.splitlines()[3]
@@ -180,7 +180,7 @@ def test_special_method_ranks_above_mentions_of_operation(tmp_path: Path) -> Non
 
 def test_names_near_duplicate_without_showing_it(tmp_path: Path) -> None:
     files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
-    overview = first_look(
+    overview = issue_overview(
         workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000
     )
     assert overview.count("The price of everything.") == 1
@@ -198,7 +198,7 @@ def test_shows_nearest_test_and_insertion_place(tmp_path: Path) -> None:
         "tests/test_mail.py": "def test_cart_mail():\n    send(3)\n",
     }
     space = workspace(tmp_path, files)
-    overview = first_look(
+    overview = issue_overview(
         space, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price.", (), 6000
     )
     paragraphs = overview.split("The nearest existing test:\n\n")[1].split("\n\n")
@@ -234,12 +234,12 @@ def test_shows_callees_of_likeliest_definition(tmp_path: Path) -> None:
         "shop/mail.py": "def post(letter):\n    return letter\n",
         "shop/closing.py": MANY,
     }
-    overview = first_look(workspace(tmp_path, files), "`Order.close` does not close\n", (), 6000)
+    overview = issue_overview(workspace(tmp_path, files), "`Order.close` does not close\n", (), 6000)
     assert "shop/mail.py, lines 1-2 of 2 (post: called by close)\n    1| def post(letter):" in overview
     assert "seal: called by close" in overview
 
 
 def test_shows_lines_of_likely_definition_once(tmp_path: Path) -> None:
     issue = 'total is wrong\n\n  File "/srv/shop/cart.py", line 9, in total_price\nTypeError\n'
-    overview = first_look(workspace(tmp_path, FILES), issue, (), 6000)
+    overview = issue_overview(workspace(tmp_path, FILES), issue, (), 6000)
     assert overview.count("    9|         return sum(item.price for item in self.items)") == 1

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.index.index import SymbolIndex
-from coder.retrieval.repository_map import repository_map
+from coder.retrieval.repository_map import render_repository_map
 from tests.builders import write
 
 BOX = (
@@ -24,7 +24,7 @@ FILES = {
 
 def draw_map(root: Path, seeds: dict[str, float], budget: int = 1000) -> str:
     write(root, FILES)
-    return repository_map(SymbolIndex(root).current(), seeds, budget)
+    return render_repository_map(SymbolIndex(root).refresh(), seeds, budget)
 
 
 def test_shows_referenced_files_before_unreferenced(tmp_path: Path) -> None:

@@ -28,12 +28,12 @@ from pathlib import Path
 
 from coder.core.errors import CoderError, ToolError
 from coder.core.ports.sandbox import Limits
-from coder.patching.applying.tree import Tree
+from coder.patching.applying.tree import ConfinedTree
 from coder.patching.errors import PatchError
-from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.residue_sandbox import Surveyed
+from coder.sandbox.residue_sandbox import ResidueSandbox
 from tests.sandbox.processes import MARK, all_gone, has_appeared
 from tests.sandbox.stage import Stage
 
@@ -82,7 +82,7 @@ def attacks() -> list[Attack]:
     return [Attack(path) for path in sorted(DIRECTORY.glob("[0-9]*.py"))]
 
 
-def describe_escape(attack: Attack, stage: Stage, walls: Walls | None) -> str:
+def describe_escape(attack: Attack, stage: Stage, walls: SandboxBackend | None) -> str:
     """Return a description of the escape; empty if there was none."""
     (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
     (stage.worktree / "attack.py").write_text(attack.text)
@@ -97,11 +97,11 @@ def describe_escape(attack: Attack, stage: Stage, walls: Walls | None) -> str:
     return "; ".join([*signs, *stage.damage()])
 
 
-def _run_inside(attack: Attack, stage: Stage, walls: Walls, named_files: list[str]) -> str:
+def _run_inside(attack: Attack, stage: Stage, walls: SandboxBackend, named_files: list[str]) -> str:
     if attack.labelled_text("Ends") == "killed":
         return _run_and_kill(stage, walls)
-    with ProcessSandbox(stage.environment, walls=walls) as sandbox:
-        looked_after = Surveyed(sandbox, stage.worktree, named_files.append)
+    with ProcessSandbox(stage.environment, backend=walls) as sandbox:
+        looked_after = ResidueSandbox(sandbox, stage.worktree, named_files.append)
         return looked_after.run(
             command(), cwd=stage.worktree, limits=LIMITS, environment={MARK: stage.mark}
         ).output
@@ -146,7 +146,7 @@ def _run_outside(attack: Attack, stage: Stage) -> str:
         return ""
 
 
-def _run_and_kill(stage: Stage, walls: Walls) -> str:
+def _run_and_kill(stage: Stage, walls: SandboxBackend) -> str:
     """Kill the process that has the sandbox, once the attack has begun."""
     backend = f"Bubblewrap({walls.executable!r}, '')" if isinstance(walls, Bubblewrap) else "Landlock()"
     code = f"""
@@ -209,7 +209,7 @@ def _run_plain_git(stage: Stage) -> None:
 
 def _run_guarded_git(stage: Stage) -> None:
     """Run git on a candidate as coder does."""
-    patch = stage.repository.patch(stage.candidate)
+    patch = stage.repository.candidate_patch(stage.candidate)
     stage.repository.checkpoint(stage.candidate, "x")
     stage.repository.rollback(stage.candidate, patch.tree)
     stage.before |= {
@@ -221,7 +221,7 @@ def _run_guarded_git(stage: Stage) -> None:
 
 def _read_guarded(stage: Stage, name: str) -> str:
     try:
-        content = Tree(stage.worktree).read(name)
+        content = ConfinedTree(stage.worktree).read(name)
     except (PatchError, ToolError, CoderError, OSError):
         return ""
     return content[0].decode() if content else ""
@@ -230,7 +230,7 @@ def _read_guarded(stage: Stage, name: str) -> str:
 def _write(stage: Stage, name: str, *, is_isolated: bool) -> None:
     try:
         if is_isolated:
-            Tree(stage.worktree).write(name, b"PWNED", 0o644)
+            ConfinedTree(stage.worktree).write(name, b"PWNED", 0o644)
         else:
             (stage.worktree / name).write_bytes(b"PWNED")
     except (PatchError, ToolError, CoderError, OSError):

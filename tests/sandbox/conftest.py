@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.sandbox.backends.backend import Walls
-from coder.sandbox.choice import backends, probe
+from coder.sandbox.backends.backend import SandboxBackend
+from coder.sandbox.choice import backends, probe_backend
 from coder.sandbox.process.process import ProcessSandbox
 
 NAMES = tuple(name for name, _ in backends())
@@ -17,35 +17,35 @@ Open = Callable[[], ProcessSandbox]
 
 
 @cache
-def probe_backend(name: str) -> Walls | str:
+def find_backend(name: str) -> SandboxBackend | str:
     """Return the backend of this name, or the reason why it does not work here."""
     make = dict(backends())[name]
     try:
         walls = make()
     except SandboxError as error:
         return str(error)
-    return probe(walls) or walls
+    return probe_backend(walls) or walls
 
 
-def walls_or_skip(name: str) -> Walls:
-    if name == "bundled bubblewrap" and not isinstance(probe_backend("bubblewrap"), str):
+def walls_or_skip(name: str) -> SandboxBackend:
+    if name == "bundled bubblewrap" and not isinstance(find_backend("bubblewrap"), str):
         pytest.skip("the system's own bubblewrap works, and starts the same way")
-    walls = probe_backend(name)
+    walls = find_backend(name)
     if isinstance(walls, str):
         pytest.skip(f"{name}: {walls}")
     return walls
 
 
 @pytest.fixture(params=NAMES)
-def walls(request: pytest.FixtureRequest) -> Walls:
+def walls(request: pytest.FixtureRequest) -> SandboxBackend:
     """Return one backend after the other."""
     return walls_or_skip(request.param)
 
 
 @pytest.fixture
-def isolated_sandbox(walls: Walls) -> Iterator[ProcessSandbox]:
+def isolated_sandbox(walls: SandboxBackend) -> Iterator[ProcessSandbox]:
     """Yield a sandbox with isolation."""
-    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+    with ProcessSandbox(os.environ, backend=walls) as sandbox:
         yield sandbox
 
 
@@ -53,7 +53,7 @@ def isolated_sandbox(walls: Walls) -> Iterator[ProcessSandbox]:
 def sandbox(request: pytest.FixtureRequest) -> Iterator[ProcessSandbox]:
     """Yield a sandbox of each kind: the contract holds for all."""
     walls = None if request.param == "no walls" else walls_or_skip(request.param)
-    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+    with ProcessSandbox(os.environ, backend=walls) as sandbox:
         yield sandbox
 
 

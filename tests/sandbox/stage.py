@@ -78,7 +78,7 @@ class Stage:
     def _create_repository(self) -> tuple[SessionRepository, Candidate, Candidate]:
         repository = open_repository(self.project, session="attack", state=self.root / "state", base=None)
         self._closing.callback(repository.close)
-        return repository, repository.candidate("c1"), repository.candidate("c2")
+        return repository, repository.create_candidate("c1"), repository.create_candidate("c2")
 
     def _link_environment(self) -> None:
         """Make an environment as uv does: the same file as in its cache."""

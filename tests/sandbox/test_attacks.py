@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
 from tests.sandbox.attacking import DIRECTORY, LIMITS, attacks, command, describe_escape
 from tests.sandbox.conftest import walls_or_skip
@@ -26,9 +26,9 @@ def test_attacks_are_many_and_described() -> None:
     assert len({attack.title for attack in attacks()}) == len(attacks())
 
 
-def test_contains_quick_attacks(walls: Walls, tmp_path: Path) -> None:
+def test_contains_quick_attacks(walls: SandboxBackend, tmp_path: Path) -> None:
     kept_in = [attack for attack in QUICK if walls.name != "Landlock" or not attack.labelled_text("Landlock")]
-    with open_stage(tmp_path / "stage") as stage, ProcessSandbox(stage.environment, walls=walls) as sandbox:
+    with open_stage(tmp_path / "stage") as stage, ProcessSandbox(stage.environment, backend=walls) as sandbox:
         (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
         for attack in kept_in:
             (stage.worktree / f"{attack.name}.py").write_text(attack.text)

@@ -7,8 +7,8 @@ import pytest
 from coder.core.errors import UserError
 from coder.sandbox import choice
 from coder.sandbox.backends.bubblewrap import Bubblewrap
-from coder.sandbox.backends.remedies import remedy
-from coder.sandbox.choice import FLAG, Choice, probe, required
+from coder.sandbox.backends.remedies import suggest_remedy
+from coder.sandbox.choice import UNSAFE_FLAG, BackendChoice, probe_backend, require_backend
 from tests.builders import write
 
 
@@ -17,7 +17,7 @@ def test_detects_backend_that_does_not_work(tmp_path: Path) -> None:
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
     assert (
-        probe(Bubblewrap(str(broken), "broken"))
+        probe_backend(Bubblewrap(str(broken), "broken"))
         == "/bin/sh could not be started: No permissions to create new namespace"
     )
 
@@ -26,16 +26,16 @@ def test_rejects_backend_that_isolates_nothing(tmp_path: Path) -> None:
     leaky = tmp_path / "bwrap"
     leaky.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; exit 0\n')
     leaky.chmod(0o755)
-    assert "without a word" in probe(Bubblewrap(str(leaky), "leaky"))
+    assert "without a word" in probe_backend(Bubblewrap(str(leaky), "leaky"))
 
 
 def test_without_sandbox_runs_nothing_and_names_flag(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = Choice(
-        walls=None,
+    nothing = BackendChoice(
+        backend=None,
         faults=("bubblewrap: not installed",),
         remedy="Install bubblewrap: sudo apt install bubblewrap.",
     )
-    monkeypatch.setattr(choice, "choose", lambda _image: nothing)
+    monkeypatch.setattr(choice, "choose_backend", lambda _image: nothing)
     with pytest.raises(
         UserError,
         match=(
@@ -43,9 +43,9 @@ def test_without_sandbox_runs_nothing_and_names_flag(monkeypatch: pytest.MonkeyP
             r"--unsafe-no-sandbox\."
         ),
     ):
-        required()
-    assert required(unsafe=True) is None
-    assert FLAG == "--unsafe-no-sandbox"
+        require_backend()
+    assert require_backend(unsafe=True) is None
+    assert UNSAFE_FLAG == "--unsafe-no-sandbox"
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_without_sandbox_runs_nothing_and_names_flag(monkeypatch: pytest.MonkeyP
 )
 def test_remedy_names_distribution_command(tmp_path: Path, files: dict[str, str], words: str) -> None:
     write(tmp_path, files)
-    assert words in remedy(["bubblewrap: not installed"], tmp_path)
+    assert words in suggest_remedy(["bubblewrap: not installed"], tmp_path)

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from coder.core.ports.sandbox import Execution
-from coder.sandbox.residue import findings, survey
-from coder.sandbox.residue_sandbox import Surveyed
+from coder.sandbox.residue import new_findings, survey_worktree
+from coder.sandbox.residue_sandbox import ResidueSandbox
 from tests.builders import write
 from tests.tools.fakes import FakeSandbox
 
 
 def residue_of(tree: Path) -> list[tuple[str, str]]:
-    return [(finding.kind, finding.path) for finding in findings({}, survey(tree))]
+    return [(finding.kind, finding.path) for finding in new_findings({}, survey_worktree(tree))]
 
 
 def test_finds_repositories_links_and_files_that_run_later(tmp_path: Path) -> None:
@@ -40,10 +40,10 @@ def test_finds_repositories_links_and_files_that_run_later(tmp_path: Path) -> No
 
 def test_reports_existing_files_only_when_changed(tmp_path: Path) -> None:
     write(tmp_path, {"setup.py": "1", "conftest.py": "1"})
-    before = survey(tmp_path)
-    assert findings(before, survey(tmp_path)) == ()
+    before = survey_worktree(tmp_path)
+    assert new_findings(before, survey_worktree(tmp_path)) == ()
     write(tmp_path, {"setup.py": "22"})
-    assert [finding.path for finding in findings(before, survey(tmp_path))] == ["setup.py"]
+    assert [finding.path for finding in new_findings(before, survey_worktree(tmp_path))] == ["setup.py"]
 
 
 class PlantingSandbox(FakeSandbox):
@@ -58,7 +58,7 @@ class PlantingSandbox(FakeSandbox):
 def test_removes_dangerous_residue_and_reports_it(tmp_path: Path) -> None:
     write(tmp_path, {".git": "gitdir: mine\n", "x.py": ""})
     messages: list[str] = []
-    result = Surveyed(
+    result = ResidueSandbox(
         PlantingSandbox(Execution(exit_code=0, output="done", seconds=0)), tmp_path, messages.append
     ).run(["x"], cwd=tmp_path)
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()) == [
@@ -77,7 +77,9 @@ def test_removes_dangerous_residue_and_reports_it(tmp_path: Path) -> None:
 
 def test_checks_residue_of_other_runners_too(tmp_path: Path) -> None:
     messages: list[str] = []
-    sandbox = Surveyed(FakeSandbox(Execution(exit_code=0, output="", seconds=0)), tmp_path, messages.append)
-    with sandbox.looking():
+    sandbox = ResidueSandbox(
+        FakeSandbox(Execution(exit_code=0, output="", seconds=0)), tmp_path, messages.append
+    )
+    with sandbox.check_residue():
         (tmp_path / ".envrc").touch()
     assert messages == ["A command wrote .envrc: direnv runs it when somebody enters the directory."]

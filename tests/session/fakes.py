@@ -14,25 +14,25 @@ from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Execution, Limits, Progress
 from coder.core.ports.tests import Verifier
 from coder.core.values.candidate import Candidate, Delivery, Patch
-from coder.core.values.history import Change
+from coder.core.values.history import CommitInfo
 from coder.core.values.proposal import Proposals
 from coder.core.values.task import Budget, Task
 from coder.core.values.verdict import (
     Evidence,
     Failure,
-    Reproduced,
+    IssueTie,
+    ReproductionResult,
     TestReport,
     TestResult,
-    Tie,
     Verdict,
     VerdictKind,
 )
 from coder.index.index import SymbolIndex
-from coder.models.scripted import Scene, Scripted
+from coder.models.scripted import Scene, ScriptedModel
 from coder.prompting import PackagedPrompts
 from coder.session.approval.questions import Approval
-from coder.session.context import Kit
-from coder.session.limits.budget import Purse
+from coder.session.context import SessionContext
+from coder.session.limits.budget import BudgetTracker
 from coder.session.log import EventLog
 from coder.tools.registry import TOOLS
 from coder.workspace.workspace import Workspace
@@ -68,7 +68,7 @@ class FakeRepository:
     fits_on_head: bool = True
     _trees: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def candidate(self, name: str) -> Candidate:
+    def create_candidate(self, name: str) -> Candidate:
         self._trees["base"] = self._files()
         return Candidate(id=name, worktree=self.root, base=self.base)
 
@@ -79,7 +79,7 @@ class FakeRepository:
             if path.is_file()
         }
 
-    def patch(self, candidate: Candidate) -> Patch:
+    def candidate_patch(self, candidate: Candidate) -> Patch:
         before, after = self._trees["base"], self._files()
         paths = tuple(sorted(path for path in {*before, *after} if before.get(path) != after.get(path)))
         tree = hashlib.sha1(repr(after).encode()).hexdigest()
@@ -91,7 +91,7 @@ class FakeRepository:
         )
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
-        return self.patch(candidate).tree
+        return self.candidate_patch(candidate).tree
 
     def rollback(self, candidate: Candidate, tree: str) -> None:
         shutil.rmtree(self.root)
@@ -99,20 +99,20 @@ class FakeRepository:
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text)
 
-    def restoring(self, candidate: Candidate) -> AbstractContextManager[None]:
+    def restore_on_exit(self, candidate: Candidate) -> AbstractContextManager[None]:
         return nullcontext()
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
         yield self.root
 
-    def edits(self, tree: str) -> Mapping[str, str | None] | None:
+    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
         return None
 
-    def changed(self, tree: str) -> tuple[str, ...]:
+    def changed_paths(self, tree: str) -> tuple[str, ...]:
         return ()
 
-    def rebased(self, patch: Patch) -> Patch | None:
+    def rebase_on_head(self, patch: Patch) -> Patch | None:
         return patch if self.fits_on_head else None
 
     def on_head(self) -> Repository:
@@ -127,7 +127,7 @@ class FakeRepository:
     def merge(self, delivery: Delivery) -> str:
         return delivery.commit
 
-    def subjects(self, count: int) -> tuple[str, ...]:
+    def recent_subjects(self, count: int) -> tuple[str, ...]:
         return ("Add a thing", "Mend another")
 
     def close(self) -> None:
@@ -139,32 +139,36 @@ class FakeVerifier:
     """Verifier that returns verdicts and reproductions in order, the last one repeatedly."""
 
     verdicts: list[Verdict] = field(default_factory=lambda: [PROVEN])
-    reproduced: list[Reproduced] = field(default_factory=lambda: [Reproduced(tests=(RED.id,))])
+    reproduced: list[ReproductionResult] = field(
+        default_factory=lambda: [ReproductionResult(tests=(RED.id,))]
+    )
     report: TestReport = BASELINE
-    tied: dict[str, Tie] = field(default_factory=dict)
+    tied: dict[str, IssueTie] = field(default_factory=dict)
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
     def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
         return self.report
 
-    def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
+    def check_reproduction(
+        self, patch: Patch, named: Sequence[str], progress: Progress | None = None
+    ) -> ReproductionResult:
         self.calls.append(("reproduces", tuple(named)))
         return self.reproduced.pop(0) if len(self.reproduced) > 1 else self.reproduced[0]
 
-    def ties(self) -> Mapping[str, Tie]:
+    def issue_ties(self) -> Mapping[str, IssueTie]:
         return self.tied
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         self.calls.append(("verify", tuple(named)))
         return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
 
-    def explain(self, verdict: Verdict) -> str:
+    def explain_failure(self, verdict: Verdict) -> str:
         return f"{verdict.reason} In a.py:1."
 
-    def evidence(self, verdict: Verdict) -> Evidence:
+    def commit_evidence(self, verdict: Verdict) -> Evidence:
         return Evidence(trailers=(f"Coder-Verdict: {verdict.kind.value}",), page="# Evidence")
 
-    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         return verdict
 
     def preview(
@@ -230,13 +234,13 @@ class FakeHistory:
     def show(self, revision: str, path: str | None = None) -> str:
         return "show"
 
-    def file(self, path: str) -> str | None:
+    def read_file(self, path: str) -> str | None:
         return None
 
-    def recent(self, **_: object) -> tuple[Change, ...]:
+    def recent_commits(self, **_: object) -> tuple[CommitInfo, ...]:
         return ()
 
-    def touched(self, path: str, since: str) -> tuple[str, ...]:
+    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
         return ()
 
 
@@ -246,12 +250,12 @@ class FakeStore:
 
     def append(self, record: object) -> None: ...
 
-    def keep(self, text: str) -> str:
+    def store_blob(self, text: str) -> str:
         name = hashlib.sha256(text.encode()).hexdigest()
         self.blobs[name] = text
         return name
 
-    def blob(self, sha256: str) -> str:
+    def read_blob(self, sha256: str) -> str:
         return self.blobs[sha256]
 
 
@@ -268,7 +272,7 @@ def kit(
     dry_run: bool = False,
     merge: bool = False,
     reviews: bool = False,
-) -> Kit:
+) -> SessionContext:
     """Return a context over `root`, with a.py and tests/test_b.py in it."""
     (root / "tests").mkdir(parents=True, exist_ok=True)
     (root / "a.py").write_text("VALUE = 1\n")
@@ -287,22 +291,22 @@ def kit(
     )
     fake = repository or FakeRepository(root=root)
     chosen = verifier or FakeVerifier()
-    return Kit(
+    return SessionContext(
         task=Task(
             issue=issue, directory=root, budget=budget, only=only, dry_run=dry_run, merge=merge, trusted=True
         ),
-        model=Scripted(scenes),
+        model=ScriptedModel(scenes),
         tools=TOOLS,
         prompts=PackagedPrompts(),
         repository=fake,
         verifier=chosen,
-        verifier_of=lambda _: chosen,
+        make_verifier=lambda _: chosen,
         proposer=FakeProposer(),
         sandbox=sandbox,
         store=FakeStore(),
         log=log,
-        purse=Purse(budget, clock=lambda: 0.0),
+        budget=BudgetTracker(budget, clock=lambda: 0.0),
         approval=Approval(log, attended=attended),
         workspace=lambda _: workspace,
-        reviews=reviews,
+        needs_review=reviews,
     )

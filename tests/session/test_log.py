@@ -79,7 +79,7 @@ def test_masks_live_command_output() -> None:
         log = EventLog(clock=ticking_clock())
         following = asyncio.ensure_future(collect_records(log))
         await asyncio.sleep(0)
-        show = log.progress("c1")
+        show = log.progress_listener("c1")
         for line in (
             "-----BEGIN PRIVATE KEY-----",
             "c2VzYW1lIG9wZW4=",

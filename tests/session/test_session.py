@@ -10,12 +10,12 @@ from coder.core.events import BudgetSpent, Failed, SessionFinished, Verified, Wa
 from coder.core.messages import Usage
 from coder.core.values.candidate import Candidate, Delivery, Patch
 from coder.core.values.task import Budget
-from coder.core.values.verdict import Problem, TestReport, VerdictKind
-from coder.models.scripted import ScriptedCall, Step
+from coder.core.values.verdict import RunProblem, TestReport, VerdictKind
+from coder.models.scripted import ScriptedCall, ScriptStep
 from coder.permissions.secrets import Secrets
-from coder.session.context import Kit, Strategy
+from coder.session.context import SessionContext, Strategy
 from coder.session.session import Session
-from coder.strategies.follow import DIRECT, follow
+from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.fakes import PROVEN, STILL_RED, UNTESTED, FakeRepository, FakeSandbox, FakeVerifier, kit
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
@@ -23,12 +23,12 @@ WORSE = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 3\n"
 AGAIN = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 3\n+VALUE = 2\n"
 
 
-def patch(diff: str, text: str = "VALUE is 2 now.") -> Step:
-    return Step(text=text, calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
+def patch(diff: str, text: str = "VALUE is 2 now.") -> ScriptStep:
+    return ScriptStep(text=text, calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
 
 
-def run_session(context: Kit, strategy: Strategy | None = None) -> SessionFinished:
-    return asyncio.run(Session(context, strategy or follow(DIRECT), id="s1", version="0").run())
+def run_session(context: SessionContext, strategy: Strategy | None = None) -> SessionFinished:
+    return asyncio.run(Session(context, strategy or follow_route(LINEAR_ROUTE), id="s1", version="0").run())
 
 
 def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_red_verification_spends_attempt_and_informs_model(tmp_path: Path) -> No
 
 
 def test_spent_attempts_end_with_report_without_delivery(tmp_path: Path) -> None:
-    last_word = Step(
+    last_word = ScriptStep(
         calls=(
             ScriptedCall(
                 name="hand_over",
@@ -80,7 +80,7 @@ def test_spent_attempts_end_with_report_without_delivery(tmp_path: Path) -> None
 
 
 def test_change_without_test_is_at_most_passing(tmp_path: Path) -> None:
-    no_test = Step(
+    no_test = ScriptStep(
         calls=(
             ScriptedCall(
                 name="hand_over",
@@ -139,14 +139,14 @@ def test_money_limit_ends_session(tmp_path: Path) -> None:
 def test_first_request_failure_is_usage_error_later_gives_up(tmp_path: Path) -> None:
     first = run_session(kit(tmp_path, [ModelError("The key is wrong.")]))
     assert (first.kind, first.exit_code, first.summary) == (None, 2, "The key is wrong.")
-    look = Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),))
+    look = ScriptStep(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),))
     later = run_session(kit(tmp_path, [look, ModelError("The server is down.")]))
     assert (later.kind, "The server is down." in later.summary) == (VerdictKind.GAVE_UP, True)
 
 
 def test_untestable_base_costs_no_request(tmp_path: Path) -> None:
     report = TestReport(
-        command="pytest", problem=Problem(kind="no_runner", text="pytest is missing: pip install pytest")
+        command="pytest", problem=RunProblem(kind="no_runner", text="pytest is missing: pip install pytest")
     )
     session_end = run_session(kit(tmp_path, [patch(FIX)], verifier=FakeVerifier(report=report)))
     assert (session_end.kind, session_end.exit_code, session_end.spent.requests) == (
@@ -158,7 +158,7 @@ def test_untestable_base_costs_no_request(tmp_path: Path) -> None:
 
 
 def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
-    async def raise_error(kit: Kit, candidate: Candidate) -> Candidate:
+    async def raise_error(kit: SessionContext, candidate: Candidate) -> Candidate:
         raise ZeroDivisionError("ours")
 
     context = kit(tmp_path)
@@ -169,7 +169,7 @@ def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
 
 
 def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
-    async def raise_error(kit: Kit, candidate: Candidate) -> Candidate:
+    async def raise_error(kit: SessionContext, candidate: Candidate) -> Candidate:
         raise GitError("git is gone")
 
     assert run_session(kit(tmp_path), raise_error).summary == "coder failed: git is gone"
@@ -178,7 +178,7 @@ def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
 def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
     context = kit(tmp_path)
 
-    async def endless(kit: Kit, candidate: Candidate) -> Candidate:
+    async def endless(kit: SessionContext, candidate: Candidate) -> Candidate:
         await asyncio.Event().wait()
         return candidate
 
@@ -197,11 +197,12 @@ def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
 
 def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
     context = kit(
-        tmp_path, [Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)]
+        tmp_path,
+        [ScriptStep(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)],
     )
 
     async def scenario() -> None:
-        session = Session(context, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
         async for record in context.log.follow():
             if isinstance(record.event, BudgetSpent) and record.event.total.requests == 1:
@@ -228,7 +229,7 @@ def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)], repository=SlowRepository(root=tmp_path))
 
     async def scenario() -> SessionFinished:
-        session = Session(context, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
         async for record in context.log.follow():
             if isinstance(record.event, Verified):

@@ -12,10 +12,10 @@ from coder.core.messages import Reply, Request
 from coder.core.notes import GiveUp
 from coder.core.values.candidate import Candidate
 from coder.core.values.task import Budget
-from coder.core.values.verdict import Reproduced, TestReport, Verdict, VerdictKind
-from coder.models.scripted import ScriptedCall, Step
+from coder.core.values.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
+from coder.models.scripted import ScriptedCall, ScriptStep
 from coder.session.session import Session
-from coder.strategies.registry import offered
+from coder.strategies.registry import build_strategy
 from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
 
 BROKEN = Verdict(kind=VerdictKind.BROKEN, reason="It breaks another.", broken=(RED,))
@@ -31,7 +31,7 @@ class SharedTreeRepository(FakeRepository):
     def candidate(self, name: str) -> Candidate:
         if "base" in self._trees:
             return Candidate(id=name, worktree=self.root, base=self.base)
-        return super().candidate(name)
+        return super().create_candidate(name)
 
 
 def random_scene(chance: random.Random, root: Path) -> Any:
@@ -61,7 +61,7 @@ def random_scene(chance: random.Random, root: Path) -> Any:
             ),
         ]
         name, arguments = chance.choices(calls, weights=(8, 1, 1, 2, 1, 1))[0]
-        return Step(text="A change.", calls=(ScriptedCall(name=name, arguments=arguments),)).reply(
+        return ScriptStep(text="A change.", calls=(ScriptedCall(name=name, arguments=arguments),)).reply(
             chance.randrange(10**9)
         )
 
@@ -79,16 +79,18 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
         tmp_path,
         [random_scene(chance, tmp_path)] * 200,
         verifier=FakeVerifier(
-            verdicts=verdicts, report=chance.choice([BASELINE, RED_BASE]), reproduced=[Reproduced()]
+            verdicts=verdicts, report=chance.choice([BASELINE, RED_BASE]), reproduced=[ReproductionResult()]
         ),
         repository=repository,
         budget=Budget(attempts=attempts, requests=40),
         issue=chance.choice(["It is wrong.", f"{RED.id} fails"]),
     )
-    strategies = offered(strategy, width=3, rounds=3, review_rounds=1)
+    strategies = build_strategy(strategy, width=3, rounds=3, review_rounds=1)
     session_end = asyncio.run(Session(context, strategies, id="s1", version="0").run())
     events = [record.event for record in context.log.records]
-    red = [event.verdict for event in events if isinstance(event, Verified) and not event.verdict.good]
+    red = [
+        event.verdict for event in events if isinstance(event, Verified) and not event.verdict.is_deliverable
+    ]
     spent = [verdict for verdict in red if verdict.kind is not VerdictKind.INCONCLUSIVE]
     assert len(spent) <= attempts
     gave_up = [event for event in events if isinstance(event, NoteMade) and isinstance(event.note, GiveUp)]

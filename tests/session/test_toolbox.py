@@ -11,10 +11,10 @@ from coder.core.phases import EDIT, EXPLAIN, LOCATE, Phase
 from coder.core.policy import Policy
 from coder.core.values.candidate import Candidate
 from coder.permissions.command_rules import Rule
-from coder.session.approval.permission import Rights
+from coder.session.approval.permission import Permissions
 from coder.session.approval.questions import Approval
-from coder.session.context import Kit
-from coder.session.toolbox import OUTPUT_CHARACTERS, answer, cut
+from coder.session.context import SessionContext
+from coder.session.toolbox import OUTPUT_CHARACTERS, run_call, truncate_output
 from tests.session.fakes import FakeSandbox, FakeStore, kit
 
 
@@ -24,47 +24,51 @@ def call(name: str, arguments: object) -> ToolCall:
     )
 
 
-def run_call(context: Kit, tool_call: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFinished, Note | None]:
+def run_tool_call(
+    context: SessionContext, tool_call: ToolCall, phase: Phase = LOCATE
+) -> tuple[ToolFinished, Note | None]:
     candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
-    note = asyncio.run(answer(context, candidate, phase, tool_call))
+    note = asyncio.run(run_call(context, candidate, phase, tool_call))
     tool_result = context.log.records[-1].event
     assert isinstance(tool_result, ToolFinished)
     return tool_result, note
 
 
 def test_unknown_tool_error_lists_tools(tmp_path: Path) -> None:
-    tool_result, _ = run_call(kit(tmp_path), call("open_file", {}))
+    tool_result, _ = run_tool_call(kit(tmp_path), call("open_file", {}))
     assert not tool_result.message.ok
     assert "no tool 'open_file'" in tool_result.message.text
     assert "apply_patch" in tool_result.message.text
 
 
 def test_malformed_arguments_do_not_end_session(tmp_path: Path) -> None:
-    tool_result, _ = run_call(kit(tmp_path), call("search", '{"pattern": "VAL'))
+    tool_result, _ = run_tool_call(kit(tmp_path), call("search", '{"pattern": "VAL'))
     assert not tool_result.message.ok
     assert "not valid JSON" in tool_result.message.text
     assert "search(pattern: string" in tool_result.message.text
 
 
 def test_unknown_arguments_are_refused(tmp_path: Path) -> None:
-    tool_result, _ = run_call(kit(tmp_path), call("search", {"pattern": "VALUE", "colour": "red"}))
+    tool_result, _ = run_tool_call(kit(tmp_path), call("search", {"pattern": "VALUE", "colour": "red"}))
     assert "colour" in tool_result.message.text
 
 
 def test_a_note_of_another_phase_changes_nothing(tmp_path: Path) -> None:
-    tool_result, note = run_call(kit(tmp_path), call("hand_over", {"kind": "done", "summary": "all good"}))
+    tool_result, note = run_tool_call(
+        kit(tmp_path), call("hand_over", {"kind": "done", "summary": "all good"})
+    )
     assert note is None
     assert "locate phase" in tool_result.message.text
 
 
 def test_can_give_up_in_every_phase(tmp_path: Path) -> None:
-    _, note = run_call(kit(tmp_path), call("hand_over", {"kind": "give_up", "summary": "no bug"}), EDIT)
+    _, note = run_tool_call(kit(tmp_path), call("hand_over", {"kind": "give_up", "summary": "no bug"}), EDIT)
     assert note == GiveUp(summary="no bug")
 
 
 def test_refuses_change_in_read_only_phase(tmp_path: Path) -> None:
     context = kit(tmp_path)
-    tool_result, _ = run_call(context, call("apply_patch", {"diff": "x"}), EXPLAIN)
+    tool_result, _ = run_tool_call(context, call("apply_patch", {"diff": "x"}), EXPLAIN)
     assert "Nothing is changed in the explain phase" in tool_result.message.text
 
 
@@ -74,14 +78,14 @@ def run(command: str, **more: object) -> ToolCall:
 
 def test_read_only_command_needs_no_question(tmp_path: Path) -> None:
     context = kit(tmp_path)
-    tool_result, _ = run_call(context, run("ls"))
+    tool_result, _ = run_tool_call(context, run("ls"))
     assert tool_result.message.ok
     assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
 def test_refuses_command_when_unattended(tmp_path: Path) -> None:
     context = kit(tmp_path)
-    tool_result, _ = run_call(context, run("make docs"))
+    tool_result, _ = run_tool_call(context, run("make docs"))
     assert (
         "was not allowed (it runs without walls around it), and nothing was done" in tool_result.message.text
     )
@@ -92,19 +96,19 @@ def test_refuses_command_when_unattended(tmp_path: Path) -> None:
 
 def test_denied_command_is_not_asked_about(tmp_path: Path) -> None:
     context = kit(tmp_path, attended=True)
-    tool_result, _ = run_call(context, run("git push"))
+    tool_result, _ = run_tool_call(context, run("git push"))
     assert "would publish" in tool_result.message.text
     assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
 def test_sandbox_replaces_question(tmp_path: Path) -> None:
-    context = replace(kit(tmp_path), rights=Rights(contained=True))
-    assert run_call(context, run("make docs"))[0].message.ok
-    assert not run_call(context, run("make docs", network=True))[0].message.ok
+    context = replace(kit(tmp_path), permissions=Permissions(is_sandboxed=True))
+    assert run_tool_call(context, run("make docs"))[0].message.ok
+    assert not run_tool_call(context, run("make docs", network=True))[0].message.ok
 
 
 def test_command_has_network_only_after_approval(tmp_path: Path) -> None:
-    context = replace(kit(tmp_path, attended=True), rights=Rights(contained=True))
+    context = replace(kit(tmp_path, attended=True), permissions=Permissions(is_sandboxed=True))
     assert isinstance(context.sandbox, FakeSandbox)
     run_reply(context, [run("pip install x")], "allow")
     run_reply(context, [run("make docs")], None)
@@ -155,7 +159,7 @@ def test_unparsable_command_cannot_be_allowed_always(tmp_path: Path) -> None:
 
 
 def test_asks_about_changes_in_manual_mode(tmp_path: Path) -> None:
-    context = replace(kit(tmp_path, attended=True), rights=Rights(mode="ask"))
+    context = replace(kit(tmp_path, attended=True), permissions=Permissions(mode="ask"))
     patch = call("apply_patch", {"diff": "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"})
     (question,) = run_reply(context, [patch], "refuse")
     assert question.text == "Allow this? apply_patch: a.py   (changes files)"
@@ -163,8 +167,10 @@ def test_asks_about_changes_in_manual_mode(tmp_path: Path) -> None:
 
 
 def test_changes_nothing_in_read_only_mode(tmp_path: Path) -> None:
-    context = replace(kit(tmp_path, attended=True), rights=Rights(mode="read-only", contained=True))
-    tool_result, _ = run_call(context, call("apply_patch", {"diff": "x"}), EDIT)
+    context = replace(
+        kit(tmp_path, attended=True), permissions=Permissions(mode="read-only", is_sandboxed=True)
+    )
+    tool_result, _ = run_tool_call(context, call("apply_patch", {"diff": "x"}), EDIT)
     assert "nothing is changed in the mode read-only" in tool_result.message.text
     run_reply(context, [run("make docs")], None)
     assert isinstance(context.sandbox, FakeSandbox)
@@ -175,12 +181,12 @@ def test_masks_secrets_of_tool_output_in_log_and_blob(tmp_path: Path) -> None:
     context = kit(tmp_path)
     token = "ghp_" + "aB3d" * 9
     (tmp_path / "a.py").write_text(f"TOKEN = '{token}'\n")
-    tool_result, _ = run_call(context, call("search", {"pattern": "TOKEN"}))
+    tool_result, _ = run_tool_call(context, call("search", {"pattern": "TOKEN"}))
     assert "[masked: GitHub token]" in tool_result.message.text
     assert token not in tool_result.message.text
 
 
-def run_reply(context: Kit, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:
+def run_reply(context: SessionContext, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:
     """Execute all calls of a reply, and return its questions, each answered with the option."""
     candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
     context.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=tuple(calls))))
@@ -191,28 +197,28 @@ def run_reply(context: Kit, calls: list[ToolCall], option: str | None) -> list[Q
         while option is not None and not work.done():
             await asyncio.sleep(0)
             for question in _questions(context, before):
-                context.approval.answer(Answer(question=question.question, option=option))
+                context.approval.deliver_answer(Answer(question=question.question, option=option))
         await work
 
     asyncio.run(scenario())
     return _questions(context, before)
 
 
-async def _run_all(context: Kit, candidate: Candidate, calls: list[ToolCall]) -> None:
+async def _run_all(context: SessionContext, candidate: Candidate, calls: list[ToolCall]) -> None:
     for wish in calls:
-        await answer(context, candidate, EDIT, wish)
+        await run_call(context, candidate, EDIT, wish)
 
 
-def _questions(context: Kit, since: int) -> list[QuestionAsked]:
+def _questions(context: SessionContext, since: int) -> list[QuestionAsked]:
     return [record.event for record in context.log.records[since:] if isinstance(record.event, QuestionAsked)]
 
 
 def test_cuts_long_output_and_keeps_full_copy(tmp_path: Path) -> None:
     context = kit(tmp_path)
     text = "a" * OUTPUT_CHARACTERS + "z" * 100
-    shortened = cut(text)
+    shortened = truncate_output(text)
     assert len(shortened) < OUTPUT_CHARACTERS + 100
     assert shortened.startswith("aaa")
     assert shortened.endswith("zzz")
     assert isinstance(context.store, FakeStore)
-    assert context.store.blob(context.store.keep(text)) == text
+    assert context.store.read_blob(context.store.store_blob(text)) == text

@@ -8,24 +8,24 @@ import pytest
 from coder.core.errors import ModelError
 from coder.core.events import BudgetSpent, Warned
 from coder.core.messages import AssistantMessage, Reply, Usage
-from coder.models.scripted import Scripted, Step
-from coder.session.context import Kit
-from coder.session.turn import say, turn
+from coder.models.scripted import ScriptedModel, ScriptStep
+from coder.session.context import SessionContext
+from coder.session.turn import add_user_message, run_turn
 from tests.session.fakes import kit
 
 
-def request_text(context: Kit) -> str:
-    candidate = context.repository.candidate("c1")
-    say(context, candidate, "Fix it.")
-    return asyncio.run(turn(context, candidate)).message.text
+def request_text(context: SessionContext) -> str:
+    candidate = context.repository.create_candidate("c1")
+    add_user_message(context, candidate, "Fix it.")
+    return asyncio.run(run_turn(context, candidate)).message.text
 
 
 def test_fallback_model_replaces_failed_model_for_good(
     tmp_path: Path,
 ) -> None:
     first, second = (
-        Scripted([ModelError("The server is down.")], name="first"),
-        Scripted([Step(text="Yes."), Step(text="Again.")], name="second"),
+        ScriptedModel([ModelError("The server is down.")], name="first"),
+        ScriptedModel([ScriptStep(text="Yes."), ScriptStep(text="Again.")], name="second"),
     )
     context = replace(kit(tmp_path), models={"executor": (first, second)})
     assert [request_text(context), request_text(context)] == ["Yes.", "Again."]
@@ -38,14 +38,14 @@ def test_fallback_model_replaces_failed_model_for_good(
 def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
     signed = Reply(message=AssistantMessage(text="Yes.", opaque="signed"), usage=Usage(cost_usd=Decimal(0)))
     first, second = (
-        Scripted([signed, Step(text="Again.")], name="first"),
-        Scripted([signed, Step(text="And again.")], name="second"),
+        ScriptedModel([signed, ScriptStep(text="Again.")], name="first"),
+        ScriptedModel([signed, ScriptStep(text="And again.")], name="second"),
     )
     context = kit(tmp_path)
     for model in (first, second, second, first):
         request_text(replace(context, model=model))
 
-    def opaque_parts(model: Scripted) -> list[tuple[str, str]]:
+    def opaque_parts(model: ScriptedModel) -> list[tuple[str, str]]:
         return [
             (message.model, message.opaque)
             for message in model.requests[-1].messages
@@ -57,20 +57,20 @@ def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
 
 
 def test_sends_seed_with_each_request(tmp_path: Path) -> None:
-    model = Scripted([Step(text="Yes."), Step(text="Yes.")])
+    model = ScriptedModel([ScriptStep(text="Yes."), ScriptStep(text="Yes.")])
     for seed in (None, 7):
         request_text(replace(kit(tmp_path), model=model, seed=seed))
     assert [request.seed for request in model.requests] == [None, 7]
 
 
 def test_role_has_own_model_and_usage(tmp_path: Path) -> None:
-    reviewer = Scripted([Step(text="I read it.")], name="reviewer")
+    reviewer = ScriptedModel([ScriptStep(text="I read it.")], name="reviewer")
     context = replace(kit(tmp_path), models={"reviewer": (reviewer,)}, role="reviewer")
     assert request_text(context) == "I read it."
     assert [record.event.role for record in context.log.records if isinstance(record.event, BudgetSpent)] == [
         "reviewer"
     ]
-    assert context.purse.roles["reviewer"].requests == 1
+    assert context.budget.roles["reviewer"].requests == 1
 
 
 def test_failed_request_costs_reported_usage(tmp_path: Path) -> None:
@@ -84,11 +84,15 @@ def test_failed_request_costs_reported_usage(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(ModelError):
             request_text(context)
-    assert (context.purse.spent.requests, context.purse.spent.input_tokens, context.purse.held) == (1, 70, [])
+    assert (
+        context.budget.spent.requests,
+        context.budget.spent.input_tokens,
+        context.budget.reservations,
+    ) == (1, 70, [])
 
 
 def test_failed_request_of_unknown_cost_stays_reserved(tmp_path: Path) -> None:
     context = kit(tmp_path, [ModelError("It broke off.", usage=Usage(input_tokens=70))])
     with pytest.raises(ModelError):
         request_text(context)
-    assert (context.purse.spent.requests, len(context.purse.held)) == (0, 1)
+    assert (context.budget.spent.requests, len(context.budget.reservations)) == (0, 1)

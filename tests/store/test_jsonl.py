@@ -5,7 +5,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.core.events import Record, Warned
-from coder.store.jsonl import SessionStore, ends, find, listing, read
+from coder.store.jsonl import SessionStore, boundary_events, find_session, list_sessions, read_records
 
 LOGS = Path(__file__).parent.parent / "logs"
 
@@ -26,52 +26,52 @@ def store_records(directory: Path, count: int) -> Path:
 
 def test_written_records_can_be_read(tmp_path: Path) -> None:
     store_records(tmp_path, 3)
-    assert read(tmp_path) == [record(1), record(2), record(3)]
+    assert read_records(tmp_path) == [record(1), record(2), record(3)]
 
 
 def test_records_are_readable_immediately(tmp_path: Path) -> None:
     store = SessionStore(tmp_path)
     store.append(record(1))
-    assert read(tmp_path) == [record(1)]
+    assert read_records(tmp_path) == [record(1)]
     store.close()
 
 
 def test_drops_torn_last_line(tmp_path: Path) -> None:
     path = store_records(tmp_path, 2)
     path.write_bytes(path.read_bytes()[:-9])
-    assert read(tmp_path) == [record(1)]
+    assert read_records(tmp_path) == [record(1)]
 
 
 def test_reports_broken_line_before_last(tmp_path: Path) -> None:
     path = store_records(tmp_path, 2)
     path.write_text(path.read_text().replace("warned", "warmed", 1))
     with pytest.raises(UserError, match="Line 2"):
-        read(tmp_path)
+        read_records(tmp_path)
 
 
 def test_refuses_unknown_format(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text('{"format": 99}\n')
     with pytest.raises(UserError, match="format 1"):
-        read(tmp_path)
+        read_records(tmp_path)
 
 
 def test_blobs_are_addressed_by_content(tmp_path: Path) -> None:
     store = SessionStore(tmp_path)
     text = "a long output\udcff"
-    assert store.blob(store.keep(text)) == text
+    assert store.read_blob(store.store_blob(text)) == text
     store.close()
 
 
 def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
     for name in ("20260101-a1", "20260102-b2"):
         store_records(tmp_path / name, 1)
-    assert [directory.name for directory in listing(tmp_path)] == ["20260101-a1", "20260102-b2"]
-    assert find(tmp_path, "a1").name == "20260101-a1"
-    assert find(tmp_path, "last").name == "20260102-b2"
+    assert [directory.name for directory in list_sessions(tmp_path)] == ["20260101-a1", "20260102-b2"]
+    assert find_session(tmp_path, "a1").name == "20260101-a1"
+    assert find_session(tmp_path, "last").name == "20260102-b2"
     with pytest.raises(UserError, match="2 sessions"):
-        find(tmp_path, "2026")
+        find_session(tmp_path, "2026")
     with pytest.raises(UserError, match="No session"):
-        find(tmp_path, "c3")
+        find_session(tmp_path, "c3")
 
 
 def test_has_recorded_session_of_each_strategy() -> None:
@@ -81,7 +81,7 @@ def test_has_recorded_session_of_each_strategy() -> None:
 
 @pytest.mark.parametrize("log", sorted(LOGS.glob("format-*")), ids=lambda path: path.name)
 def test_reads_every_recorded_session(log: Path) -> None:
-    started, session_end = ends(log)
+    started, session_end = boundary_events(log)
     assert started is not None
     assert session_end is not None
     assert session_end.kind is not None
@@ -92,4 +92,4 @@ def test_line_separator_in_text_keeps_record_whole(tmp_path: Path) -> None:
     odd = record(1).model_copy(update={"event": Warned(text="a\u2028b\x85c")})
     store.append(odd)
     store.close()
-    assert read(tmp_path) == [odd]
+    assert read_records(tmp_path) == [odd]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis
 from coder.core.values.verdict import Cause, Failure, Frame, TestResult, Verdict, VerdictKind
-from coder.strategies.diagnosis import diagnoses, left_out
+from coder.strategies.diagnosis import diagnose_failures, unaddressed_places
 
 
 def failed_result(test: str, cause: Cause, *, function: str = "work", path: str = "a.py") -> TestResult:
@@ -39,7 +39,7 @@ LOGIC, FAULTY = failed_result("test_a.py::test_a", "logic"), failed_result("test
 
 
 def test_starts_from_triage_of_failure() -> None:
-    (diagnosis,) = diagnoses(records_of(files_changed("a.py", "1"), verified_event(FAULTY)), "c1")
+    (diagnosis,) = diagnose_failures(records_of(files_changed("a.py", "1"), verified_event(FAULTY)), "c1")
     assert (diagnosis.signature, diagnosis.cause, diagnosis.attempts, diagnosis.was) == (
         "ValueError in a.py, work",
         "test error",
@@ -55,7 +55,7 @@ def test_repeated_test_error_becomes_logic() -> None:
         files_changed("test_a.py", "2"),
         verified_event(FAULTY),
     )
-    (diagnosis,) = diagnoses(records, "c1")
+    (diagnosis,) = diagnose_failures(records, "c1")
     assert (diagnosis.was, diagnosis.cause, diagnosis.attempts) == ("test error", "logic", 2)
 
 
@@ -66,7 +66,7 @@ def test_repeated_logic_failure_blames_own_test() -> None:
         files_changed("a.py", "2", "test_a.py"),
         verified_event(LOGIC),
     )
-    (diagnosis,) = diagnoses(records, "c1")
+    (diagnosis,) = diagnose_failures(records, "c1")
     assert (diagnosis.was, diagnosis.cause) == ("logic", "test error")
 
 
@@ -74,13 +74,13 @@ def test_does_not_blame_untouched_test() -> None:
     records = records_of(
         *[event for text in "123" for event in (files_changed("a.py", text), verified_event(LOGIC))]
     )
-    (diagnosis,) = diagnoses(records, "c1")
+    (diagnosis,) = diagnose_failures(records, "c1")
     assert (diagnosis.was, diagnosis.cause, diagnosis.attempts) == (None, "logic", 3)
 
 
 def test_caller_sets_limit_per_side() -> None:
     records = records_of(files_changed("test_a.py", "1"), verified_event(FAULTY))
-    (diagnosis,) = diagnoses(records, "c1", per_side=1)
+    (diagnosis,) = diagnose_failures(records, "c1", per_side=1)
     assert (diagnosis.was, diagnosis.cause) == ("test error", "logic")
 
 
@@ -98,7 +98,7 @@ def test_switches_back_when_other_side_is_no_better() -> None:
         files_changed(own[1], "4", own[0]),
         verified_event(LOGIC),
     ]
-    (diagnosis,) = diagnoses(records_of(*first, *later_events), "c1")
+    (diagnosis,) = diagnose_failures(records_of(*first, *later_events), "c1")
     assert (diagnosis.was, diagnosis.cause) == ("test error", "logic")
 
 
@@ -110,7 +110,7 @@ def test_counts_signatures_separately_newest_first() -> None:
         files_changed("a.py", "2"),
         verified_event(LOGIC, other),
     )
-    assert [(diagnosis.signature, diagnosis.attempts) for diagnosis in diagnoses(records, "c1")] == [
+    assert [(diagnosis.signature, diagnosis.attempts) for diagnosis in diagnose_failures(records, "c1")] == [
         ("ValueError in a.py, other", 1),
         ("ValueError in a.py, work", 2),
     ]
@@ -127,8 +127,8 @@ def test_counts_suggestion_until_it_is_followed() -> None:
         files_changed("a.py", "2"),
         verified_event(LOGIC),
     ]
-    assert left_out(records_of(*events)) == (("b.py:3",), 1)
+    assert unaddressed_places(records_of(*events)) == (("b.py:3",), 1)
     events += [files_changed("a.py", "3"), verified_event(LOGIC)]
-    assert left_out(records_of(*events)) == (("b.py:3",), 2)
+    assert unaddressed_places(records_of(*events)) == (("b.py:3",), 2)
     events += [files_changed("b.py", "4", "a.py"), verified_event(LOGIC)]
-    assert left_out(records_of(*events))[0] == ()
+    assert unaddressed_places(records_of(*events))[0] == ()

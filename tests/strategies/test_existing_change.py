@@ -8,7 +8,7 @@ from coder.core.events import FilesChanged, PhaseEntered, SessionFinished, Verif
 from coder.core.values.candidate import Patch
 from coder.core.values.verdict import VerdictKind
 from coder.session.session import Session
-from coder.strategies.existing_change import judge_given
+from coder.strategies.existing_change import judge_existing_change
 from tests.session.fakes import PROVEN, FakeRepository, FakeVerifier, kit
 
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
@@ -17,7 +17,9 @@ DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
 def verify_diff(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeRepository]:
     context = kit(root, verifier=FakeVerifier(verdicts=[PROVEN]), issue="nobody said")
     context = replace(context, task=context.task.model_copy(update={"given": True}))
-    session_end = asyncio.run(Session(context, judge_given(Patch(diff=diff)), id="s", version="1").run())
+    session_end = asyncio.run(
+        Session(context, judge_existing_change(Patch(diff=diff)), id="s", version="1").run()
+    )
     event_types: list[str] = [
         record.event.type
         for record in context.log.records

@@ -8,10 +8,18 @@ import pytest
 
 from coder.core.events import NoteMade, PhaseEntered
 from coder.core.notes import Done, Reproduction
-from coder.core.values.verdict import Problem, Reproduced, TestReport, Verdict, VerdictKind
-from coder.models.scripted import Scene, Scripted, ScriptedCall, Step
-from coder.session.context import Kit
-from coder.strategies.follow import AGAIN, DIRECT, MEND, ONCE, START, Route, follow
+from coder.core.values.verdict import ReproductionResult, RunProblem, TestReport, Verdict, VerdictKind
+from coder.models.scripted import Scene, ScriptedCall, ScriptedModel, ScriptStep
+from coder.session.context import SessionContext
+from coder.strategies.follow import (
+    LINEAR_ROUTE,
+    REPAIR_ROUTE,
+    RETRY_ROUTE,
+    SINGLE_CHANGE_ROUTE,
+    TRUNK_ROUTE,
+    Route,
+    follow_route,
+)
 from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
@@ -21,40 +29,42 @@ TEST = (
 )
 RED_BASE = TestReport(command="pytest", results=(*BASELINE.results, RED))
 UNNAMED = "a.py says 1, and 2 is right"
-NOT_YET = Reproduced(rejected=("tests/test_b.py::test_b: passes already on the base",))
+NOT_YET = ReproductionResult(rejected=("tests/test_b.py::test_b: passes already on the base",))
 
 
-def call(name: str, **arguments: object) -> Step:
-    return Step(text="Saying.", calls=(ScriptedCall(name=name, arguments=dict(arguments)),))
+def call(name: str, **arguments: object) -> ScriptStep:
+    return ScriptStep(text="Saying.", calls=(ScriptedCall(name=name, arguments=dict(arguments)),))
 
 
-def patch(diff: str) -> Step:
+def patch(diff: str) -> ScriptStep:
     return call("apply_patch", diff=diff)
 
 
-def run_route(root: Path, scenes: Sequence[Scene], verifier: FakeVerifier, *, issue: str = UNNAMED) -> Kit:
+def run_route(
+    root: Path, scenes: Sequence[Scene], verifier: FakeVerifier, *, issue: str = UNNAMED
+) -> SessionContext:
     """Return the context after the strategy has ended."""
     context = kit(root, scenes, verifier=verifier, issue=issue, repository=FakeRepository(root=root))
-    candidate = context.repository.candidate("c1")
+    candidate = context.repository.create_candidate("c1")
 
     async def scenario() -> None:
-        await follow(DIRECT)(context, candidate)
+        await follow_route(LINEAR_ROUTE)(context, candidate)
 
     asyncio.run(scenario())
     return context
 
 
-def phases(context: Kit) -> list[str]:
+def phases(context: SessionContext) -> list[str]:
     return [record.event.phase for record in context.log.records if isinstance(record.event, PhaseEntered)]
 
 
-def request_count(context: Kit) -> int:
-    assert isinstance(context.model, Scripted)
+def request_count(context: SessionContext) -> int:
+    assert isinstance(context.model, ScriptedModel)
     return len(context.model.requests)
 
 
-def last_words(context: Kit) -> str:
-    assert isinstance(context.model, Scripted)
+def last_words(context: SessionContext) -> str:
+    assert isinstance(context.model, ScriptedModel)
     return context.model.requests[-1].messages[-1].text
 
 
@@ -70,12 +80,12 @@ def test_documented_table_matches_route() -> None:
         for column, outcome in ((1, True), (2, False), (3, "spent"))
         if row[column]
     }
-    assert documented == dict(DIRECT)
+    assert documented == dict(LINEAR_ROUTE)
     parts: dict[str, Route] = {
-        "`START`": START,
-        "`ONCE`": ONCE,
-        "`MEND`": MEND,
-        "`AGAIN`, with `MEND`": AGAIN,
+        "`TRUNK_ROUTE`": TRUNK_ROUTE,
+        "`SINGLE_CHANGE_ROUTE`": SINGLE_CHANGE_ROUTE,
+        "`REPAIR_ROUTE`": REPAIR_ROUTE,
+        "`RETRY_ROUTE`, with `REPAIR_ROUTE`": RETRY_ROUTE,
     }
     assert all(
         (row[0], outcome) in parts[row[4]]
@@ -91,7 +101,7 @@ def test_named_red_test_needs_no_reproduction(tmp_path: Path) -> None:
 
 
 def test_keeps_fix_and_asks_for_missing_test(tmp_path: Path) -> None:
-    verifier = FakeVerifier(reproduced=[Reproduced(tests=("tests/test_b.py::test_b",))])
+    verifier = FakeVerifier(reproduced=[ReproductionResult(tests=("tests/test_b.py::test_b",))])
     context = run_route(tmp_path, [patch(FIX), patch(TEST)], verifier)
     assert (phases(context), request_count(context)) == (["locate", "reproduce", "edit", "verify"], 2)
     assert "no test shows the issue yet" in last_words(context)
@@ -99,10 +109,10 @@ def test_keeps_fix_and_asks_for_missing_test(tmp_path: Path) -> None:
 
 
 def test_states_instruction_once(tmp_path: Path) -> None:
-    verifier = FakeVerifier(reproduced=[NOT_YET, Reproduced(tests=("tests/test_b.py::test_b",))])
+    verifier = FakeVerifier(reproduced=[NOT_YET, ReproductionResult(tests=("tests/test_b.py::test_b",))])
     other = TEST.replace("1 + 1 == 2", "2 + 2 == 4").replace("assert True", "assert 1 + 1 == 2")
     context = run_route(tmp_path, [patch(TEST), patch(other), patch(FIX)], verifier)
-    assert isinstance(context.model, Scripted)
+    assert isinstance(context.model, ScriptedModel)
     messages = [message.text for message in context.model.requests[1].messages if message.role == "user"]
     assert len(messages) == 2
     assert "passes already on the base" in messages[1]
@@ -178,10 +188,10 @@ def test_summary_is_text_sent_with_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["timeout", "no_tests"])
 def test_tells_model_about_problem_on_base(tmp_path: Path, kind: str) -> None:
     report = TestReport(
-        command="pytest", problem=Problem.model_validate({"kind": kind, "text": "Nothing was collected."})
+        command="pytest", problem=RunProblem.model_validate({"kind": kind, "text": "Nothing was collected."})
     )
     context = run_route(
         tmp_path, [call("hand_over", kind="give_up", summary="no")], FakeVerifier(report=report)
     )
-    assert isinstance(context.model, Scripted)
+    assert isinstance(context.model, ScriptedModel)
     assert "Nothing was collected." in context.model.requests[0].messages[0].text

@@ -12,8 +12,8 @@ from coder.core.ports.sandbox import Progress
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.proposal import Proposal, Proposals, Suspect
 from coder.core.values.task import Budget
-from coder.core.values.verdict import Reproduced, TestReport, Verdict, VerdictKind
-from coder.session.context import Kit
+from coder.core.values.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
+from coder.session.context import SessionContext
 from coder.strategies.offline import NEEDS_A_TEST, search_repair
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit
 
@@ -68,17 +68,17 @@ def offline_context(
     verifier: FakeVerifier,
     issue: str = "a.py says 1",
     **options: object,
-) -> Kit:
+) -> SessionContext:
     return replace(kit(root, verifier=verifier, issue=issue, **options), proposer=proposer)  # type: ignore[arg-type]  # what kit takes, by name
 
 
-def run_offline(context: Kit) -> list[object]:
+def run_offline(context: SessionContext) -> list[object]:
     """Return the log's entries after the strategy has ended: phases, notes, changed paths, kinds of
     verdicts.
     """
 
     async def run_strategy() -> Candidate:
-        return await search_repair()(context, context.repository.candidate("c1"))
+        return await search_repair()(context, context.repository.create_candidate("c1"))
 
     asyncio.run(run_strategy())
     entries: list[object] = []
@@ -193,7 +193,9 @@ def test_without_failing_test_names_suspect_places(tmp_path: Path) -> None:
 def test_ignores_tests_failing_for_other_reason(tmp_path: Path) -> None:
     entries = run_offline(
         offline_context(
-            tmp_path, ScriptedProposer([proposals()]), FakeVerifier(reproduced=[Reproduced()], report=REDS)
+            tmp_path,
+            ScriptedProposer([proposals()]),
+            FakeVerifier(reproduced=[ReproductionResult()], report=REDS),
         )
     )
     assert notes(entries)[0] == GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))
@@ -211,7 +213,7 @@ def test_uses_test_named_in_issue(tmp_path: Path) -> None:
 
 def test_falls_back_to_tests_named_in_issue(tmp_path: Path) -> None:
     both = ("tests/test_a.py::test_prices", "tests/test_a.py::test_colours")
-    verifier = FakeVerifier(reproduced=[Reproduced(tests=both)], report=REDS)
+    verifier = FakeVerifier(reproduced=[ReproductionResult(tests=both)], report=REDS)
     proposer = ScriptedProposer([proposals(), proposals(2)])
     entries = run_offline(offline_context(tmp_path, proposer, verifier, issue="Colours look odd"))
     assert proposer.calls == [both, both[1:]]
@@ -265,7 +267,7 @@ def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
     context = offline_context(tmp_path, ScriptedProposer([proposals(2)]), Slow(), issue=f"{RED.id} fails")
 
     async def run_strategy() -> Candidate:
-        return await search_repair()(context, context.repository.candidate("c1"))
+        return await search_repair()(context, context.repository.create_candidate("c1"))
 
     asyncio.run(run_strategy())
     assert has_searched.is_set()

@@ -11,8 +11,8 @@ from coder.core.notes import Done, Plan, Step
 from coder.core.ports.sandbox import Progress
 from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposals
-from coder.core.values.verdict import Guarded, Verdict
-from coder.session.context import Kit
+from coder.core.values.verdict import MutationReport, Verdict
+from coder.session.context import SessionContext
 from coder.strategies.offline_first import FIRST_SECONDS, offline_first
 from tests.session.fakes import BASELINE, PROVEN, STILL_RED, UNTESTED, FakeVerifier
 from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposal, proposals
@@ -20,16 +20,16 @@ from tests.strategies.test_offline import REDS, ScriptedProposer, offline_contex
 ISSUE = "tests/test_a.py::test_a fails: a.py says 1"
 
 
-def fallback_calls(context: Kit) -> list[Kit]:
+def fallback_calls(context: SessionContext) -> list[SessionContext]:
     """Return the contexts with which the strategy behind the search was called."""
-    kits: list[Kit] = []
+    kits: list[SessionContext] = []
 
-    async def fallback(kit: Kit, candidate: Candidate) -> Candidate:
+    async def fallback(kit: SessionContext, candidate: Candidate) -> Candidate:
         kits.append(kit)
         return candidate
 
     async def run_strategy() -> None:
-        await offline_first(fallback)(context, context.repository.candidate("c1"))
+        await offline_first(fallback)(context, context.repository.create_candidate("c1"))
 
     asyncio.run(run_strategy())
     return kits
@@ -66,7 +66,7 @@ class DowngradingVerifier(FakeVerifier):
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         self.calls.append(("guard", ()))
-        return verdict.model_copy(update={"kind": self.verdicts[-1].kind, "guarded": Guarded(tried=4)})
+        return verdict.model_copy(update={"kind": self.verdicts[-1].kind, "guarded": MutationReport(tried=4)})
 
 
 def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
     assert fallback_calls(context) == []
     assert [
         record.event.verdict.guarded for record in context.log.records if isinstance(record.event, Verified)
-    ] == [Guarded(tried=4)]
+    ] == [MutationReport(tried=4)]
     doubting = DowngradingVerifier(verdicts=[PROVEN, UNTESTED], report=REDS)
     assert (
         len(

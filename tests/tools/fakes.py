@@ -10,7 +10,7 @@ import pytest
 from coder.core.errors import GitError, ToolError
 from coder.core.policy import Policy
 from coder.core.ports.sandbox import Execution, Limits, Progress
-from coder.core.values.history import Change
+from coder.core.values.history import CommitInfo
 from coder.core.values.verdict import TestReport
 from coder.index.index import SymbolIndex
 from coder.tools.tool import Tool
@@ -50,7 +50,7 @@ class FakeHistory:
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
-    changes: tuple[Change, ...] = ()
+    changes: tuple[CommitInfo, ...] = ()
 
     def log(
         self,
@@ -70,13 +70,13 @@ class FakeHistory:
             raise GitError("There is no commit 'gone' in this repository.")
         return f"show {revision} {path}: changed src/box.py:3"
 
-    def file(self, path: str) -> str | None:
+    def read_file(self, path: str) -> str | None:
         return self.files.get(path)
 
-    def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
+    def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
         return tuple(change for change in self.changes if path is None or path in change.paths)[:count]
 
-    def touched(self, path: str, since: str) -> tuple[str, ...]:
+    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
         commit = next(change.commit for change in self.changes if path in change.paths)
         return ("" if commit == since else commit,) * len(self.files[path].splitlines())
 

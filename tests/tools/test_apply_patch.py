@@ -161,7 +161,7 @@ def test_restores_placeholder_only_in_file_with_its_value(tmp_path: Path) -> Non
     (tmp_path / "shop.py").write_text('password = "hunter2"\nprice = 1\n')
     (tmp_path / "other.py").write_text("price = 1\n")
     space = replace(workspace(tmp_path), secrets=Secrets(key=b"of this session"))
-    masked_line = space.secrets.masked('password = "hunter2"')
+    masked_line = space.secrets.mask('password = "hunter2"')
     diff = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{masked_line}\n+{masked_line}  # of the shop\n price = 1\n"
     apply_patch.function(space, diff)
     assert (tmp_path / "shop.py").read_text() == 'password = "hunter2"  # of the shop\nprice = 1\n'

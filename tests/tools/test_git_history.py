@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.values.history import Change
+from coder.core.values.history import CommitInfo
 from coder.tools.git_history import git_history
 from tests.tools.fakes import FakeHistory, call_refused_tool, call_tool, workspace
 
@@ -54,9 +54,9 @@ def test_maps_moved_lines_to_base(tmp_path: Path) -> None:
 
 def test_lists_frequently_changed_files_and_functions(tmp_path: Path) -> None:
     changes = (
-        Change(commit="c3", date="2020-03-03", subject="", paths=("src/box.py", "README.md")),
-        Change(commit="c2", date="2020-02-02", subject="", paths=("src/box.py", "src/gone.py")),
-        Change(commit="c1", date="2020-01-01", subject="", paths=("src/bag.py", "tests/test_box.py")),
+        CommitInfo(commit="c3", date="2020-03-03", subject="", paths=("src/box.py", "README.md")),
+        CommitInfo(commit="c2", date="2020-02-02", subject="", paths=("src/box.py", "src/gone.py")),
+        CommitInfo(commit="c1", date="2020-01-01", subject="", paths=("src/bag.py", "tests/test_box.py")),
     )
     files = {
         "src/box.py": "class Box:\n    def size(self):\n        return 1\n",

@@ -6,7 +6,7 @@ import pytest
 
 from coder.core.errors import ToolError
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
-from coder.tools.hand_over import hand_over, note_of
+from coder.tools.hand_over import build_note, hand_over
 from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 
@@ -22,7 +22,7 @@ from tests.tools.fakes import call_refused_tool, call_tool, workspace
 )
 def test_each_kind_makes_its_note(kind: str, note: Note, tmp_path: Path) -> None:
     arguments = {"kind": kind, "summary": " s\n", "places": ["a.py:3"], "tests": ["t.py::test_a"]}
-    assert note_of(arguments) == note
+    assert build_note(arguments) == note
     assert call_tool(hand_over, workspace(tmp_path), **arguments) == f"Handed over: {kind}."
 
 
@@ -38,11 +38,11 @@ def test_names_missing_fields(tmp_path: Path) -> None:
 
 
 def test_reproduction_without_tests_says_so() -> None:
-    assert note_of({"kind": "reproduction", "summary": "It is a typo.", "tests": ()}) == Reproduction(
+    assert build_note({"kind": "reproduction", "summary": "It is a typo.", "tests": ()}) == Reproduction(
         summary="It is a typo.", tests=()
     )
 
 
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(ToolError):
-        note_of({"kind": "victory", "summary": "s"})
+        build_note({"kind": "victory", "summary": "s"})

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import ToolError
-from coder.files.ripgrep import binary
+from coder.files.ripgrep import ripgrep_path
 from coder.files.ripgrep_records import TOO_LONG
-from coder.repo.git import find
+from coder.repo.git import find_checkout
 from coder.repo.history.history import GitHistory
 from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
@@ -61,7 +61,7 @@ def space(tmp_path: Path) -> Workspace:
     os.mkfifo(root / "pipe.py")
     os.mknod(root / "socket.py", stat.S_IFSOCK | 0o600)
     hostile_workspace = workspace(root, {})
-    hostile_workspace.history = GitHistory(git=find(root).git, revision="HEAD")
+    hostile_workspace.history = GitHistory(git=find_checkout(root).git, revision="HEAD")
     return hostile_workspace
 
 
@@ -78,7 +78,7 @@ def answer_or_refusal(tool: Tool, space: Workspace, **arguments: object) -> str:
 
 def ask_all_tools(space: Workspace, path: str) -> dict[str, str]:
     """Return each tool's answer about one path."""
-    space.name(path)
+    space.record_place(path)
     return {
         "search": answer_or_refusal(search, space, pattern="needle", path=path),
         "find_symbol": answer_or_refusal(find_symbol, space, name="needle", path=path),
@@ -248,13 +248,13 @@ def test_counts_directory_of_hundred_thousand_files(tmp_path: Path, monkeypatch:
     )
     (tmp_path / "rg").write_text(f"#!/bin/sh\nexec cat '{tmp_path}/names'\n", encoding="utf-8")
     (tmp_path / "rg").chmod(0o755)
-    binary.cache_clear()
+    ripgrep_path.cache_clear()
     monkeypatch.setenv("CODER_RG", str(tmp_path / "rg"))
     try:
         answer = call_tool(list_files, workspace(tmp_path / "tree"))
         missing = call_refused_tool(read, workspace(tmp_path / "tree"), path="f00001.txt")
     finally:
-        binary.cache_clear()
+        ripgrep_path.cache_clear()
     assert answer.startswith("100,000 files below the root\nf000000.txt\n")
     assert answer.endswith("\n... 99,800 more lines; narrow it with path= or glob=")
     assert missing.startswith("f00001.txt does not exist. Did you mean ")
@@ -291,7 +291,7 @@ def test_refuses_text_with_invalid_characters(space: Workspace) -> None:
 def test_reports_empty_tree(tmp_path: Path, begin: Callable[[Path], object]) -> None:
     begin(tmp_path / "tree")
     space = workspace(tmp_path / "tree")
-    space.history = GitHistory(git=find(repo(tmp_path / "other", {})).git, revision="HEAD")
+    space.history = GitHistory(git=find_checkout(repo(tmp_path / "other", {})).git, revision="HEAD")
     assert call_tool(list_files, space) == "No files below the root."
     assert (
         call_tool(search, space, pattern="needle")

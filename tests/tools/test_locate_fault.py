@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
-from coder.core.values.proposal import Suspect, Suspected
+from coder.core.values.proposal import Suspect, SuspectRanking
 from coder.core.values.verdict import TestReport, TestResult
 from coder.tools.locate_fault import locate_fault
 from tests.tools.fakes import FakeTests, call_refused_tool, call_tool, workspace
@@ -16,10 +16,10 @@ RED = TestResult(id="tests/test_cart.py::test_total", outcome="failed")
 def test_shows_source_of_top_functions(tmp_path: Path) -> None:
     calls: list[tuple[str, ...]] = []
 
-    def suspects(tests: tuple[str, ...], _progress: Progress) -> Suspected:
+    def suspects(tests: tuple[str, ...], _progress: Progress) -> SuspectRanking:
         calls.append(tests)
         places = [("cart.py::Cart.total", 3), ("cart.py:6", 6), ("gone.py::f", 1), ("cart.py::Cart.last", 2)]
-        return Suspected(
+        return SuspectRanking(
             suspects=tuple(Suspect(place=place, line=line, score=0.7) for place, line in places[:2]),
             tests=tests,
         )

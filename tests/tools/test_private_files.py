@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.retrieval.orientation import first_look
+from coder.retrieval.orientation import issue_overview
 from coder.tools.apply_patch import apply_patch
 from coder.tools.git_history import git_history
 from coder.tools.list_files import list_files
@@ -32,13 +32,13 @@ def test_lists_private_files_by_name(space: Workspace) -> None:
 
 @pytest.mark.parametrize("path", [".env", "deploy/key.pem", "./.env"])
 def test_does_not_read_private_files(space: Workspace, path: str) -> None:
-    space.name(path.removeprefix("./"))
+    space.record_place(path.removeprefix("./"))
     assert "may hold secrets" in call_refused_tool(read, space, path=path)
 
 
 def test_does_not_read_link_to_private_file(space: Workspace) -> None:
     (space.root / "notes.txt").symlink_to(".env")
-    space.name("notes.txt")
+    space.record_place("notes.txt")
     assert "may hold secrets" in call_refused_tool(read, space, path="notes.txt")
 
 
@@ -49,7 +49,7 @@ def test_search_skips_private_files(space: Workspace) -> None:
 
 
 def test_orientation_shows_no_private_file(space: Workspace) -> None:
-    assert SECRET not in first_look(
+    assert SECRET not in issue_overview(
         space, f"The PASSWORD of .env:1 and deploy/key.pem:1 is wrong, it says {SECRET[:6]}", (), 10_000
     )
 

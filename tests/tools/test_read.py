@@ -23,7 +23,7 @@ def test_refuses_unseen_file_and_suggests_query(tmp_path: Path) -> None:
 
 def test_shows_window_below_enclosing_headers(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    space.name("box.py")
+    space.record_place("box.py")
     assert call_tool(read, space, path="box.py", line=6, before=0, after=0) == (
         "box.py, lines 6-6 of 7 (5 lines above; 1 line below: Box.size to 7)\n"
         "    1| class Box:\n"
@@ -35,7 +35,7 @@ def test_shows_window_below_enclosing_headers(tmp_path: Path) -> None:
 
 def test_shows_a_definition_whole(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    space.name("box.py")
+    space.record_place("box.py")
     for symbol in ("Box.size", "size", "shop.box.Box.size"):
         assert call_tool(read, space, path="box.py", symbol=symbol) == (
             "box.py, lines 4-7 of 7 (3 lines above; ends at the bottom)\n"
@@ -51,7 +51,7 @@ def test_shows_a_definition_whole(tmp_path: Path) -> None:
 def test_names_definitions_above_and_below(tmp_path: Path) -> None:
     code = "".join(f"def f{number}():\n    a = 1\n    return a\n\n\n" for number in range(9))
     space = workspace(tmp_path, {"a.py": code})
-    space.name("a.py")
+    space.record_place("a.py")
     assert call_tool(read, space, path="a.py", line=12, before=0, after=0).splitlines()[0] == (
         "a.py, lines 12-12 of 45 (11 lines above: f1 at 6; 33 lines below: f2 to 13, f3 at 16)"
     )
@@ -60,7 +60,7 @@ def test_names_definitions_above_and_below(tmp_path: Path) -> None:
 def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
     code = "class Box:\n" + "".join(f"    def f{number}(self):\n        return 1\n\n" for number in range(90))
     space = workspace(tmp_path, {"a.py": code})
-    space.name("a.py")
+    space.record_place("a.py")
     last = call_tool(read, space, path="a.py", symbol="Box").splitlines()[-1]
     assert last.startswith(
         "Clipped; line 270 was asked for: go on with line=201, before=0. Left out: Box.f67 203, Box.f68 206, "
@@ -69,14 +69,14 @@ def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
 
 def test_reads_small_file_whole_but_not_large(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"small.py": "x = 1\n" * 200, "large.py": "x = 1\n" * 201})
-    space.name("small.py")
-    space.name("large.py")
+    space.record_place("small.py")
+    space.record_place("large.py")
     assert call_tool(read, space, path="small.py").startswith("small.py, lines 1-200 of 200")
     assert call_refused_tool(read, space, path="large.py").startswith(
         "large.py has 201 lines, too many to open whole. Give line= or symbol=, found with "
     )
     space = workspace(tmp_path, {"code.py": BOX + "\n" * 200})
-    space.name("code.py")
+    space.record_place("code.py")
     assert call_refused_tool(read, space, path="code.py").endswith(
         "Give line= or symbol=, such as one of Box 1, Box.size 4."
     )
@@ -84,8 +84,8 @@ def test_reads_small_file_whole_but_not_large(tmp_path: Path) -> None:
 
 def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "x = 1\n" * 1000, "wide.txt": ("y" * 390 + "\n") * 150})
-    space.name("a.py")
-    space.name("wide.txt")
+    space.record_place("a.py")
+    space.record_place("wide.txt")
     clipped = call_tool(read, space, path="a.py", line=500, before=400, after=400)
     assert clipped.startswith("a.py, lines 100-299 of 1000")
     assert clipped.endswith("  299| x = 1\nClipped; line 900 was asked for: go on with line=300, before=0.")
@@ -94,7 +94,7 @@ def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
 
 def test_a_long_line_is_cut(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x" * 10_000 + "\n"})
-    space.name("a.txt")
+    space.record_place("a.txt")
     assert call_tool(read, space, path="a.txt", line=1).endswith("x… (+9600 characters)")
 
 
@@ -104,7 +104,7 @@ def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes("é\n".encode("latin-1"))
     os.mkfifo(tmp_path / "pipe")
     for name in ("empty.py", "binary.bin", "latin.txt", "pipe", "d/box.py"):
-        space.name(name)
+        space.record_place(name)
     assert call_tool(read, space, path="empty.py") == "empty.py is empty."
     assert call_tool(read, space, path="latin.txt", line=1).endswith(
         "\nNot UTF-8: read as latin-1.\n    1| é"
@@ -136,7 +136,7 @@ def test_ambiguous_symbol_lists_definitions(tmp_path: Path) -> None:
     space = workspace(
         tmp_path, {"a.py": "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n"}
     )
-    space.name("a.py")
+    space.record_place("a.py")
     assert call_refused_tool(read, space, path="a.py", symbol="go") == (
         "a.py defines 'go' 2 times: A.go (line 2), B.go (line 6). Give the dotted name, or line=."
     )
@@ -149,7 +149,7 @@ def test_opens_nothing_outside_worktree(tmp_path: Path) -> None:
     (tmp_path / "tree" / "circle").symlink_to("circle")
     (tmp_path / "tree" / "inner").symlink_to("a.txt")
     for name in ("link", "inner", "circle"):
-        space.name(name)
+        space.record_place(name)
     assert "outside the repository" in call_refused_tool(read, space, path="../secret.txt")
     assert "outside the repository" in call_refused_tool(read, space, path="/etc/passwd")
     assert "leads out of the repository" in call_refused_tool(read, space, path="link")
@@ -160,5 +160,5 @@ def test_opens_nothing_outside_worktree(tmp_path: Path) -> None:
 
 def test_control_characters_of_file_do_not_reach_terminal(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "\x1b[31mred\x1b[0m\n"})
-    space.name("a.txt")
+    space.record_place("a.txt")
     assert "\x1b" not in call_tool(read, space, path="a.txt", line=1)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.values.verdict import Failure, Frame, Problem, TestReport, TestResult
+from coder.core.values.verdict import Failure, Frame, RunProblem, TestReport, TestResult
 from coder.tools.run_tests import run_tests
 from tests.tools.fakes import FakeTests, call_refused_tool, call_tool, workspace
 
@@ -78,7 +78,7 @@ def test_failure_without_message_shows_type(tmp_path: Path) -> None:
 
 
 def test_explains_inconclusive_run(tmp_path: Path) -> None:
-    problem = Problem(kind="timeout", text="The tests took more than 60 s and were stopped.")
+    problem = RunProblem(kind="timeout", text="The tests took more than 60 s and were stopped.")
     tests = FakeTests(report=fake_tests(problem=problem, output="collected 9 items\n"), before=fake_tests())
     assert call_tool(run_tests, workspace(tmp_path, tests=tests)) == (
         "The run says nothing about the code: The tests took more than 60 s and were stopped.\n"
@@ -87,7 +87,7 @@ def test_explains_inconclusive_run(tmp_path: Path) -> None:
 
 
 def test_says_when_baseline_is_missing(tmp_path: Path) -> None:
-    problem = Problem(kind="crash", text="pytest crashed.")
+    problem = RunProblem(kind="crash", text="pytest crashed.")
     tests = FakeTests(report=fake_tests(failed_result(SIZE)), before=fake_tests(problem=problem))
     assert "There is nothing to compare with: pytest crashed." in call_tool(
         run_tests, workspace(tmp_path, tests=tests)

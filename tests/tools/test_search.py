@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.files.ripgrep import SafeRipgrep, binary
+from coder.files.ripgrep import SafeRipgrep, ripgrep_path
 from coder.tools.registry import TOOLS
 from coder.tools.search import search
 from tests.tools.fakes import call_refused_tool, call_tool, workspace
@@ -109,13 +109,13 @@ def test_shows_hits_found_before_time_limit(tmp_path: Path, monkeypatch: pytest.
     slow = tmp_path / "rg"
     slow.write_text(f"#!/bin/sh\ncat '{tmp_path}/records'\nexec sleep 60\n", encoding="utf-8")
     slow.chmod(0o755)
-    binary.cache_clear()
+    ripgrep_path.cache_clear()
     monkeypatch.setenv("CODER_RG", str(slow))
-    monkeypatch.setattr("coder.files.ripgrep.SECONDS", 0.5)
+    monkeypatch.setattr("coder.files.ripgrep.SEARCH_SECONDS", 0.5)
     try:
         answer = call_tool(search, workspace(tmp_path / "tree", {"a.py": "x = 1\n"}), pattern="x")
     finally:
-        binary.cache_clear()
+        ripgrep_path.cache_clear()
     assert (
         answer
         == "1 match in a.py (not all: it took more than 0.5 s; narrow it with path= or glob=)\n     1| x = 1"
@@ -295,12 +295,12 @@ def test_ignores_user_ripgrep_configuration(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_prefers_rg_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    binary.cache_clear()
+    ripgrep_path.cache_clear()
     monkeypatch.setenv("CODER_RG", "/opt/rg")
     try:
-        assert binary() == "/opt/rg"
+        assert ripgrep_path() == "/opt/rg"
     finally:
-        binary.cache_clear()
+        ripgrep_path.cache_clear()
 
 
 def test_search_is_registered() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.events import Warned
 from coder.session.log import EventLog
-from coder.store.jsonl import read
+from coder.store.jsonl import read_records
 from coder.ui import jsonl
 
 LOGS = sorted((Path(__file__).parent.parent / "logs").glob("format-*"))
@@ -15,9 +15,9 @@ LOGS = sorted((Path(__file__).parent.parent / "logs").glob("format-*"))
 
 def objects(log: Path) -> list[dict[str, object]]:
     out = io.StringIO()
-    event_log = EventLog(records=read(log))
+    event_log = EventLog(records=read_records(log))
     event_log.close()
-    asyncio.run(jsonl.show(event_log.follow(), out))
+    asyncio.run(jsonl.write_records(event_log.follow(), out))
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -61,6 +61,6 @@ def test_output_fits_any_encoding() -> None:
     log = EventLog()
     log.append(Warned(text="sp\u00e4ter \u2026 \udcff"))
     log.close()
-    asyncio.run(jsonl.show(log.follow(), out))
+    asyncio.run(jsonl.write_records(log.follow(), out))
     assert out.getvalue().isascii()
     assert json.loads(out.getvalue())["text"] == "sp\u00e4ter \u2026 \udcff"

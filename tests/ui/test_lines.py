@@ -16,12 +16,12 @@ from coder.core.events import (
     Verified,
     Warned,
 )
-from coder.core.messages import Spent, ToolCall, ToolMessage
+from coder.core.messages import ToolCall, ToolMessage, UsageTotals
 from coder.core.values.verdict import Counts, TestResult, Verdict, VerdictKind
 from coder.session.log import EventLog
-from coder.store.jsonl import ends, read
+from coder.store.jsonl import boundary_events, read_records
 from coder.ui import summary
-from coder.ui.lines import Lines, brief
+from coder.ui.lines import LinePrinter, summarize_arguments
 
 LOGS = Path(__file__).parent.parent / "logs"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,7 +32,7 @@ def render_lines(records: list[Record], *, verbose: bool = False, terminal: bool
     log = EventLog(records=records)
     log.close()
     console = Console(file=out, highlight=False, force_terminal=terminal, width=100, _environ={})
-    asyncio.run(Lines(console, verbose=verbose, send=lambda _: None).show(log.follow()))
+    asyncio.run(LinePrinter(console, verbose=verbose, send=lambda _: None).show(log.follow()))
     return out.getvalue()
 
 
@@ -44,7 +44,7 @@ def make_records(*events: Event) -> list[Record]:
 
 
 def test_recorded_session_reads_in_order() -> None:
-    lines = render_lines(read(LOGS / "format-1-wrong-then-repaired")).splitlines()
+    lines = render_lines(read_records(LOGS / "format-1-wrong-then-repaired")).splitlines()
     assert lines[2].startswith("tests on the untouched code: 1 passed, 1 failed in ")
     reason = (
         "The issue is not fixed, 1 test not green on the change: test_clock.py::test_half_past_nine; "
@@ -68,7 +68,7 @@ def test_recorded_session_reads_in_order() -> None:
 
 
 def test_pipe_gets_plain_text_and_terminal_gets_colours() -> None:
-    session = read(LOGS / "format-1-wrong-then-repaired")
+    session = read_records(LOGS / "format-1-wrong-then-repaired")
     assert "\x1b" not in render_lines(session)
     assert "\x1b[" in render_lines(session, terminal=True)
 
@@ -109,17 +109,17 @@ def test_refused_call_gives_reason_in_one_line() -> None:
     ],
 )
 def test_a_call_is_brief(arguments: str, line: str) -> None:
-    assert brief(arguments) == line
+    assert summarize_arguments(arguments) == line
 
 
 def render_end(session_end: SessionFinished) -> str:
     out = io.StringIO()
-    summary.show(Console(file=out, width=100, highlight=False), session_end, session="s1")
+    summary.print_summary(Console(file=out, width=100, highlight=False), session_end, session="s1")
     return out.getvalue()
 
 
 def test_fix_ends_with_diff_and_five_lines() -> None:
-    session_end = ends(LOGS / "format-1-wrong-then-repaired")[1]
+    session_end = boundary_events(LOGS / "format-1-wrong-then-repaired")[1]
     assert session_end is not None
     text = render_end(session_end)
     assert text.startswith("\ndiff --git a/clock.py b/clock.py\n")
@@ -135,7 +135,7 @@ def test_fix_ends_with_diff_and_five_lines() -> None:
 
 
 def test_end_without_fix_prints_report() -> None:
-    session_end = ends(LOGS / "format-1-gives-up")[1]
+    session_end = boundary_events(LOGS / "format-1-gives-up")[1]
     assert session_end is not None
     text = render_end(session_end)
     assert "## What was tried\n1. The rest is dropped. (clock.py):" in text
@@ -149,13 +149,15 @@ def test_interruption_says_where_work_is() -> None:
     record = "next     nothing was left in the repository; the record: coder log show s1"
     lines = ["stopped  Interrupted; your files are as they were.", "cost     1 attempt, 3 s", record]
     assert render_end(stopped).splitlines()[1:] == lines
-    session_end = stopped.model_copy(update={"spent": Spent(requests=1)})
+    session_end = stopped.model_copy(update={"spent": UsageTotals(requests=1)})
     assert render_end(session_end).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
 
 
 def test_unknown_cost_is_not_shown_as_zero() -> None:
     verdict = Verdict(kind=VerdictKind.PROVEN, reason="r", before=Counts(passed=1), after=Counts(passed=2))
-    spent = Spent(requests=2, input_tokens=12_000, cached_tokens=3_000, output_tokens=345, cost_usd=None)
+    spent = UsageTotals(
+        requests=2, input_tokens=12_000, cached_tokens=3_000, output_tokens=345, cost_usd=None
+    )
     session_end = SessionFinished(
         kind=VerdictKind.PROVEN,
         summary="r",
@@ -193,7 +195,7 @@ def test_end_of_verification_states_verdict_once(
 
 
 def test_names_branches_and_gives_reason_of_choice() -> None:
-    text = render_lines(read(LOGS / "format-1-auto"))
+    text = render_lines(read_records(LOGS / "format-1-auto"))
     assert "strategy: tree, the first attempt failed and" in text
     assert "c2 grows out of c1: go to where the wrong value is made" in text
     assert "goes no further: c2 has it first." in text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
 from coder.core.values.candidate import Patch
-from coder.core.values.verdict import Failure, Frame, Outcome, Problem, TestReport, TestResult, When
+from coder.core.values.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
 from tests.builders import write
 
 Files = Mapping[str, str]
@@ -31,7 +31,7 @@ class FakeTrees:
 
     @property
     def patch(self) -> Patch:
-        return Patch(diff="", paths=self.changed("change"), tree="change")
+        return Patch(diff="", paths=self.changed_paths("change"), tree="change")
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
@@ -46,10 +46,10 @@ class FakeTrees:
             yield Path(name)
         self.live -= 1
 
-    def edits(self, tree: str) -> Mapping[str, str | None]:
-        return {path: self.trees[tree].get(path) for path in self.changed(tree)}
+    def changed_texts(self, tree: str) -> Mapping[str, str | None]:
+        return {path: self.trees[tree].get(path) for path in self.changed_paths(tree)}
 
-    def changed(self, tree: str) -> tuple[str, ...]:
+    def changed_paths(self, tree: str) -> tuple[str, ...]:
         old, new = self.trees["base"], self.trees[tree]
         return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
 
@@ -61,10 +61,10 @@ class FakeRunner:
 
     def __init__(
         self,
-        suite: Callable[[Files], Sequence[TestResult] | Problem],
+        suite: Callable[[Files], Sequence[TestResult] | RunProblem],
         *,
         by_exit_code: bool = False,
-        problem: Callable[[tuple[str, ...]], Problem | None] = lambda _tests: None,
+        problem: Callable[[tuple[str, ...]], RunProblem | None] = lambda _tests: None,
     ) -> None:
         """`problem` is what is wrong with a run of these tests, beside its results."""
         self._suite = suite
@@ -94,7 +94,7 @@ class FakeRunner:
             if path.is_file()
         }
         results = self._suite(files)
-        if isinstance(results, Problem):
+        if isinstance(results, RunProblem):
             return TestReport(command="pytest", problem=results)
         selection = tuple(
             result
@@ -124,7 +124,7 @@ def failed_result(
     type_: str = "AssertionError",
     message: str = "assert 1 == 2",
     *,
-    when: When = "call",
+    when: TestStage = "call",
     frames: Sequence[tuple[str, int, str]] = (("tests/test_calc.py", 3, "test_it"),),
 ) -> TestResult:
     failure = Failure(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.paths import node_ids
+from coder.core.values.paths import extract_node_ids
 from coder.core.values.verdict import Verdict
 from coder.verify.verdict.proof import WorktreeVerifier
 from tests.builders import write
@@ -25,7 +25,7 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
     verdict = WorktreeVerifier(trees=trees, runner=make_runner(tmp_path / "checkout"), issue=issue).verify(
-        trees.patch, node_ids(issue)
+        trees.patch, extract_node_ids(issue)
     )
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     text = _verdict_text(verdict)

@@ -3,7 +3,7 @@
 import pytest
 
 from coder.settings import Config
-from coder.wiring.approach import Approach, approach
+from coder.wiring.approach import Approach, choose_approach
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def role_approach(monkeypatch: pytest.MonkeyPatch) -> Approach:
         fallback_models=("f",),
         width=4,
     )
-    return approach(config, named="a")
+    return choose_approach(config, model_name="a")
 
 
 def test_roles_and_branches_have_own_models_with_shared_fallback(role_approach: Approach) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from coder.core.ports.repair import Change, Compared, Edit, Tried
+from coder.core.ports.repair import CallComparison, Edit, TextChange, TrialResult
 from coder.wiring.counted_trials import CountedTrials
 
 
@@ -22,21 +22,29 @@ class RecordingTrials:
         *,
         seconds: float,
         patient: bool = False,
-    ) -> Generator[Tried]:
+    ) -> Generator[TrialResult]:
         try:
             for edit in edits:
                 self.edits_tried.append(edit.summary)
-                yield Tried(edit=edit, outcome="failed")
+                yield TrialResult(edit=edit, outcome="failed")
         finally:
             self.closed += 1
 
-    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
-        return Compared(calls=tuple(tests))
+    def compare_calls(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
+    ) -> CallComparison:
+        return CallComparison(calls=tuple(tests))
 
 
 def make_edits(*names: str) -> list[Edit]:
     return [
-        Edit(path="a.py", line=1, family="names", changes=(Change(start=0, end=0, text=name),), summary=name)
+        Edit(
+            path="a.py",
+            line=1,
+            family="names",
+            changes=(TextChange(start=0, end=0, text=name),),
+            summary=name,
+        )
         for name in names
     ]
 
@@ -47,7 +55,7 @@ def run_trials(trials: CountedTrials, *names: str) -> list[str]:
 
 def test_searches_share_one_trial_limit() -> None:
     tireless = RecordingTrials()
-    trials = CountedTrials(tireless, most=3)
+    trials = CountedTrials(tireless, max_edits=3)
     assert [run_trials(trials, "a", "b"), run_trials(trials, "c", "d"), run_trials(trials, "e")] == [
         ["a", "b"],
         ["c"],
@@ -57,12 +65,12 @@ def test_searches_share_one_trial_limit() -> None:
 
 
 def test_tries_everything_without_limit() -> None:
-    assert run_trials(CountedTrials(RecordingTrials(), most=None), *"abcd") == [*"abcd"]
+    assert run_trials(CountedTrials(RecordingTrials(), max_edits=None), *"abcd") == [*"abcd"]
 
 
 def test_counts_only_trials_and_closing_ends_work() -> None:
     tireless = RecordingTrials()
-    trials = CountedTrials(tireless, most=3)
+    trials = CountedTrials(tireless, max_edits=3)
     results = trials.try_out(Path(), ["t"], make_edits("a", "b", "c"), seconds=1)
     next(results)
     results.close()

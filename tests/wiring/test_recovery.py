@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.apply import delivered
+from coder.cli.apply import find_delivery
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
 from coder.core.values.task import Budget, Task
 from coder.core.values.verdict import Verdict, VerdictKind
-from coder.repo.delivery.checkout import apply_commit, undo
-from coder.repo.delivery.pending import INTENT
+from coder.repo.delivery.checkout import apply_commit, undo_delivery
+from coder.repo.delivery.pending import INTENT_FILE
 from coder.settings import sessions_directory
-from coder.store.jsonl import SessionStore, finish
+from coder.store.jsonl import SessionStore, append_finish
 from coder.wiring.recovery import recover_sessions
 from tests.builders import ISOLATED, git, repo
 
@@ -133,7 +133,7 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
         recover_sessions()
         assert names(root) == "refs/heads/main"
         return
-    delivery = delivered(root, "last")
+    delivery = find_delivery(root, "last")
     assert git(root, "rev-parse", delivery.branch) == delivery.commit
     assert git(root, "notes", "--ref=coder", "show", delivery.commit) == "seen"
     assert "+fixed" in delivery.diff
@@ -143,9 +143,9 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
         "refs/heads/main",
         "refs/notes/coder",
     ]
-    assert delivered(root, "last") == delivery
+    assert find_delivery(root, "last") == delivery
     apply_commit(root, delivery.commit)
-    undo(root, branch=delivery.branch, commit=delivery.commit, applied=None)
+    undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
     assert (root / "a.py").read_text() == "a\n"
     assert names(root) == "refs/heads/main"
 
@@ -154,17 +154,17 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
 def test_undoes_delivery_missing_from_log(root: Path, last: str) -> None:
     directory = write_session_log(root, "20260101-000000-abcd")
     resume(start_delivery(root, directory, last))
-    finish(directory, SessionFinished(kind=None, summary="coder failed", exit_code=1), at=AT)
+    append_finish(directory, SessionFinished(kind=None, summary="coder failed", exit_code=1), at=AT)
     recover_sessions()
     assert names(root) == "refs/heads/main"
-    assert not (directory / INTENT).exists()
+    assert not (directory / INTENT_FILE).exists()
 
 
 def test_keeps_settled_delivery(root: Path) -> None:
     directory = write_session_log(root, "20260101-000000-abcd")
     resume(start_delivery(root, directory, "nothing"))
-    delivery = delivered(root, "last")
-    undo(root, branch=delivery.branch, commit=delivery.commit, applied=None)
+    delivery = find_delivery(root, "last")
+    undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
     assert recover_sessions() == ()
     assert names(root) == "refs/heads/main"
 
@@ -172,7 +172,7 @@ def test_keeps_settled_delivery(root: Path) -> None:
 def test_ignores_foreign_record(root: Path) -> None:
     directory = write_session_log(root, "20260101-000000-abcd")
     for text in ("", "[]", "{}", json.dumps({"common": str(root)})):
-        (directory / INTENT).write_text(text)
+        (directory / INTENT_FILE).write_text(text)
         assert recover_sessions() == ()
 
 

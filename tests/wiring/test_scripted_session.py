@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from coder.bench.suites import SuiteTask, load
+from coder.bench.suites import SuiteTask, load_suite
 from coder.core.errors import UserError
-from coder.models.scripted import load as steps
+from coder.models.scripted import load_script as steps
 from coder.settings import Config
 from coder.strategies.tree.branch import SEEDS
-from coder.wiring.scripted_session import rehearsed
+from coder.wiring.scripted_session import scripted_approach
 
 
 def test_model_without_script_says_nothing(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nothing to say"):
-        rehearsed(tmp_path / "script.jsonl", Config())
+        scripted_approach(tmp_path / "script.jsonl", Config())
 
 
 @pytest.mark.parametrize(
-    "task", [task for task in load("starter") if task.facts.solvable], ids=lambda task: task.name
+    "task", [task for task in load_suite("starter") if task.facts.solvable], ids=lambda task: task.name
 )
 def test_starter_script_answers_planners_and_reviewers(
     task: SuiteTask,

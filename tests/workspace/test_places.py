@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.workspace.places import name_places, places_in
+from coder.workspace.places import extract_places, record_places
 from tests.tools.fakes import workspace
 
 FILES = dict.fromkeys(
@@ -27,7 +27,7 @@ tests/test_box.py::test_size FAILED, C:\\\\work\\\\shop\\\\deep\\\\bag.py:3
 
 
 def test_finds_paths_lines_frames_and_links_in_order() -> None:
-    assert places_in(TEXT) == [
+    assert extract_places(TEXT) == [
         ("src/shop/box.py", None),
         ("setup.cfg", None),
         ("//example.org/shop/blob/main/src/shop/deep/bag.py", 12),
@@ -40,7 +40,7 @@ def test_finds_paths_lines_frames_and_links_in_order() -> None:
 
 def test_resolves_mentioned_files_of_worktree(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert name_places(space, TEXT) == [
+    assert record_places(space, TEXT) == [
         ("src/shop/box.py", None),
         ("setup.cfg", None),
         ("src/shop/deep/bag.py", 12),
@@ -58,16 +58,16 @@ def test_resolves_mentioned_files_of_worktree(tmp_path: Path) -> None:
 
 def test_bare_name_resolves_to_at_most_three_files(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert name_places(space, "bag.py is wrong") == [
+    assert record_places(space, "bag.py is wrong") == [
         ("src/other/bag.py", None),
         ("src/shop/deep/bag.py", None),
     ]
-    assert name_places(space, "util.py is wrong") == []
+    assert record_places(space, "util.py is wrong") == []
 
 
 def test_dotted_name_resolves_to_longest_module_prefix(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert name_places(space, "shop.box.Box.size() and shop.deep.bag, not os.path or self.box") == [
+    assert record_places(space, "shop.box.Box.size() and shop.deep.bag, not os.path or self.box") == [
         ("src/shop/box.py", None),
         ("src/shop/deep/bag.py", None),
     ]
@@ -82,4 +82,4 @@ def test_answers_hostile_text_quickly(tmp_path: Path) -> None:
         'File "' * 20_000,
         "../../../etc/passwd .git/config \0",
     ):
-        assert name_places(space, text) == []
+        assert record_places(space, text) == []

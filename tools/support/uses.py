@@ -3,24 +3,26 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from coder.files.ripgrep import Hit, shown
-from coder.index.snapshot import Snapshot, Use
-from coder.tools.search import by_definition
-from coder.workspace.files import standing, text_of
+from coder.files.ripgrep import Hit, escape_path
+from coder.index.snapshot import IndexSnapshot, NameUse
+from coder.tools.search import group_by_definition
+from coder.workspace.files import path_category, read_text_or_empty
 from coder.workspace.workspace import Workspace
 
 
-def inside(path: str, where: str) -> bool:
+def is_inside(path: str, where: str) -> bool:
     """Tell whether a path is the file or below the directory `where`; `.` is all."""
     return where == "." or path == where or path.startswith(f"{where}/")
 
 
-def ordered(uses: Iterable[Use]) -> list[Use]:
+def order_uses(uses: Iterable[NameUse]) -> list[NameUse]:
     """Sort uses: source, then tests, then the rest."""
-    return sorted(uses, key=lambda use: (standing(use.path), use.path))
+    return sorted(uses, key=lambda use: (path_category(use.path), use.path))
 
 
-def used_lines(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use], *, name: str, most: int) -> str:
+def render_uses(
+    workspace: Workspace, snapshot: IndexSnapshot, uses: Sequence[NameUse], *, name: str, most: int
+) -> str:
     """Show the first `most` lines of uses by file and enclosing definition, and record them as named."""
     blocks: list[str] = []
     for path, group in groupby(uses, key=lambda use: use.path):
@@ -31,13 +33,15 @@ def used_lines(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use], *,
             continue
         most -= len(hits)
         for hit in hits:
-            workspace.name(path, hit.line)
-        blocks.append(f"{shown(path)}\n" + "\n".join(by_definition(hits, snapshot.definitions(path))))
+            workspace.record_place(path, hit.line)
+        blocks.append(
+            f"{escape_path(path)}\n" + "\n".join(group_by_definition(hits, snapshot.definitions(path)))
+        )
     return "\n".join(blocks)
 
 
-def _hits(workspace: Workspace, use: Use, name: str) -> list[Hit]:
-    lines = text_of(workspace.root, use.path).split("\n")
+def _hits(workspace: Workspace, use: NameUse, name: str) -> list[Hit]:
+    lines = read_text_or_empty(workspace.root, use.path).split("\n")
     matching_lines = [line for line in use.lines if line <= len(lines) and name in lines[line - 1]]
     return [
         Hit(

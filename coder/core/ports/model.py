@@ -14,7 +14,7 @@ class Model(Protocol):
     def name(self) -> str:
         """`provider:name`, as the user would type it."""
 
-    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         """Return the highest cost of a request of this size, in US dollars.
 
         None where the price is not known.

@@ -6,8 +6,8 @@ from typing import Literal, Protocol
 
 from coder.core.ports.sandbox import Progress
 from coder.core.values.base import Value
-from coder.core.values.proposal import Proposals, Suspected
-from coder.core.values.verdict import Problem, TestResult
+from coder.core.values.proposal import Proposals, SuspectRanking
+from coder.core.values.verdict import RunProblem, TestResult
 
 
 class Trace(Value):
@@ -27,11 +27,11 @@ class Traces(Value):
     """
     imported: Mapping[str, tuple[int, ...]] = {}
     """Lines executed during collection or during an import in a test, by path."""
-    problem: Problem | None = None
+    problem: RunProblem | None = None
     """Why nothing could be traced."""
 
 
-class Change(Value):
+class TextChange(Value):
     """Replace the characters of a file from `start` up to `end`."""
 
     start: int
@@ -44,7 +44,7 @@ class Edit(Value):
 
     path: str
     """Relative to the tree."""
-    changes: tuple[Change, ...]
+    changes: tuple[TextChange, ...]
     """Ascending, without overlap; offsets refer to the unchanged text, with line endings as in the file."""
     line: int
     """The line that it changes, from 1."""
@@ -62,7 +62,7 @@ class Edit(Value):
         return text
 
 
-class Tried(Value):
+class TrialResult(Value):
     """The outcome of one edit."""
 
     edit: Edit
@@ -74,7 +74,7 @@ class Tried(Value):
     """The first test that was not green."""
 
 
-class Compared(Value):
+class CallComparison(Value):
     """Results of the same calls under several edits; empty where they could not be observed."""
 
     calls: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Trials(Protocol):
         *,
         seconds: float,
         patient: bool = False,
-    ) -> Generator[Tried]:
+    ) -> Generator[TrialResult]:
         """Yield the outcome of each edit, in order, as far as the time allows.
 
         `tests` are those that must turn green.
@@ -119,7 +119,9 @@ class Trials(Protocol):
         """
         ...
 
-    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+    def compare_calls(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
+    ) -> CallComparison:
         """Record the results of calls under each edit.
 
         The calls are those that `tests` and the edits' guards make, and variants of them.
@@ -149,12 +151,12 @@ class Proposer(Protocol):
         """
 
 
-class Faults(Protocol):
+class FaultLocator(Protocol):
     """Locates a fault by running tests."""
 
-    def suspects(
+    def rank_suspects(
         self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
-    ) -> Suspected:
+    ) -> SuspectRanking:
         """Rank the functions of `tree` that failing `tests` (ids) execute and passing neighbours do not.
 
         Nothing is changed.

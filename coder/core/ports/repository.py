@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.values.candidate import Candidate, Delivery, Patch
-from coder.core.values.history import Change
+from coder.core.values.history import CommitInfo
 
-Around = Callable[[], AbstractContextManager[object]]
+WorktreeContext = Callable[[], AbstractContextManager[object]]
 
 
 class Repository(Protocol):
@@ -36,10 +36,10 @@ class Repository(Protocol):
     def dirty(self) -> bool:
         """Whether `base` holds uncommitted work."""
 
-    def candidate(self, name: str) -> Candidate:
+    def create_candidate(self, name: str) -> Candidate:
         """Create a linked worktree at `base`, with the ignored artefacts that tests need."""
 
-    def patch(self, candidate: Candidate) -> Patch:
+    def candidate_patch(self, candidate: Candidate) -> Patch:
         """Return the candidate's whole change so far, including new files but not ignored ones."""
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
@@ -51,7 +51,7 @@ class Repository(Protocol):
         Untracked files are included, ignored ones are not.
         """
 
-    def restoring(self, candidate: Candidate) -> AbstractContextManager[None]:
+    def restore_on_exit(self, candidate: Candidate) -> AbstractContextManager[None]:
         """Restore the candidate's worktree on exit, to keep files written by tests out of its change.
 
         Ignored files stay.
@@ -63,16 +63,16 @@ class Repository(Protocol):
         It is removed on exit.
         """
 
-    def changed(self, tree: str) -> tuple[str, ...]:
+    def changed_paths(self, tree: str) -> tuple[str, ...]:
         """Return the paths that differ between `base` and `tree`, sorted."""
 
-    def edits(self, tree: str) -> Mapping[str, str | None] | None:
+    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
         """Return the texts in `tree` of all paths that differ from `base` (None: no such file).
 
         None where one of them is not a plain UTF-8 file.
         """
 
-    def rebased(self, patch: Patch) -> Patch | None:
+    def rebase_on_head(self, patch: Patch) -> Patch | None:
         """Rebase a change onto HEAD without the uncommitted work, as a tree and diff.
 
         None where it does not apply.
@@ -98,7 +98,7 @@ class Repository(Protocol):
             UserError: it no longer applies, or a path it needs is dirty; nothing was changed.
         """
 
-    def subjects(self, count: int) -> tuple[str, ...]:
+    def recent_subjects(self, count: int) -> tuple[str, ...]:
         """Return the newest commit subjects, as examples of style."""
 
     def close(self) -> None:
@@ -130,11 +130,11 @@ class History(Protocol):
     def show(self, revision: str, path: str | None = None) -> str:
         """Return one commit: message and diff, restricted to a path if given."""
 
-    def file(self, path: str) -> str | None:
+    def read_file(self, path: str) -> str | None:
         """Return a text file at the newest commit of the history; None where it is missing or too large."""
 
-    def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
+    def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
         """Return the newest commits without merges, newest first."""
 
-    def touched(self, path: str, since: str) -> tuple[str, ...]:
+    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
         """Return for each line of a file the commit that last changed it; "" where not newer than `since`."""

@@ -11,8 +11,8 @@ class Store(Protocol):
     def append(self, record: Record) -> None:
         """Write one record and flush it."""
 
-    def keep(self, text: str) -> str:
+    def store_blob(self, text: str) -> str:
         """Store a large output and return its SHA-256."""
 
-    def blob(self, sha256: str) -> str:
+    def read_blob(self, sha256: str) -> str:
         """Return a stored output by its SHA-256."""

@@ -5,17 +5,17 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
-from coder.core.ports.repository import Around
+from coder.core.ports.repository import WorktreeContext
 from coder.core.ports.sandbox import Progress
 from coder.core.values.base import Value
 from coder.core.values.candidate import Patch
-from coder.core.values.verdict import Evidence, Reproduced, TestReport, Tie, Verdict
+from coder.core.values.verdict import Evidence, IssueTie, ReproductionResult, TestReport, Verdict
 
 
-class Equipment(Protocol):
+class DependencyInstaller(Protocol):
     """Installs missing dependencies of test runs, never in one of the user's environments."""
 
-    def lacks(self, report: TestReport) -> tuple[str, ...]:
+    def missing_packages(self, report: TestReport) -> tuple[str, ...]:
         """Return the names of packages without which tests of the untouched base cannot run."""
         ...
 
@@ -27,7 +27,7 @@ class Equipment(Protocol):
         ...
 
 
-class Reach(Value):
+class ImpactedTests(Value):
     """The tests that an edit may affect."""
 
     tests: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Reach(Value):
 class Impact(Protocol):
     """Test impact analysis: the code that each test of a tree executes and reads."""
 
-    def reach(self, edits: Mapping[str, str | None]) -> Reach:
+    def impacted_tests(self, edits: Mapping[str, str | None]) -> ImpactedTests:
         """Return the tests whose result may change when files get other texts (None: no such file).
 
         `edits` is keyed by path relative to the tree.
@@ -52,11 +52,11 @@ class Impact(Protocol):
         """
         ...
 
-    def prepared(self) -> Iterator[str]:
+    def analyse_incrementally(self) -> Iterator[str]:
         """Analyse one source after another while iterated, so that later queries are answered immediately."""
         ...
 
-    def seconds(self, tests: Sequence[str]) -> float:
+    def recorded_seconds(self, tests: Sequence[str]) -> float:
         """Return the processor time that tests have taken, as far as it is known."""
         ...
 
@@ -82,7 +82,7 @@ class TestRunner(Protocol):
         Never raise for test failures.
 
         `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from
-        anywhere else, the report's problem is `wrong_code`. Without a time limit the project's own applies.
+        anywhere else, the report's problem is `wrong_code_problem`. Without a time limit the project's own applies.
         """
 
 
@@ -95,13 +95,15 @@ class Verifier(Protocol):
         A suite that takes long is cut off, or not tried; with `whole` it gets all of its time.
         """
 
-    def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
+    def check_reproduction(
+        self, patch: Patch, named: Sequence[str], progress: Progress | None = None
+    ) -> ReproductionResult:
         """Return which tests fail for the right reason without the patch's source part.
 
         These are `named` tests and those that the patch adds or changes.
         """
 
-    def ties(self) -> Mapping[str, Tie]:
+    def issue_ties(self) -> Mapping[str, IssueTie]:
         """Return the red tests of the base that belong to the issue, by id.
 
         Empty before the base is measured.
@@ -113,13 +115,13 @@ class Verifier(Protocol):
         Targets that still fail are also run alone.
         """
 
-    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         """Extend the newest verdict with untested parts of the change and new linter findings."""
 
-    def explain(self, verdict: Verdict) -> str:
+    def explain_failure(self, verdict: Verdict) -> str:
         """Summarize a failed verdict as the next message for a model: at most about 4,000 characters."""
 
-    def evidence(self, verdict: Verdict) -> Evidence:
+    def commit_evidence(self, verdict: Verdict) -> Evidence:
         """Return the evidence to attach to the commit."""
 
     def preview(
@@ -129,7 +131,7 @@ class Verifier(Protocol):
         tests: Sequence[str],
         progress: Progress | None = None,
         *,
-        around: Around = nullcontext,
+        around: WorktreeContext = nullcontext,
     ) -> TestReport:
         """Run tests on a candidate's code, which differs from the base at `paths`; it proves nothing.
 

@@ -3,7 +3,7 @@
 from coder.core.values.base import Value
 
 
-class Change(Value):
+class CommitInfo(Value):
     """A commit and the paths it changed."""
 
     commit: str

@@ -27,7 +27,7 @@ def is_test_path(path: str) -> bool:
     )
 
 
-def node_ids(text: str) -> tuple[str, ...]:
+def extract_node_ids(text: str) -> tuple[str, ...]:
     """Return the pytest node ids that a text mentions, in order, without duplicates."""
     return tuple(
         dict.fromkeys(
@@ -36,7 +36,7 @@ def node_ids(text: str) -> tuple[str, ...]:
     )
 
 
-def meant(names: Iterable[str]) -> Callable[[str], bool]:
+def match_test_ids(names: Iterable[str]) -> Callable[[str], bool]:
     """Return a predicate that tells whether one of the names selects a test id, as the pytest plugin selects.
 
     A name is a node id, a function without parameters, a class, a file or a directory.
@@ -46,7 +46,7 @@ def meant(names: Iterable[str]) -> Callable[[str], bool]:
     return lambda test_id: test_id in exact or test_id.startswith(prefixes)
 
 
-def file_of(test_id: str) -> str:
+def test_file_of(test_id: str) -> str:
     """Return the file of a test id."""
     return test_id.partition("::")[0]
 

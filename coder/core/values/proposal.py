@@ -14,7 +14,7 @@ class Suspect(Value):
     """Ochiai, 0 to 1; 0 where only the wording of the issue points here."""
 
 
-class Suspected(Value):
+class SuspectRanking(Value):
     """Places that failing tests suggest as the fault."""
 
     suspects: tuple[Suspect, ...] = ()

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from coder.core.values.verdict import TestResult
 
 
-def signature(result: TestResult) -> str:
+def failure_signature(result: TestResult) -> str:
     """Return a failure's signature, such as `ValueError in clock.py, minutes`.
 
     It has no line numbers, which every patch moves.
@@ -18,9 +18,9 @@ def signature(result: TestResult) -> str:
     return f"{result.failure.type}: {result.failure.message.partition(chr(10))[0][:120]}"
 
 
-def alike(results: Iterable[TestResult]) -> dict[str, tuple[TestResult, ...]]:
+def group_by_signature(results: Iterable[TestResult]) -> dict[str, tuple[TestResult, ...]]:
     """Group failing results by signature, in order of first appearance."""
     groups: dict[str, list[TestResult]] = {}
     for result in results:
-        groups.setdefault(signature(result), []).append(result)
+        groups.setdefault(failure_signature(result), []).append(result)
     return {key: tuple(group) for key, group in groups.items()}

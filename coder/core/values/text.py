@@ -19,7 +19,7 @@ _UNSAFE = (
 _REPLACEMENTS = dict.fromkeys(_UNSAFE, "�") | {ord("\r"): None}
 
 
-def printable(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """Remove escape sequences, and replace control and bidirectional characters by a visible mark.
 
     Tab and newline are kept.

@@ -11,9 +11,9 @@ from coder.core.values.base import Value
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 Cause = Literal["environment", "logic", "test error", "collection", "time-out"]
 """Classes of failures, as the harness distinguishes them."""
-Tie = Literal["example", "message", "identifier"]
+IssueTie = Literal["example", "message", "identifier"]
 """Evidence that a red test of the base belongs to the issue; an identifier alone is weak."""
-When = Literal["collect", "setup", "call", "teardown"]
+TestStage = Literal["collect", "setup", "call", "teardown"]
 
 
 class Frame(Value):
@@ -37,7 +37,7 @@ class Failure(Value):
     """pytest's own rendering, truncated to its most useful part."""
 
 
-class Body(Value):
+class BodyExecution(Value):
     """How a test's own function ran, observed independently of the test runner's report."""
 
     started: int = 0
@@ -54,12 +54,12 @@ class TestResult(Value):
     id: str
     """pytest's node id."""
     outcome: Outcome
-    when: When = "call"
+    when: TestStage = "call"
     seconds: float = 0.0
     failure: Failure | None = None
     cause: Cause | None = None
     """Of a failing test in a verdict."""
-    body: Body | None = None
+    body: BodyExecution | None = None
     """None where it was not or could not be observed."""
 
     @property
@@ -73,7 +73,7 @@ class TestResult(Value):
         return self.outcome in ("passed", "xfailed", "xpassed")
 
 
-class Problem(Value):
+class RunProblem(Value):
     """Why a run gives no evidence about the code."""
 
     kind: Literal[
@@ -91,7 +91,7 @@ class TestReport(Value):
     results: tuple[TestResult, ...] = ()
     seconds: float = 0.0
     exit_code: int | None = None
-    problem: Problem | None = None
+    problem: RunProblem | None = None
     output: str = ""
     """The tail of what the command printed."""
     reached: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class TestReport(Value):
     """Read from a report that the command wrote: tests cannot run alone, and the origin of the loaded code is
     unknown."""
 
-    def of(self, test_id: str) -> TestResult | None:
+    def result_for(self, test_id: str) -> TestResult | None:
         """Return the result of a test, or of its file or class where these could not be collected."""
         own = next((result for result in self.results if result.id == test_id), None)
         return own or next(
@@ -116,12 +116,12 @@ class TestReport(Value):
         )
 
     @property
-    def reds(self) -> tuple[TestResult, ...]:
+    def failures(self) -> tuple[TestResult, ...]:
         """Failing tests, in order."""
         return tuple(result for result in self.results if result.red)
 
     @property
-    def counts(self) -> "Counts":
+    def outcome_counts(self) -> "Counts":
         """Number of tests by outcome."""
         return Counts(
             passed=sum(result.green for result in self.results),
@@ -138,7 +138,7 @@ class Counts(Value):
     skipped: int = 0
 
 
-class Run(Value):
+class TestRun(Value):
     """One run of the test command on the way to a verdict."""
 
     label: str
@@ -152,7 +152,7 @@ class Run(Value):
     problem: str = ""
 
 
-class Unguarded(Value):
+class UntestedPlace(Value):
     """A part of the change that could differ without failing a test."""
 
     path: str
@@ -164,10 +164,10 @@ class Unguarded(Value):
     """The verdict stays the same without the hunk."""
 
 
-class Guarded(Value):
+class MutationReport(Value):
     """Result of mutation testing a change."""
 
-    unguarded: tuple[Unguarded, ...] = ()
+    unguarded: tuple[UntestedPlace, ...] = ()
     wording: tuple[tuple[str, int], ...] = ()
     """Path and line, in the changed file, of blocks of changed lines without code: comments, docstrings,
     blank lines."""
@@ -181,7 +181,7 @@ class Guarded(Value):
     """False where time ran out."""
 
 
-class Checked(Value):
+class LintReport(Value):
     """Findings of the project's own linters, type checkers and scanners on a change."""
 
     new: tuple[str, ...] = ()
@@ -239,13 +239,13 @@ class Verdict(Value):
     after: Counts | None = None
     """The suite on the change."""
     commands: tuple[str, ...] = ()
-    runs: tuple[Run, ...] = ()
+    runs: tuple[TestRun, ...] = ()
     """In the order in which they were made, the base's own first."""
     hashes: Mapping[str, str] = Field(default_factory=dict)
     """SHA-256 of each target's file, equal on both sides, by path."""
-    guarded: Guarded | None = None
+    guarded: MutationReport | None = None
     """Result of mutation testing, where requested."""
-    checked: Checked | None = None
+    checked: LintReport | None = None
     """New findings of linters and similar tools, where requested."""
     circumstances: tuple[str, ...] = ()
     """The interpreter, the test command and how they were detected, as sentences."""
@@ -254,12 +254,12 @@ class Verdict(Value):
     """The git tree that was verified."""
 
     @property
-    def good(self) -> bool:
+    def is_deliverable(self) -> bool:
         """Whether nothing broke and no test for the issue still fails: fit for delivery."""
         return self.kind is VerdictKind.PROVEN or (self.kind is VerdictKind.PASSING and not self.still_red)
 
     @property
-    def unable(self) -> bool:
+    def has_environment_problem(self) -> bool:
         """Whether the environment alone is to blame, whatever the change is."""
         return (
             bool(self.still_red)
@@ -273,7 +273,7 @@ class Verdict(Value):
         return "NOT FIXED" if self.kind is VerdictKind.PASSING and self.still_red else self.kind.value
 
 
-class Reproduced(Value):
+class ReproductionResult(Value):
     """Whether tests reproduce the issue on the base."""
 
     tests: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from coder.index.definition import Definition
 from coder.index.parsers.languages import LANGUAGES
 
 PYTHON = (".py", ".pyi")
-MINIFIED = 400
+MINIFIED_LINE_LENGTH = 400
 """Average characters per line from which a file counts as generated."""
 IDENTIFIER = re.compile(r'[^\W\d][\w$]*+(?!")')
 """Excludes string prefixes before a quote."""
@@ -28,12 +28,12 @@ class Import:
     line: int
 
     @property
-    def local(self) -> str:
+    def local_name(self) -> str:
         """Name that the file uses."""
         return self.alias or self.name or self.module.partition(".")[0]
 
     @property
-    def dotted(self) -> str:
+    def dotted_name(self) -> str:
         """Imported object as one dotted name; the module for `*`."""
         if self.name in ("", "*"):
             return self.module
@@ -52,7 +52,7 @@ class Facts:
     """By identifier: lines that contain it as code, ascending; keywords and `self` are excluded."""
 
 
-def facts_of(path: str, text: str) -> Facts:
+def parse_facts(path: str, text: str) -> Facts:
     """Parse a file's facts in the language given by its extension."""
     if path.endswith(PYTHON):
         from coder.index.parsers.python import python_facts
@@ -69,7 +69,7 @@ def facts_of(path: str, text: str) -> Facts:
     return plain_facts(text)
 
 
-def definitions_of(path: str, text: str) -> tuple[Definition, ...]:
+def parse_definitions(path: str, text: str) -> tuple[Definition, ...]:
     """Parse only a file's definitions, which is much cheaper."""
     if path.endswith(PYTHON):
         from coder.index.parsers.python import python_definitions
@@ -87,13 +87,13 @@ def definitions_of(path: str, text: str) -> tuple[Definition, ...]:
 
 
 def _is_minified(text: str) -> bool:
-    return len(text) > MINIFIED * (text.count("\n") + 1)
+    return len(text) > MINIFIED_LINE_LENGTH * (text.count("\n") + 1)
 
 
-def uses_of(code: str, without: frozenset[str]) -> dict[str, list[int]]:
+def identifier_lines(code: str, keywords: frozenset[str]) -> dict[str, list[int]]:
     """Return the lines of each identifier in code whose strings and comments are blank."""
     lines_by_name: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(code.split("\n"), 1):
         for name in set(IDENTIFIER.findall(line)):
             lines_by_name[name].append(number)
-    return {name: lines for name, lines in lines_by_name.items() if name not in without}
+    return {name: lines for name, lines in lines_by_name.items() if name not in keywords}

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from coder.index.definition import Definition
-from coder.index.parsers.facts import Facts, Import, uses_of
+from coder.index.parsers.facts import Facts, Import, identifier_lines
 from coder.index.parsers.languages import Language
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     Captures = dict[str, list[Node]]
     """Nodes of one match of a query, by capture name."""
 
-WIDEST = 200
-TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "scope"})
+MAX_SIGNATURE_LENGTH = 200
+TYPE_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "scope"})
 """Kinds whose functions are methods."""
-CODE = frozenset({"function", "method"})
+FUNCTION_KINDS = frozenset({"function", "method"})
 """Kinds whose inner definitions are local, except functions."""
-LEAST = frozenset({"variable", "type"})
+LEAST_SPECIFIC_KINDS = frozenset({"variable", "type"})
 """Kinds less specific than any other that a query finds for the same name."""
-NAMES_TOO = frozenset(
+SOFT_KEYWORDS = frozenset(
     {
         "get",
         "set",
@@ -43,9 +43,9 @@ NAMES_TOO = frozenset(
     }
 )
 """Keywords only in certain contexts."""
-AROUND = ("export_statement", "template_declaration", "ambient_declaration")
+WRAPPER_NODES = ("export_statement", "template_declaration", "ambient_declaration")
 """Nodes around a definition that belong to it."""
-ALONE = re.compile(r"\w+_declaration|type_definition")
+SOLE_CHILD_WRAPPERS = re.compile(r"\w+_declaration|type_definition")
 """Nodes that belong to a definition if they contain nothing else."""
 COMMENT = re.compile(r"^\s*(?:///?|/?\*+/?|#(?![a-z]))\s?(.*?)\s*(?:\*/)?$")
 IMPORTED = re.compile(r"([\w$*]+)(?:\s+as\s+([\w$]+))?\s*(?=,|\}|$)")
@@ -84,14 +84,15 @@ def grammar_facts(language: Language, text: str) -> Facts:
         definitions=_definitions(scoped, text),
         imports=tuple(imports),
         bases=_bases_by_type(scoped, bases),
-        uses=uses_of(code.decode("utf-8", "replace"), _keywords(language)),
+        uses=identifier_lines(code.decode("utf-8", "replace"), _keywords(language)),
     )
 
 
 def grammar_definitions(language: Language, text: str) -> tuple[Definition, ...]:
     """Parse only the definitions, which takes half the time."""
     return _definitions(
-        _scope_definitions(_matches(language, language.outline, text.encode("utf-8", "replace"))), text
+        _scope_definitions(_matches(language, language.definition_query, text.encode("utf-8", "replace"))),
+        text,
     )
 
 
@@ -124,7 +125,7 @@ def _keywords(language: Language) -> frozenset[str]:
         for number in range(grammar.node_kind_count)
         if not grammar.node_kind_is_named(number)
     )
-    return frozenset(filter(str.isidentifier, kinds)) - NAMES_TOO
+    return frozenset(filter(str.isidentifier, kinds)) - SOFT_KEYWORDS
 
 
 def _blank(code: bytearray, nodes: "Iterable[Node]") -> None:
@@ -151,7 +152,7 @@ def _captured_definition(captures: "Captures") -> _CapturedDefinition | None:
     node = captures[kind][0]
     owner = _plain(captures["owner"][0]) if "owner" in captures else ""
     plain_name = _plain(name)
-    if not plain_name or len(plain_name) > WIDEST:
+    if not plain_name or len(plain_name) > MAX_SIGNATURE_LENGTH:
         return None
     return _CapturedDefinition(
         start=name.start_byte,
@@ -169,7 +170,7 @@ def _scope_definitions(matches: "Iterable[Captures]") -> list[_CapturedDefinitio
     by_start: dict[int, _CapturedDefinition] = {}
     for captures in matches:
         if (definition := _captured_definition(captures)) and (
-            definition.start not in by_start or by_start[definition.start].kind in LEAST
+            definition.start not in by_start or by_start[definition.start].kind in LEAST_SPECIFIC_KINDS
         ):
             by_start[definition.start] = definition
     scoped: list[_CapturedDefinition] = []
@@ -180,7 +181,7 @@ def _scope_definitions(matches: "Iterable[Captures]") -> list[_CapturedDefinitio
         while scopes and scopes[-1].end <= definition.node.start_byte:
             scopes.pop()
         outer = scopes[-1] if scopes else None
-        if outer and outer.kind in CODE and definition.kind not in (*CODE, *TYPES):
+        if outer and outer.kind in FUNCTION_KINDS and definition.kind not in (*FUNCTION_KINDS, *TYPE_KINDS):
             continue
         prefix = definition.owner or (outer.name if outer else "")
         definition = definition._replace(
@@ -193,9 +194,9 @@ def _scope_definitions(matches: "Iterable[Captures]") -> list[_CapturedDefinitio
 
 
 def _kind(definition: _CapturedDefinition, outer: _CapturedDefinition | None) -> str:
-    if definition.kind not in CODE:
+    if definition.kind not in FUNCTION_KINDS:
         return definition.kind
-    is_inside = definition.owner or "." in definition.name or (outer is not None and outer.kind in TYPES)
+    is_inside = definition.owner or "." in definition.name or (outer is not None and outer.kind in TYPE_KINDS)
     return "method" if is_inside else "function"
 
 
@@ -207,7 +208,8 @@ def _definitions(definitions: Sequence[_CapturedDefinition], text: str) -> tuple
 def _definition(definition: _CapturedDefinition, lines: Sequence[str]) -> Definition:
     outermost = definition.node
     while (parent := outermost.parent) and (
-        parent.type in AROUND or (parent.named_child_count == 1 and ALONE.fullmatch(parent.type))
+        parent.type in WRAPPER_NODES
+        or (parent.named_child_count == 1 and SOLE_CHILD_WRAPPERS.fullmatch(parent.type))
     ):
         outermost = parent
     start = outermost.start_point[0] + 1
@@ -229,9 +231,11 @@ def _signature(outermost: "Node", node: "Node") -> str:
     inner = next((child for child in node.children if child.child_by_field_name("body")), None)
     body = node.child_by_field_name("body") or (inner.child_by_field_name("body") if inner else None)
     end = body.start_byte if body is not None else node.end_byte
-    text = (outermost.text or b"")[: end - outermost.start_byte][: WIDEST * 2].decode("utf-8", "replace")
+    text = (outermost.text or b"")[: end - outermost.start_byte][: MAX_SIGNATURE_LENGTH * 2].decode(
+        "utf-8", "replace"
+    )
     first = " ".join((text.partition("{")[0] if body is None else text).split()).rstrip("{=;, ")
-    return first if len(first) <= WIDEST else f"{first[:WIDEST]}…"
+    return first if len(first) <= MAX_SIGNATURE_LENGTH else f"{first[:MAX_SIGNATURE_LENGTH]}…"
 
 
 def _comment_above(start: int, lines: Sequence[str]) -> str:
@@ -257,7 +261,7 @@ def _bases_by_type(
         enclosing = [
             definition
             for definition in definitions
-            if definition.kind in TYPES and definition.node.start_byte <= position < definition.end
+            if definition.kind in TYPE_KINDS and definition.node.start_byte <= position < definition.end
         ]
         if enclosing and base:
             bases_by_type.setdefault(enclosing[-1].name, []).append(base)

@@ -20,7 +20,7 @@ class Language:
     """The package's function that returns it."""
 
     @property
-    def outline(self) -> str:
+    def definition_query(self) -> str:
         """The part of the query that finds definitions, each on a line of its own."""
         return "\n".join(line for line in self.query.split("\n") if "@name" in line)
 

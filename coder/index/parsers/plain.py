@@ -3,18 +3,18 @@
 import re
 
 from coder.index.definition import Definition
-from coder.index.parsers.facts import Facts, uses_of
+from coder.index.parsers.facts import Facts, identifier_lines
 
-WORDS = (
+DEFINITION_KEYWORDS = (
     r"class|struct|interface|trait|enum|impl|module|namespace|type|func|fn|function"
     r"|def|sub|macro_rules!|defmodule|protocol|object"
 )
-BEFORE = (
+MODIFIERS = (
     r"export|default|public|private|protected|static|final|abstract|async"
     r"|pub(?:\([a-z]+\))?|const|unsafe|override|virtual|inline"
 )
 LINE = re.compile(
-    rf"^(?P<indent>[ \t]*)(?:(?:{BEFORE})\s+)*(?P<word>{WORDS})\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)"
+    rf"^(?P<indent>[ \t]*)(?:(?:{MODIFIERS})\s+)*(?P<word>{DEFINITION_KEYWORDS})\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)"
 )
 TYPES = (
     "class",
@@ -64,4 +64,4 @@ def plain_definitions(text: str) -> tuple[Definition, ...]:
 def plain_facts(text: str) -> Facts:
     """Return definitions, and every identifier outside of strings and comments of the C family as a use."""
     code = STRING.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    return Facts(definitions=plain_definitions(text), uses=uses_of(code, frozenset()))
+    return Facts(definitions=plain_definitions(text), uses=identifier_lines(code, frozenset()))

@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from coder.index.definition import Definition
-from coder.index.parsers.facts import Facts, Import, uses_of
+from coder.index.parsers.facts import Facts, Import, identifier_lines
 
 WIDEST = 200
 WIDEST_VARIABLE = 80
@@ -56,11 +56,11 @@ def python_facts(text: str) -> Facts:
         definitions=definitions,
         imports=tuple(source.imports()),
         bases=bases,
-        uses=uses_of(source.code[1:], NOT_USES),
+        uses=identifier_lines(source.code[1:], NOT_USES),
     )
 
 
-def blanked(text: str) -> str:
+def blank_strings(text: str) -> str:
     """Replace the content of strings and comments by spaces; every character keeps its position.
 
     A string begins with `"` and, where it may span lines, ends with `'`: no code begins with that.
@@ -95,7 +95,7 @@ class _Source:
 
     def __init__(self, text: str) -> None:
         self.text = f"\n{text}"
-        self.code = blanked(self.text)
+        self.code = blank_strings(self.text)
         self._at = self._line = 0
 
     def line(self, position: int) -> int:

@@ -8,11 +8,11 @@ from pydantic import SecretStr
 from pydantic_ai.models import Model
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 
-from coder.models.catalog import Choice
+from coder.models.catalog import ModelChoice
 from coder.models.servers import is_loopback
-from coder.models.wire.limits import ReplyLimits, client_hooks
+from coder.models.wire.limits import ReplyLimits, limit_hooks
 
-Wire = Callable[[httpx2.AsyncClient], Model]
+ModelFactory = Callable[[httpx2.AsyncClient], Model]
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 600.0
@@ -21,24 +21,24 @@ SILENCE_SECONDS = 600.0
 NO_KEY = "no-key"
 """Placeholder for servers that need no key, since the libraries require one."""
 
-CUT_IS_AN_ERROR = OpenAIModelProfile(
+STRICT_STREAM_PROFILE = OpenAIModelProfile(
     openai_chat_streaming_requires_finish_reason=True, openai_supports_strict_tool_definition=False
 )
 """Without the first setting, a stream that ends early counts as a complete reply."""
 
-OLD_LIMIT = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
+LEGACY_LIMIT_PROFILE = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
 
 
-def client(base_url: str | None, limits: ReplyLimits) -> httpx2.AsyncClient:
+def make_http_client(base_url: str | None, limits: ReplyLimits) -> httpx2.AsyncClient:
     """Create an HTTP client for one request; requests to this machine bypass any proxy."""
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
         trust_env=base_url is None or not is_loopback(base_url),
-        event_hooks=client_hooks(limits),
+        event_hooks=limit_hooks(limits),
     )
 
 
-def wire(choice: Choice, key: SecretStr | None) -> Wire:
+def model_factory(choice: ModelChoice, key: SecretStr | None) -> ModelFactory:
     """Return a factory of the model in the provider's dialect.
 
     Unknown providers use OpenAI's chat completions.
@@ -46,20 +46,24 @@ def wire(choice: Choice, key: SecretStr | None) -> Wire:
     secret = key.get_secret_value() if key else NO_KEY
     match choice.provider, choice.base_url:
         case "anthropic", url:
-            return partial(anthropic, model=choice.model, secret=secret, url=url)
+            return partial(make_anthropic_model, model=choice.model, secret=secret, url=url)
         case "google", url:
-            return partial(google, model=choice.model, secret=secret, url=url)
+            return partial(make_google_model, model=choice.model, secret=secret, url=url)
         case "openai", None:
-            return partial(openai, model=choice.model, secret=secret)
+            return partial(make_openai_model, model=choice.model, secret=secret)
         case "openrouter", None:
-            return partial(openrouter, model=choice.model, secret=secret)
+            return partial(make_openrouter_model, model=choice.model, secret=secret)
         case provider, url:
             # OpenAI's own models reject the old name of the output limit; other servers may only know that.
-            profile = CUT_IS_AN_ERROR if provider == "openai" else CUT_IS_AN_ERROR | OLD_LIMIT
-            return partial(chat, model=choice.model, secret=secret, url=url or "", profile=profile)
+            profile = (
+                STRICT_STREAM_PROFILE
+                if provider == "openai"
+                else STRICT_STREAM_PROFILE | LEGACY_LIMIT_PROFILE
+            )
+            return partial(make_chat_model, model=choice.model, secret=secret, url=url or "", profile=profile)
 
 
-def anthropic(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
+def make_anthropic_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
     """Create a model for Anthropic's messages API."""
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
@@ -67,7 +71,7 @@ def anthropic(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | N
     return AnthropicModel(model, provider=AnthropicProvider(api_key=secret, base_url=url, http_client=http))
 
 
-def google(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
+def make_google_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
     """Create a model for Google's Gemini API."""
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
@@ -75,7 +79,7 @@ def google(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None
     return GoogleModel(model, provider=GoogleProvider(api_key=secret, base_url=url, http_client=http))
 
 
-def openai(
+def make_openai_model(
     http: httpx2.AsyncClient, *, model: str, secret: str, url: str = "https://api.openai.com/v1"
 ) -> Model:
     """Create a model for OpenAI's responses API.
@@ -90,16 +94,16 @@ def openai(
     return OpenAIResponsesModel(model, provider=provider, settings=settings)
 
 
-def openrouter(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
+def make_openrouter_model(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
     """Create a model for OpenRouter, which also reports the cost of each reply."""
     from pydantic_ai.models.openrouter import OpenRouterModel
     from pydantic_ai.providers.openrouter import OpenRouterProvider
 
     provider = OpenRouterProvider(api_key=secret, http_client=http)
-    return OpenRouterModel(model, provider=provider, profile=CUT_IS_AN_ERROR)
+    return OpenRouterModel(model, provider=provider, profile=STRICT_STREAM_PROFILE)
 
 
-def chat(
+def make_chat_model(
     http: httpx2.AsyncClient, *, model: str, secret: str, url: str, profile: OpenAIModelProfile
 ) -> Model:
     """Create a model for any server with OpenAI's chat completions."""

@@ -7,49 +7,49 @@ from pydantic import SecretStr
 from pydantic_ai import exceptions as wrong
 
 from coder.core.errors import ModelError
-from coder.models.catalog import KEYS, Choice
+from coder.models.catalog import KEY_VARIABLES, ModelChoice
 from coder.models.servers import is_loopback
 from coder.models.wire.text_protocol import ToolsUnsupported
-from coder.permissions.secrets import SHORTEST_OWN
+from coder.permissions.secrets import MIN_OWN_LENGTH
 
-RAISED = (wrong.AgentRunError, wrong.UserError, httpx2.HTTPError)
+REQUEST_ERRORS = (wrong.AgentRunError, wrong.UserError, httpx2.HTTPError)
 """All exceptions with which a request fails through no bug of ours."""
 
-STUMBLES = (ValueError, TypeError, AttributeError, LookupError, AssertionError, RecursionError)
+MALFORMED_STREAM_ERRORS = (ValueError, TypeError, AttributeError, LookupError, AssertionError, RecursionError)
 """Exceptions of the SDKs for stream events that are JSON but not of the documented shape."""
 
 QUOTED_CHARACTERS = 200
 
-OVERFLOW = re.compile(
+OVERFLOW_ERROR = re.compile(
     r"context (size|length|window)|too many tokens|prompt is too long"
     r"|maximum number of tokens|exceeds? the (available|model)",
     re.I,
 )
-NO_TOOLS = re.compile(
+NO_TOOLS_ERROR = re.compile(
     r"does not support (tools|tool|function)|endpoints found that support tool"
     r"|tools? (param|choice) requires (--jinja|--enable-auto)",
     re.I,
 )
 
 
-def translated(error: Exception, *, choice: Choice, key: SecretStr | None) -> ModelError:
+def translate_error(error: Exception, *, choice: ModelChoice, key: SecretStr | None) -> ModelError:
     """Return the error as a one-line ModelError for the user, with the key masked."""
     message = _provider_message(error, key.get_secret_value() if key else "")
     # Checked first, since servers use different codes for it: Ollama 400, OpenRouter 404, llama.cpp 500.
     no_tools = (
         ToolsUnsupported(f"{choice.name} does not support tool calling: {message}")
-        if NO_TOOLS.search(message)
+        if NO_TOOLS_ERROR.search(message)
         else None
     )
     return no_tools or _permanent_error(error, choice, message) or _transient_error(error, choice, message)
 
 
-def _permanent_error(error: Exception, choice: Choice, message: str) -> ModelError | None:
+def _permanent_error(error: Exception, choice: ModelChoice, message: str) -> ModelError | None:
     """Return the error for a permanent failure, or None if the failure may be temporary."""
     name = choice.name
     match error:
         case wrong.ModelAuthenticationError():
-            variables = " or ".join(KEYS.get(choice.provider, ())) or "the server's own settings"
+            variables = " or ".join(KEY_VARIABLES.get(choice.provider, ())) or "the server's own settings"
             return ModelError(f"{name} refused the key or its rights: {message} Check {variables}.")
         case wrong.ModelContextWindowExceededError():
             return ModelError(
@@ -77,7 +77,7 @@ def _permanent_error(error: Exception, choice: Choice, message: str) -> ModelErr
             return None
 
 
-def _transient_error(error: Exception, choice: Choice, message: str) -> ModelError:
+def _transient_error(error: Exception, choice: ModelChoice, message: str) -> ModelError:
     """Return the error for a failure that may be temporary."""
     name = choice.name
     match error:
@@ -108,7 +108,7 @@ def _rejection_error(name: str, error: wrong.ModelAPIError, message: str) -> Mod
 
     Local servers use generic status codes for everything.
     """
-    if OVERFLOW.search(message):
+    if OVERFLOW_ERROR.search(message):
         return ModelError(
             f"The conversation no longer fits into the context of {name}: {message}", context_overflow=True
         )
@@ -132,7 +132,7 @@ def _provider_message(error: Exception, secret: str) -> str:
         " ".join((body if isinstance(body, str) and body.strip() else str(error)).split())
         or type(error).__name__
     )
-    text = text.replace(secret, "***") if len(secret) >= SHORTEST_OWN else text
+    text = text.replace(secret, "***") if len(secret) >= MIN_OWN_LENGTH else text
     status = f"HTTP {error.status_code}, " if isinstance(error, wrong.ModelHTTPError) else ""
     return f"{status}{text[:QUOTED_CHARACTERS].rstrip('.')}."
 

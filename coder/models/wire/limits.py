@@ -30,7 +30,7 @@ NESTING_DEPTH = 100
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
 
 
-def client_hooks(limits: ReplyLimits) -> dict[str, list[Callable[..., Any]]]:
+def limit_hooks(limits: ReplyLimits) -> dict[str, list[Callable[..., Any]]]:
     """Return httpx event hooks that enforce the limits on each reply.
 
     Compression is not requested, and refused if used, so that received bytes equal stored bytes. Hooks are
@@ -48,7 +48,7 @@ def nesting_depth(text: str) -> int:
     return deepest
 
 
-def limit_exceeded(error: BaseException) -> ModelError | None:
+def find_limit_error(error: BaseException) -> ModelError | None:
     """Return the ModelError that an SDK has wrapped in one of its own errors."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ModelError):

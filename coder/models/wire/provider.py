@@ -23,14 +23,14 @@ from pydantic_ai.settings import ModelSettings
 
 from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage
-from coder.models.catalog import Choice
-from coder.models.prices import listed
+from coder.models.catalog import ModelChoice
+from coder.models.prices import find_list_price
 from coder.models.servers import PORTS, is_loopback
-from coder.models.wire.clients import Wire, client
-from coder.models.wire.errors import RAISED, STUMBLES, translated
-from coder.models.wire.limits import ReplyLimits, limit_exceeded
-from coder.models.wire.retry import Patience, persist
-from coder.models.wire.translate import definition, history, message_of
+from coder.models.wire.clients import ModelFactory, make_http_client
+from coder.models.wire.errors import MALFORMED_STREAM_ERRORS, REQUEST_ERRORS, translate_error
+from coder.models.wire.limits import ReplyLimits, find_limit_error
+from coder.models.wire.retry import RetryPolicy, request_with_retries
+from coder.models.wire.translate import to_assistant_message, to_model_messages, to_tool_definition
 
 
 class ProviderModel:
@@ -41,35 +41,39 @@ class ProviderModel:
 
     def __init__(
         self,
-        choice: Choice,
-        wire: Wire,
+        choice: ModelChoice,
+        wire: ModelFactory,
         *,
         key: SecretStr | None = None,
-        patience: Patience | None = None,
+        retry_policy: RetryPolicy | None = None,
         limits: ReplyLimits | None = None,
     ) -> None:
         self._choice = choice
         self._wire = wire
         self._key = key
-        self._patience = patience or Patience()
+        self._patience = retry_policy or RetryPolicy()
         self._limits = limits or ReplyLimits()
 
     @property
     def name(self) -> str:
         return self._choice.name
 
-    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         """Return 0 for a model on this machine; else the list price with all input billed as new."""
-        return Decimal(0) if _is_local(self._choice) else listed(self._choice, input_tokens, output_tokens)
+        return (
+            Decimal(0)
+            if _is_local(self._choice)
+            else find_list_price(self._choice, input_tokens, output_tokens)
+        )
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask, with retries; the usage sums all tries whose usage the provider reported."""
         usages: list[Usage] = []
         try:
-            reply = await persist(
+            reply = await request_with_retries(
                 lambda: self._request(request, on_delta, usages),
-                patience=self._patience,
-                notice=lambda line: on_delta(Delta(kind="reasoning", text=f"\n[{line}]\n")),
+                policy=self._patience,
+                report=lambda line: on_delta(Delta(kind="reasoning", text=f"\n[{line}]\n")),
             )
         except ModelError as error:
             error.usage = _total_usage(usages) if usages else None
@@ -82,19 +86,19 @@ class ProviderModel:
         try:
             response = await self._stream_response(request, on_delta, usages)
             with _check_shape():
-                message = message_of(response)
-        except RAISED as error:
-            if exceeded := limit_exceeded(error):
+                message = to_assistant_message(response)
+        except REQUEST_ERRORS as error:
+            if exceeded := find_limit_error(error):
                 raise exceeded from error
-            raise translated(error, choice=self._choice, key=self._key) from error
+            raise translate_error(error, choice=self._choice, key=self._key) from error
         return _make_reply(message, response, self.name)
 
     async def _stream_response(
         self, request: Request, on_delta: Callable[[Delta], None], usages: list[Usage]
     ) -> ModelResponse:
-        messages = history(request.messages)
+        messages = to_model_messages(request.messages)
         parameters = ModelRequestParameters(
-            function_tools=[definition(tool) for tool in request.tools],
+            function_tools=[to_tool_definition(tool) for tool in request.tools],
             instruction_parts=[InstructionPart(content=request.system)] if request.system else [],
         )
         # Retries are counted and shown here. `cache` marks the stable prefix for providers that require it.
@@ -104,7 +108,7 @@ class ProviderModel:
         if request.seed is not None:
             settings["seed"] = request.seed
         async with AsyncExitStack() as stack:
-            http = await stack.enter_async_context(client(self._choice.base_url, self._limits))
+            http = await stack.enter_async_context(make_http_client(self._choice.base_url, self._limits))
             response_stream = model_request_stream(
                 self._wire(http), messages, model_request_parameters=parameters, model_settings=settings
             )
@@ -124,7 +128,7 @@ def _check_shape() -> Iterator[None]:
     """Treat exceptions of the SDKs in this block as a malformed response of the provider."""
     try:
         yield
-    except STUMBLES as error:
+    except MALFORMED_STREAM_ERRORS as error:
         raise UnexpectedModelBehavior(f"{type(error).__name__}: {error}") from error
 
 
@@ -185,7 +189,7 @@ def _with_refusal(message: AssistantMessage, response: ModelResponse) -> Assista
     )
 
 
-def _usage(response: ModelResponse, choice: Choice) -> Usage:
+def _usage(response: ModelResponse, choice: ModelChoice) -> Usage:
     usage = response.usage
     return Usage(
         input_tokens=usage.input_tokens,
@@ -195,11 +199,11 @@ def _usage(response: ModelResponse, choice: Choice) -> Usage:
     )
 
 
-def _is_local(choice: Choice) -> bool:
+def _is_local(choice: ModelChoice) -> bool:
     return bool(choice.provider in PORTS and choice.base_url and is_loopback(choice.base_url))
 
 
-def _cost(response: ModelResponse, choice: Choice) -> Decimal | None:
+def _cost(response: ModelResponse, choice: ModelChoice) -> Decimal | None:
     """Return the reported cost, else that of the price list; 0 for a model on this machine."""
     if _is_local(choice):
         return Decimal(0)

@@ -10,7 +10,7 @@ from coder.core.messages import Reply
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """Retry policy: number of tries and pauses.
 
     A retry repeats the whole request, which is safe because no reply is acted on before it is complete.
@@ -23,7 +23,7 @@ class Patience:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
 
-    def pause(self, failures: int, asked_seconds: float | None) -> float:
+    def pause_seconds(self, failures: int, asked_seconds: float | None) -> float:
         """Return the seconds before the next try: what the server asked for, or an exponential backoff.
 
         Both are increased by up to a quarter, so that sessions that failed together do not retry together.
@@ -32,8 +32,8 @@ class Patience:
         return (doubled if asked_seconds is None else asked_seconds) * (1.0 + self.chance() / 4)
 
 
-async def persist(
-    ask: Callable[[], Awaitable[Reply]], *, patience: Patience, notice: Callable[[str], None]
+async def request_with_retries(
+    ask: Callable[[], Awaitable[Reply]], *, policy: RetryPolicy, report: Callable[[str], None]
 ) -> Reply:
     """Ask until there is a reply; `notice` is called with one line before each pause.
 
@@ -48,13 +48,13 @@ async def persist(
             failures += 1
             requested_seconds = error.retry_after_seconds
             if not error.retryable or (
-                requested_seconds is not None and requested_seconds > patience.longest_pause_seconds
+                requested_seconds is not None and requested_seconds > policy.longest_pause_seconds
             ):
                 raise
-            if failures == patience.tries:
+            if failures == policy.tries:
                 raise ModelError(
                     f"{error} Tried {failures} times.", retryable=True, retry_after_seconds=requested_seconds
                 ) from error
-            pause = patience.pause(failures, requested_seconds)
-            notice(f"{error} Trying again in {pause:.0f} s.")
-        await patience.sleep(pause)
+            pause = policy.pause_seconds(failures, requested_seconds)
+            report(f"{error} Trying again in {pause:.0f} s.")
+        await policy.sleep(pause)

@@ -20,7 +20,7 @@ from coder.core.messages import (
 )
 from coder.core.ports.model import Model
 
-GUIDE = """\
+GUIDE_TEMPLATE = """\
 # Tools
 
 You can use the tools below. To use one, write a block like this, and nothing after it:
@@ -34,7 +34,7 @@ Then stop:
 the results come with the next message. Never write a result yourself.{patching}
 """
 
-PATCHING = """
+PATCH_GUIDE = """
 
 To change files, write a unified diff as it is, without JSON; it is given to apply_patch:
 
@@ -50,7 +50,7 @@ To change files, write a unified diff as it is, without JSON; it is given to app
 PATCH_TOOL = "apply_patch"
 PATCH_ARGUMENT = "diff"
 
-BLOCK = re.compile(
+CALL_BLOCK = re.compile(
     r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<tag>[\w-]*)[^\n]*\n(?P<body>.*?)(?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)"
     r"|<(?P<mark>tool_call|function_call)>(?P<marked>.*?)(?:</(?:tool_call|function_call)>|\Z)",
     re.DOTALL | re.MULTILINE,
@@ -67,7 +67,7 @@ class ToolsUnsupported(ModelError):
     """The server rejected the request because it contained tools."""
 
 
-class TextProtocol:
+class TextProtocolModel:
     """Model wrapper that sends requests without tools."""
 
     def __init__(self, model: Model) -> None:
@@ -77,17 +77,17 @@ class TextProtocol:
     def name(self) -> str:
         return self._model.name
 
-    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
-        return self._model.dearest(input_tokens, output_tokens)
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return self._model.maximum_cost_usd(input_tokens, output_tokens)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask in plain text and parse the calls of the answer.
 
         Its raw text is kept, to be sent back unchanged.
         """
-        reply = await self._model.complete(plain(request), on_delta)
+        reply = await self._model.complete(strip_tools(request), on_delta)
         raw = reply.message.text
-        text, calls = read(raw, request.tools, prefix=f"text_{len(request.messages)}")
+        text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}")
         message = AssistantMessage(text=text, calls=calls, opaque=json.dumps({"raw": raw}) if calls else "")
         return Reply(
             message=message,
@@ -96,7 +96,7 @@ class TextProtocol:
         )
 
 
-class Adaptive:
+class AdaptiveModel:
     """Model wrapper: native tool calling until the server rejects it, then the text protocol."""
 
     def __init__(self, model: Model) -> None:
@@ -107,8 +107,8 @@ class Adaptive:
     def name(self) -> str:
         return self._model.name
 
-    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
-        return self._model.dearest(input_tokens, output_tokens)
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return self._model.maximum_cost_usd(input_tokens, output_tokens)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask; if tools are rejected, ask again in plain text."""
@@ -117,37 +117,37 @@ class Adaptive:
                 return await self._model.complete(request, on_delta)
             except ToolsUnsupported:
                 self._is_plain = True
-        return await TextProtocol(self._model).complete(request, on_delta)
+        return await TextProtocolModel(self._model).complete(request, on_delta)
 
 
-def plain(request: Request) -> Request:
+def strip_tools(request: Request) -> Request:
     """Return the request without tools.
 
     They are described in the system prompt, and results become user messages.
     """
     if not request.tools:
         return request
-    system = "\n\n".join(part for part in (request.system, guide(request.tools)) if part)
+    system = "\n\n".join(part for part in (request.system, tool_guide(request.tools)) if part)
     return request.model_copy(
         update={"system": system, "messages": tuple(_merge_turns(request.messages)), "tools": ()}
     )
 
 
-def guide(tools: Sequence[ToolSpec]) -> str:
+def tool_guide(tools: Sequence[ToolSpec]) -> str:
     """Return the description of the tools and of the call format."""
     example_tool = tools[0]
     names = list(example_tool.parameters.get("required") or example_tool.parameters.get("properties", {}))
-    head = GUIDE.format(
+    head = GUIDE_TEMPLATE.format(
         example=example_tool.name,
         arguments=json.dumps({name: "..." for name in names}),
-        patching=PATCHING if any(tool.name == PATCH_TOOL for tool in tools) else "",
+        patching=PATCH_GUIDE if any(tool.name == PATCH_TOOL for tool in tools) else "",
     )
     return head + "".join(
         f"\n## {tool.name}\n{tool.description}\n{_describe_arguments(tool.parameters)}" for tool in tools
     )
 
 
-def read(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:
+def parse_reply(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:
     """Parse prose and calls of an answer.
 
     A block that cannot be parsed is passed on unchanged, for the toolbox to refuse.
@@ -156,7 +156,7 @@ def read(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tupl
     prose: list[str] = []
     calls: list[ToolCall] = []
     end = 0
-    for block in BLOCK.finditer(raw):
+    for block in CALL_BLOCK.finditer(raw):
         tag, body = (
             (block["tag"].lower(), block["body"]) if block["mark"] is None else ("tool", block["marked"])
         )

@@ -33,7 +33,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Fixed time stamp, instead of the current time that pydantic_ai would set; it is never sent."""
 
 
-def history(messages: Iterable[Message]) -> list[ModelMessage]:
+def to_model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
     """Return the conversation as pydantic_ai messages.
 
     All messages between two replies form one request, results of calls first.
@@ -57,7 +57,7 @@ def history(messages: Iterable[Message]) -> list[ModelMessage]:
     return conversation
 
 
-def definition(tool: ToolSpec) -> ToolDefinition:
+def to_tool_definition(tool: ToolSpec) -> ToolDefinition:
     """Return a tool as a pydantic_ai definition; never strict, which would rewrite the schema."""
     return ToolDefinition(
         name=tool.name,
@@ -67,7 +67,7 @@ def definition(tool: ToolSpec) -> ToolDefinition:
     )
 
 
-def message_of(response: ModelResponse) -> AssistantMessage:
+def to_assistant_message(response: ModelResponse) -> AssistantMessage:
     """Return the message of a response.
 
     What text and calls do not express (signed reasoning, ids) is kept in `opaque`.

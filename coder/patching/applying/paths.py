@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from coder.patching.dialects.names import NOWHERE
+from coder.patching.dialects.names import DEV_NULL
 from coder.patching.errors import PatchError
 from coder.patching.matching.compare import TO_ASCII
 
@@ -13,7 +13,7 @@ LONGEST_NAME = 255
 LONGEST_PATH = 2000
 
 
-def checked(name: str) -> str:
+def normalize_path(name: str) -> str:
     """Normalize a name to a path relative to the root.
 
     Raises:
@@ -51,13 +51,13 @@ def _is_git(part: str) -> bool:
     return visible.casefold().split(":")[0].rstrip(" .") in (".git", "git~1")
 
 
-def existing(old: str, new: str, exists: Callable[[str], bool]) -> str:
+def find_existing_path(old: str, new: str, exists: Callable[[str], bool]) -> str:
     """Return the existing file that a header's two names refer to; empty where there is none.
 
     Raises:
         PatchError: the names differ, and it is not only the old one that is missing.
     """
-    names = [name for name in (old, new) if name and name != NOWHERE]
+    names = [name for name in (old, new) if name and name != DEV_NULL]
     spellings = [[PREFIX.sub("", name) for name in names], names]
     spellings = spellings if _has_prefixes(names) else spellings[::-1]
     clashing: list[str] = []
@@ -65,7 +65,7 @@ def existing(old: str, new: str, exists: Callable[[str], bool]) -> str:
         *spellings,
         *([name.translate(TO_ASCII) for name in spelling] for spelling in spellings),
     ]:
-        candidates = list(dict.fromkeys(map(checked, spelling)))
+        candidates = list(dict.fromkeys(map(normalize_path, spelling)))
         existing_names = [name for name in candidates if exists(name)]
         if existing_names and existing_names == candidates[-1:]:
             return existing_names[0]
@@ -86,14 +86,14 @@ def _has_prefixes(names: Sequence[str]) -> bool:
     )
 
 
-def renamed(old: str, new: str, exists: Callable[[str], bool]) -> tuple[str, str]:
+def resolve_rename(old: str, new: str, exists: Callable[[str], bool]) -> tuple[str, str]:
     """Return both names of a renamed file; git writes them without a/ and b/, models sometimes with them."""
     stripped = (old.removeprefix("a/"), new.removeprefix("b/"))
-    if stripped != (old, new) and not exists(checked(old)) and exists(checked(stripped[0])):
-        return checked(stripped[0]), checked(stripped[1])
-    return checked(old), checked(new)
+    if stripped != (old, new) and not exists(normalize_path(old)) and exists(normalize_path(stripped[0])):
+        return normalize_path(stripped[0]), normalize_path(stripped[1])
+    return normalize_path(old), normalize_path(new)
 
 
-def to_create(name: str) -> str:
+def new_file_path(name: str) -> str:
     """Return the path of a new file from its header."""
-    return checked(re.sub(r"^[ab]/", "", name))
+    return normalize_path(re.sub(r"^[ab]/", "", name))

@@ -5,47 +5,47 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from coder.patching.applying.edit import Edit, created, edited, edits
-from coder.patching.applying.source import Source, decode, encode
-from coder.patching.applying.target import Aim, aimed
-from coder.patching.applying.tree import Tree
-from coder.patching.dialects.hunk import reverse as reversed_patch
-from coder.patching.dialects.parse import parse
+from coder.patching.applying.edit import HunkEdit, apply_edits, edits_of_hunks, new_file_source
+from coder.patching.applying.source import TextFile, decode_source, encode_source
+from coder.patching.applying.target import PatchTarget, resolve_targets
+from coder.patching.applying.tree import ConfinedTree
+from coder.patching.dialects.hunk import reverse_patch as reversed_patch
+from coder.patching.dialects.parse import parse_diff
 from coder.patching.errors import PatchError
-from coder.patching.matching.compare import key
-from coder.patching.matching.explain import explained
-from coder.patching.matching.match import Misfit, Placed, place
-from coder.python.lint import syntax_error, undefined_names
+from coder.patching.matching.compare import normalize_line
+from coder.patching.matching.explain import explain_misfits
+from coder.patching.matching.match import Misfit, Placement, place_hunks
+from coder.python.lint import find_syntax_error, find_undefined_names
 
 NEW_FILE_MODE = 0o644
-MOST_FAULTS = 2
-MOST_LINES = 54
+MAX_REPORTED_FILES = 2
+MAX_ERROR_LINES = 54
 """Of an error message, which has a few more at its end."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class FileChange:
     """The change of one file."""
 
     path: str
     """Relative to the root; the new name of a renamed file."""
-    before: Source | None
+    before: TextFile | None
     """None: the file is new."""
-    after: Source | None
+    after: TextFile | None
     """None: the file is deleted."""
     mode: int
     """Permission bits afterwards."""
     original: bytes = b""
     original_mode: int = 0o644
     renamed_from: str = ""
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[HunkEdit, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Applied:
+class PlannedPatch:
     """The changes of a whole patch."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -59,9 +59,9 @@ class Applied:
         """`path:line: message` for each Python file that newly does not parse, or is new and does not."""
         errors = []
         for change in self.changes:
-            error = syntax_error(change.after.text, change.path) if change.after else ""
+            error = find_syntax_error(change.after.text, change.path) if change.after else ""
             if error and not (
-                change.before and syntax_error(change.before.text, change.renamed_from or change.path)
+                change.before and find_syntax_error(change.before.text, change.renamed_from or change.path)
             ):
                 errors.append(error)
         return tuple(errors)
@@ -69,16 +69,18 @@ class Applied:
     @cached_property
     def undefined_names(self) -> tuple[str, ...]:
         """`path:line: undefined name 'x'` for each name that was not undefined before."""
-        pairs = [(change, change.before or Source(), change.after) for change in self.changes if change.after]
+        pairs = [
+            (change, change.before or TextFile(), change.after) for change in self.changes if change.after
+        ]
         return tuple(
             text
             for change, before, after in pairs
             if after
-            for text in undefined_names(before.text, after.text, change.path)
+            for text in find_undefined_names(before.text, after.text, change.path)
         )
 
 
-def plan(
+def plan_patch(
     diff: str,
     root: Path,
     *,
@@ -86,7 +88,7 @@ def plan(
     failed_before: Mapping[str, int] | None = None,
     may_read: Callable[[str], bool] = lambda _path: True,
     restore: Callable[[str, str], str] = lambda text, _source: text,
-) -> Applied:
+) -> PlannedPatch:
     """Compute the changes of a patch, or of its reversal; nothing is written.
 
     `failed_before` counts the failures of each hunk, keyed as in `PatchError.failed`: its error message then
@@ -97,29 +99,31 @@ def plan(
     Raises:
         PatchError: any part of it does not fit, is ambiguous, or leads outside of the root.
     """
-    patches = parse(diff)
-    aims = aimed([reversed_patch(patch) for patch in patches] if reverse else patches, root)
-    changes: list[Change] = []
+    patches = parse_diff(diff)
+    aims = resolve_targets([reversed_patch(patch) for patch in patches] if reverse else patches, root)
+    changes: list[FileChange] = []
     faults: list[PatchError] = []
     for aim in aims:
         try:
-            tree = Tree(root, may_read=may_read)
+            tree = ConfinedTree(root, may_read=may_read)
             changes.append(
                 _change(
                     _restore_secrets(aim, tree, restore),
                     tree,
                     failed_before or {},
-                    MOST_LINES // min(len(aims), MOST_FAULTS),
+                    MAX_ERROR_LINES // min(len(aims), MAX_REPORTED_FILES),
                 )
             )
         except PatchError as error:
             faults.append(error)
     if faults:
         fitting = ", ".join(change.path for change in changes[:10])
-        lines = [line for fault in faults[:MOST_FAULTS] for line in fault.reason.split("\n")][:MOST_LINES]
+        lines = [line for fault in faults[:MAX_REPORTED_FILES] for line in fault.reason.split("\n")][
+            :MAX_ERROR_LINES
+        ]
         more = (
-            [f"{len(faults) - MOST_FAULTS} more files do not fit either."]
-            if len(faults) > MOST_FAULTS
+            [f"{len(faults) - MAX_REPORTED_FILES} more files do not fit either."]
+            if len(faults) > MAX_REPORTED_FILES
             else []
         )
         also = [f"The changes of {fitting} would fit."] if fitting else []
@@ -129,12 +133,12 @@ def plan(
     changes = [change for change in changes if _has_effect(change)]
     if not changes:
         raise PatchError("The patch changes nothing: the files are already as it makes them.")
-    return Applied(changes=tuple(changes))
+    return PlannedPatch(changes=tuple(changes))
 
 
-def _restore_secrets(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -> Aim:
+def _restore_secrets(aim: PatchTarget, tree: ConfinedTree, restore: Callable[[str, str], str]) -> PatchTarget:
     content = tree.read(aim.source) if aim.source else None
-    source = decode(content[0], aim.source).text if content else ""
+    source = decode_source(content[0], aim.source).text if content else ""
     try:
         hunks = tuple(
             replace(hunk, lines=tuple(replace(line, text=restore(line.text, source)) for line in hunk.lines))
@@ -148,25 +152,29 @@ def _restore_secrets(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -
     return replace(aim, hunks=hunks)
 
 
-def _change(aim: Aim, tree: Tree, failed_before: Mapping[str, int], most_lines: int) -> Change:
+def _change(
+    aim: PatchTarget, tree: ConfinedTree, failed_before: Mapping[str, int], most_lines: int
+) -> FileChange:
     if not aim.source:
         return _creation(aim, tree)
     content = tree.read(aim.source)
     if content is None:
         raise PatchError(f"{aim.source} does not exist.")
     data, mode = content
-    before = decode(data, aim.source)
+    before = decode_source(data, aim.source)
     if not aim.target:
         return _deletion(aim, before, data=data, mode=mode)
     if aim.target != aim.source and tree.exists(aim.target):
         raise PatchError(f"{aim.target} exists already; {aim.source} cannot be renamed to it.")
-    results = place(aim.hunks, before.lines)
+    results = place_hunks(aim.hunks, before.lines)
     if any(isinstance(result, Misfit) for result in results):
-        raise explained(aim.source, results, before.lines, failed_before=failed_before, most_lines=most_lines)
-    changes = edits([result for result in results if isinstance(result, Placed)], aim.source)
-    after = edited(before, changes)
-    encode(after, aim.target)
-    return Change(
+        raise explain_misfits(
+            aim.source, results, before.lines, failed_before=failed_before, most_lines=most_lines
+        )
+    changes = edits_of_hunks([result for result in results if isinstance(result, Placement)], aim.source)
+    after = apply_edits(before, changes)
+    encode_source(after, aim.target)
+    return FileChange(
         path=aim.target,
         before=before,
         after=after,
@@ -178,32 +186,36 @@ def _change(aim: Aim, tree: Tree, failed_before: Mapping[str, int], most_lines: 
     )
 
 
-def _creation(aim: Aim, tree: Tree) -> Change:
+def _creation(aim: PatchTarget, tree: ConfinedTree) -> FileChange:
     if tree.exists(aim.target):
         raise PatchError(
             f"{aim.target} exists already. Patch what it holds, with '--- a/{aim.target}' "
             f"above '+++ b/{aim.target}'."
         )
-    return Change(
+    return FileChange(
         path=aim.target,
         before=None,
-        after=created(aim.hunks, aim.target),
+        after=new_file_source(aim.hunks, aim.target),
         mode=_mode(aim.mode, NEW_FILE_MODE),
     )
 
 
-def _deletion(aim: Aim, before: Source, *, data: bytes, mode: int) -> Change:
+def _deletion(aim: PatchTarget, before: TextFile, *, data: bytes, mode: int) -> FileChange:
     lines = [
         line for hunk in {hunk.lines: hunk for hunk in aim.hunks}.values() for line in hunk.without_tail.lines
     ]
     if any(line.mark == "+" for line in lines):
         raise PatchError(f"{aim.source}: a deleted file cannot have added lines.")
-    if lines and [key(line.text) for line in lines] != [key(line) for line in before.lines]:
+    if lines and [normalize_line(line.text) for line in lines] != [
+        normalize_line(line) for line in before.lines
+    ]:
         raise PatchError(
             f"{aim.source} is not what the patch deletes: it has {len(before.lines)} lines, "
             f"the patch {len(lines)}. Read it first."
         )
-    return Change(path=aim.source, before=before, after=None, mode=mode, original=data, original_mode=mode)
+    return FileChange(
+        path=aim.source, before=before, after=None, mode=mode, original=data, original_mode=mode
+    )
 
 
 def _mode(octal: str, otherwise: int) -> int:
@@ -213,7 +225,7 @@ def _mode(octal: str, otherwise: int) -> int:
     return otherwise | (otherwise & 0o444) >> 2 if octal.endswith("755") else otherwise & ~0o111
 
 
-def _has_effect(change: Change) -> bool:
+def _has_effect(change: FileChange) -> bool:
     if change.before is None or change.after is None or change.renamed_from:
         return True
-    return encode(change.after, change.path) != change.original or change.mode != change.original_mode
+    return encode_source(change.after, change.path) != change.original or change.mode != change.original_mode

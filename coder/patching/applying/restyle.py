@@ -7,10 +7,10 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coder.patching.dialects.hunk import Line, Run
-from coder.patching.matching.compare import LOOK_ALIKES, plain
+from coder.patching.dialects.hunk import ChangedRun, HunkLine
+from coder.patching.matching.compare import LOOK_ALIKES, to_ascii
 
-Pairs = Sequence[tuple[Line, str]]
+Pairs = Sequence[tuple[HunkLine, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Style:
     """Lines that the hunk removes and that the file has with other characters."""
 
 
-def learned(pairs: Pairs) -> Style | None:
+def learn_style(pairs: Pairs) -> Style | None:
     """Learn the style from pairs of a hunk's line and the file's; None where they contradict each other."""
     if all(line.text == actual for line, actual in pairs):
         return Style(indents={}, surplus="", signs={}, carried=())
@@ -44,7 +44,7 @@ def learned(pairs: Pairs) -> Style | None:
     )
 
 
-def restyled(run: Run, style: Style) -> tuple[Line, ...] | None:
+def restyle_run(run: ChangedRun, style: Style) -> tuple[HunkLine, ...] | None:
     """Return the run's added lines in the file's style; None where their indentation cannot be determined."""
     result = []
     surplus = style.surplus if all(line.text.endswith(style.surplus) for line in run.added) else ""
@@ -56,7 +56,7 @@ def restyled(run: Run, style: Style) -> tuple[Line, ...] | None:
         indented = _reindent(text, style.indents)
         if indented is None:
             return None
-        result.append(Line(mark="+", text=indented, ends=line.ends))
+        result.append(HunkLine(mark="+", text=indented, ends=line.ends))
     return tuple(result)
 
 
@@ -161,7 +161,7 @@ def _restore_characters(text: str, pairs: Pairs) -> str:
         ((line.text, actual) for line, actual in pairs),
         key=lambda pair: difflib.SequenceMatcher(None, pair[0], text).ratio(),
     )
-    if len(best.strip()) != len(actual.strip()) or plain(best.strip()) != plain(actual.strip()):
+    if len(best.strip()) != len(actual.strip()) or to_ascii(best.strip()) != to_ascii(actual.strip()):
         return text
     lead, shift = len(_depth(best)), len(_depth(actual)) - len(_depth(best))
     result = list(text)

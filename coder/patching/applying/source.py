@@ -13,7 +13,7 @@ LINE = re.compile(r"([^\r\n]*(?:\r(?!\n)[^\r\n]*)*)(\r\n|\n|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class TextFile:
     """The content of one text file."""
 
     lines: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Source:
     bom: bool = False
 
     @property
-    def end(self) -> str:
+    def default_line_end(self) -> str:
         """The most common line end."""
         common = Counter(end for end in self.ends if end).most_common(1)
         return common[0][0] if common else "\n"
@@ -35,7 +35,7 @@ class Source:
         return "".join(line + end for line, end in zip(self.lines, self.ends, strict=True))
 
 
-def decode(data: bytes, path: str) -> Source:
+def decode_source(data: bytes, path: str) -> TextFile:
     """Decode a file's bytes; Latin-1 if neither UTF-8 nor the encoding that a Python file declares fits.
 
     Raises:
@@ -47,7 +47,7 @@ def decode(data: bytes, path: str) -> Source:
     body = data.removeprefix(BOM)
     encoding, text = _decode_text(body, path)
     pairs = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
-    return Source(
+    return TextFile(
         lines=tuple(line for line, _ in pairs),
         ends=tuple(end for _, end in pairs),
         encoding=encoding,
@@ -55,7 +55,7 @@ def decode(data: bytes, path: str) -> Source:
     )
 
 
-def encode(source: Source, path: str) -> bytes:
+def encode_source(source: TextFile, path: str) -> bytes:
     """Return the bytes of the file.
 
     Raises:

@@ -6,20 +6,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coder.patching.applying.paths import PREFIX, checked, existing, renamed, to_create
-from coder.patching.applying.source import decode
-from coder.patching.applying.tree import Tree
-from coder.patching.dialects.hunk import FilePatch, Hunk
-from coder.patching.dialects.names import NOWHERE
+from coder.patching.applying.paths import (
+    PREFIX,
+    find_existing_path,
+    new_file_path,
+    normalize_path,
+    resolve_rename,
+)
+from coder.patching.applying.source import decode_source
+from coder.patching.applying.tree import ConfinedTree
+from coder.patching.dialects.hunk import FilePatch, PatchHunk
+from coder.patching.dialects.names import DEV_NULL
 from coder.patching.dialects.raw import RawFile
 from coder.patching.errors import PatchError
-from coder.patching.matching.compare import key
-from coder.patching.matching.match import Misfit, place
+from coder.patching.matching.compare import normalize_line
+from coder.patching.matching.match import Misfit, place_hunks
 
-MOST_PATHS = 50_000
-MOST_OPENED = 5_000
+MAX_PATHS = 50_000
+MAX_FILES_OPENED = 5_000
 LARGEST_BYTES = 1_000_000
-ASIDE = frozenset(
+EXCLUDED_DIRECTORIES = frozenset(
     {
         ".git",
         ".hg",
@@ -37,26 +43,26 @@ ASIDE = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aim:
+class PatchTarget:
     """One file's patch with the paths that its names resolve to."""
 
     source: str
     """The file it starts from; empty for a new file."""
     target: str
     """The resulting file; empty for a deleted file."""
-    hunks: tuple[Hunk, ...]
+    hunks: tuple[PatchHunk, ...]
     mode: str
 
 
-def aimed(patches: Sequence[FilePatch], root: Path) -> list[Aim]:
+def resolve_targets(patches: Sequence[FilePatch], root: Path) -> list[PatchTarget]:
     """Resolve the files that patches change; several sections for one file are merged.
 
     Raises:
         PatchError: a name leads out of the tree, matches no file or several, or two sections contradict each
         other.
     """
-    merged: dict[str, Aim] = {}
-    for aim in (_resolve(patch, Tree(root), root) for patch in patches):
+    merged: dict[str, PatchTarget] = {}
+    for aim in (_resolve(patch, ConfinedTree(root), root) for patch in patches):
         path = aim.source or aim.target
         if earlier := merged.get(path):
             aim = _merge(earlier, aim, path)
@@ -67,7 +73,7 @@ def aimed(patches: Sequence[FilePatch], root: Path) -> list[Aim]:
     return list(merged.values())
 
 
-def _merge(earlier: Aim, later: Aim, path: str) -> Aim:
+def _merge(earlier: PatchTarget, later: PatchTarget, path: str) -> PatchTarget:
     if earlier == later:
         return earlier
     if (
@@ -82,33 +88,33 @@ def _merge(earlier: Aim, later: Aim, path: str) -> Aim:
     return replace(earlier, hunks=hunks, mode=later.mode or earlier.mode)
 
 
-def _resolve(patch: FilePatch, tree: Tree, root: Path) -> Aim:
+def _resolve(patch: FilePatch, tree: ConfinedTree, root: Path) -> PatchTarget:
     header = patch.header
-    aim = Aim(source="", target="", hunks=patch.hunks, mode=header.mode)
+    aim = PatchTarget(source="", target="", hunks=patch.hunks, mode=header.mode)
     if header.mode and not header.mode.startswith("100"):
         raise PatchError(
             f"{header.new or header.old}: only regular files can be changed, not symbolic "
             "links or submodules."
         )
     if header.renamed_from and header.renamed_to:
-        source, target = renamed(header.renamed_from, header.renamed_to, tree.exists)
+        source, target = resolve_rename(header.renamed_from, header.renamed_to, tree.exists)
         return replace(aim, source=source, target=target)
     if not (header.old or header.new):
         path = _find_without_header(patch, tree, root)
         return replace(aim, source=path, target=path)
-    if header.old == NOWHERE or header.creates:
-        return replace(aim, target=to_create(header.new if header.new != NOWHERE else header.old))
-    path = existing(header.old, header.new, tree.exists) or _find_by_suffix(patch, tree, root)
+    if header.old == DEV_NULL or header.creates:
+        return replace(aim, target=new_file_path(header.new if header.new != DEV_NULL else header.old))
+    path = find_existing_path(header.old, header.new, tree.exists) or _find_by_suffix(patch, tree, root)
     if path:
-        return replace(aim, source=path, target="" if header.new == NOWHERE or header.deletes else path)
+        return replace(aim, source=path, target="" if header.new == DEV_NULL or header.deletes else path)
     return replace(aim, target=_name(header))
 
 
 def _name(header: RawFile) -> str:
-    return to_create(header.new if header.new not in ("", NOWHERE) else header.old)
+    return new_file_path(header.new if header.new not in ("", DEV_NULL) else header.old)
 
 
-def _find_by_suffix(patch: FilePatch, tree: Tree, root: Path) -> str:
+def _find_by_suffix(patch: FilePatch, tree: ConfinedTree, root: Path) -> str:
     """Return the only file deeper in the tree whose path ends as the header says.
 
     Empty where the header is a new file's.
@@ -141,7 +147,7 @@ def _find_by_suffix(patch: FilePatch, tree: Tree, root: Path) -> str:
     raise PatchError(f"{name} does not exist.{hint}")
 
 
-def _is_whole_file(hunk: Hunk) -> bool:
+def _is_whole_file(hunk: PatchHunk) -> bool:
     """Tell whether a hunk could be the whole of a new file."""
     lines = hunk.without_tail.lines
     return hunk.start <= 1 and not any(
@@ -149,7 +155,7 @@ def _is_whole_file(hunk: Hunk) -> bool:
     )
 
 
-def _find_without_header(patch: FilePatch, tree: Tree, root: Path) -> str:
+def _find_without_header(patch: FilePatch, tree: ConfinedTree, root: Path) -> str:
     """Return the file of hunks without a header.
 
     It is named in the lines above, or the only one of the tree that the hunks fit.
@@ -170,12 +176,12 @@ def _find_without_header(patch: FilePatch, tree: Tree, root: Path) -> str:
     )
     paths = list(_walk_paths(root))
     if header_hints := patch.header.hints[: not hints]:
-        checked(header_hints[0])
+        normalize_path(header_hints[0])
     candidates = list(hinted) or [path for path in paths if any(path.endswith(f"/{hint}") for hint in hints)]
     if len(candidates) == 1:
         return candidates[0]
     fitting = _files_that_fit(candidates, patch.hunks, tree) or (
-        [] if hints else _files_that_fit(paths[:MOST_OPENED], patch.hunks, tree)
+        [] if hints else _files_that_fit(paths[:MAX_FILES_OPENED], patch.hunks, tree)
     )
     if len(fitting) == 1:
         return fitting[0]
@@ -187,34 +193,34 @@ def _find_without_header(patch: FilePatch, tree: Tree, root: Path) -> str:
     )
 
 
-def _existing_path(name: str, tree: Tree) -> str:
-    path = checked(name)
+def _existing_path(name: str, tree: ConfinedTree) -> str:
+    path = normalize_path(name)
     return path if tree.exists(path) else ""
 
 
-def _files_that_fit(paths: Sequence[str], hunks: Sequence[Hunk], tree: Tree) -> list[str]:
+def _files_that_fit(paths: Sequence[str], hunks: Sequence[PatchHunk], tree: ConfinedTree) -> list[str]:
     """Return the files that all hunks fit."""
-    lines = [key(line.text) for hunk in hunks for line in hunk.old]
+    lines = [normalize_line(line.text) for hunk in hunks for line in hunk.old_lines]
     longest = max(lines, key=len, default="")
     if sum(any(character.isalnum() for character in line) for line in lines) < 2 and len(longest) < 12:
         return []
     return [path for path in paths if _fits(path, longest, hunks, tree)]
 
 
-def _fits(path: str, longest: str, hunks: Sequence[Hunk], tree: Tree) -> bool:
+def _fits(path: str, longest: str, hunks: Sequence[PatchHunk], tree: ConfinedTree) -> bool:
     try:
-        content = tree.read(checked(path))
+        content = tree.read(normalize_path(path))
         if (
             content is None
             or len(content[0]) > LARGEST_BYTES
             or longest.split()[0].encode("utf-8", "replace") not in content[0]
         ):
             return False
-        lines = decode(content[0], path).lines
+        lines = decode_source(content[0], path).lines
     except PatchError:
         return False
-    return any(key(line) == longest for line in lines) and not any(
-        isinstance(result, Misfit) for result in place(hunks, lines)
+    return any(normalize_line(line) == longest for line in lines) and not any(
+        isinstance(result, Misfit) for result in place_hunks(hunks, lines)
     )
 
 
@@ -222,8 +228,8 @@ def _walk_paths(root: Path) -> Iterator[str]:
     """Yield the files below the root, except in directories that patches do not touch."""
     count = 0
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(inner for inner in folders if inner not in ASIDE)
+        folders[:] = sorted(inner for inner in folders if inner not in EXCLUDED_DIRECTORIES)
         yield from (os.path.relpath(f"{folder}/{file}", root) for file in sorted(files) if file.isprintable())
         count += len(files)
-        if count > MOST_PATHS:
+        if count > MAX_PATHS:
             return

@@ -12,7 +12,7 @@ from coder.patching.errors import PatchError
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Tree:
+class ConfinedTree:
     """A directory whose files are opened one path component at a time, without following symbolic links."""
 
     def __init__(self, root: Path, *, may_read: Callable[[str], bool] = lambda _path: True) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from coder.patching.dialects.prose import PROSE
+from coder.patching.dialects.prose import PROSE_MARK
 
 MARKS = (" ", "+", "-", "\\ ")
 NO_NEWLINE = "\\ No newline at end of file"
@@ -65,7 +65,7 @@ def _add_mark(line: str) -> str:
 
 
 def _is_end(lines: Sequence[str], index: int, *, body_start: int, counts: Counts, ends_at: EndsAt) -> bool:
-    if lines[index].startswith(("@@", "diff --git ", PROSE)):
+    if lines[index].startswith(("@@", "diff --git ", PROSE_MARK)):
         return True
     if (
         lines[index].rstrip() == "--"

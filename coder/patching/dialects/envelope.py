@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from coder.patching.dialects.body import read_body
-from coder.patching.dialects.prose import PROSE
+from coder.patching.dialects.prose import PROSE_MARK
 from coder.patching.dialects.raw import RawFile, RawHunk
-from coder.patching.dialects.unified import file_header, hunk_header
+from coder.patching.dialects.unified import parse_file_header, parse_hunk_header
 from coder.patching.errors import PatchError
 
 FILE = re.compile(r"\*\*\* (Update|Add|Delete) File:? *(.+?)\s*$")
@@ -32,7 +32,7 @@ def read_envelope(lines: Sequence[str]) -> Iterator[RawFile]:
 
 
 def _is_end(line: str) -> bool:
-    return bool(FILE.match(line)) or line.startswith(("*** End Patch", "*** Begin Patch", PROSE))
+    return bool(FILE.match(line)) or line.startswith(("*** End Patch", "*** Begin Patch", PROSE_MARK))
 
 
 def _file(verb: str, name: str, lines: Sequence[str]) -> RawFile:
@@ -43,7 +43,7 @@ def _file(verb: str, name: str, lines: Sequence[str]) -> RawFile:
     file = RawFile(old=name, new=name)
     if lines and (match := MOVE.match(lines[0])):
         file, lines = replace(file, renamed_from=name, renamed_to=match[1]), lines[1:]
-    while lines and (header := file_header(lines, 0)):
+    while lines and (header := parse_file_header(lines, 0)):
         lines = lines[header[2] :]
     return replace(file, hunks=tuple(_hunks(lines)))
 
@@ -65,7 +65,7 @@ def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
     index, headers = 0, list[RawHunk]()
     while index < len(lines):
         if lines[index].startswith("@@"):
-            headers.append(hunk_header(lines[index])[0])
+            headers.append(parse_hunk_header(lines[index])[0])
             index += 1
         elif lines[index].startswith(("*** ", "diff --git ")):
             index += 1

@@ -4,13 +4,13 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from coder.patching.dialects.names import NOWHERE
+from coder.patching.dialects.names import DEV_NULL
 from coder.patching.dialects.raw import RawFile
 from coder.patching.errors import PatchError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class HunkLine:
     """One line of a hunk, without its line end."""
 
     mark: str
@@ -21,22 +21,22 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class ChangedRun:
     """Adjacent added or removed lines of a hunk; a removed line after an added one may begin another run."""
 
     old_index: int
     """Number of the hunk's old lines before it."""
-    removed: tuple[Line, ...]
-    added: tuple[Line, ...]
+    removed: tuple[HunkLine, ...]
+    added: tuple[HunkLine, ...]
 
     @property
-    def end(self) -> int:
+    def old_end(self) -> int:
         """Number of the hunk's old lines up to its end."""
         return self.old_index + len(self.removed)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hunk:
+class PatchHunk:
     """A hunk of one file's patch."""
 
     number: int
@@ -47,33 +47,33 @@ class Hunk:
     """The line of the new file in the header."""
     section: str
     """The header's text after the second @@; several lines name a class and a function in it."""
-    lines: tuple[Line, ...]
+    lines: tuple[HunkLine, ...]
     tail: int = 0
     """Number of last lines that may be prose below the diff."""
 
     @cached_property
-    def old(self) -> tuple[Line, ...]:
+    def old_lines(self) -> tuple[HunkLine, ...]:
         """Old lines expected in the file: context and removed lines."""
         return tuple(line for line in self.lines if line.mark != "+")
 
     @cached_property
-    def new(self) -> tuple[Line, ...]:
+    def new_lines(self) -> tuple[HunkLine, ...]:
         """New lines: context and added lines."""
         return tuple(line for line in self.lines if line.mark != "-")
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[ChangedRun, ...]:
         """Runs of changed lines, in order."""
-        runs: list[Run] = []
-        run: list[Line] = []
+        runs: list[ChangedRun] = []
+        run: list[HunkLine] = []
         before = 0
-        for line in (*self.lines, Line(mark=" ", text="")):
+        for line in (*self.lines, HunkLine(mark=" ", text="")):
             if run and (
                 line.mark not in "+-" or (line.mark == "-" and run[0].mark == "-" and run[-1].mark == "+")
             ):
                 removed = tuple(run_line for run_line in run if run_line.mark == "-")
                 runs.append(
-                    Run(
+                    ChangedRun(
                         old_index=before,
                         removed=removed,
                         added=tuple(run_line for run_line in run if run_line.mark == "+"),
@@ -95,7 +95,7 @@ class Hunk:
         ).hexdigest()[:16]
 
     @property
-    def without_tail(self) -> "Hunk":
+    def without_tail(self) -> "PatchHunk":
         """The hunk without the lines that may be prose."""
         return replace(self, lines=self.lines[: len(self.lines) - self.tail], tail=0)
 
@@ -106,18 +106,18 @@ class FilePatch:
 
     header: RawFile
     """The names and git's metadata, as written, without the hunks."""
-    hunks: tuple[Hunk, ...]
+    hunks: tuple[PatchHunk, ...]
     """Hunks that change something."""
 
 
-def reverse(patch: FilePatch) -> FilePatch:
+def reverse_patch(patch: FilePatch) -> FilePatch:
     """Return the reversed patch.
 
     Raises:
         PatchError: it deletes a file without its old content.
     """
     header = patch.header
-    if (header.deletes or header.new == NOWHERE) and not patch.hunks:
+    if (header.deletes or header.new == DEV_NULL) and not patch.hunks:
         raise PatchError(
             f"{header.old}: the patch does not say what was in the file that it deletes, so "
             "it cannot be taken back."

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from coder.patching.dialects.envelope import read_envelope
-from coder.patching.dialects.prose import dedented, lines_of, unfenced
+from coder.patching.dialects.prose import dedent_diff, split_lines, unfence
 from coder.patching.dialects.raw import RawFile
-from coder.patching.dialects.search_replace import read_blocks
+from coder.patching.dialects.search_replace import read_search_replace
 from coder.patching.dialects.unified import read_unified
 from coder.patching.errors import PatchError
 
@@ -14,10 +14,10 @@ ENVELOPE = re.compile(r"^[ \t>]*\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File
 BLOCK = re.compile(r"^[ \t>]*<{5,9} ?(?:SEARCH|ORIGINAL)\b", re.MULTILINE)
 UNIFIED = re.compile(r"^[ \t>]*(?:diff --git |--- \S.*\n[ \t>]*\+\+\+ )", re.MULTILINE)
 MOST_HUNKS = 5_000
-WANTED = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."
+EXPECTED_FORMAT = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."
 
 
-def normalise(text: str) -> tuple[RawFile, ...]:
+def split_diff(text: str) -> tuple[RawFile, ...]:
     """Split a diff into files and hunks, dropping the prose and fences around it.
 
     Raises:
@@ -30,14 +30,14 @@ def normalise(text: str) -> tuple[RawFile, ...]:
     }
     first = min(headers, key=lambda pattern: headers[pattern], default=UNIFIED)
     files = tuple(
-        file for file in _read(first, lines_of(text)) if file.hunks or file != RawFile(hints=file.hints)
+        file for file in _read(first, split_lines(text)) if file.hunks or file != RawFile(hints=file.hints)
     )
     if not files:
-        raise PatchError(f"There is no diff in this text. {WANTED}")
+        raise PatchError(f"There is no diff in this text. {EXPECTED_FORMAT}")
     return files
 
 
 def _read(dialect: re.Pattern[str], lines: list[str]) -> Iterator[RawFile]:
     if dialect is BLOCK:  # it may contain fences, and its file name is outside of the fence around it
-        return read_blocks(dedented(lines))
-    return (read_envelope if dialect is ENVELOPE else read_unified)(unfenced(lines))
+        return read_search_replace(dedent_diff(lines))
+    return (read_envelope if dialect is ENVELOPE else read_unified)(unfence(lines))

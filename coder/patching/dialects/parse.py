@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from coder.patching.dialects.hunk import FilePatch, Hunk, Line
-from coder.patching.dialects.normalize import normalise
+from coder.patching.dialects.hunk import FilePatch, HunkLine, PatchHunk
+from coder.patching.dialects.normalize import split_diff
 from coder.patching.dialects.raw import RawFile, RawHunk
 from coder.patching.errors import PatchError
 
 
-def parse(text: str) -> tuple[FilePatch, ...]:
+def parse_diff(text: str) -> tuple[FilePatch, ...]:
     """Parse the diff in a model's text.
 
     Raises:
         PatchError: there is none, or a line of it would be lost.
     """
-    return tuple(map(_file, normalise(text)))
+    return tuple(map(_file, split_diff(text)))
 
 
 def _file(raw: RawFile) -> FilePatch:
@@ -28,7 +28,7 @@ def _file(raw: RawFile) -> FilePatch:
     return FilePatch(header=replace(raw, hunks=()), hunks=tuple(hunk for hunk in hunks if hunk.runs))
 
 
-def _read(raw: tuple[RawHunk, ...]) -> tuple[Hunk, ...]:
+def _read(raw: tuple[RawHunk, ...]) -> tuple[PatchHunk, ...]:
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 
@@ -49,7 +49,7 @@ def _read(raw: tuple[RawHunk, ...]) -> tuple[Hunk, ...]:
             "as a plain unified diff."
         )
     return tuple(
-        Hunk(
+        PatchHunk(
             number=number,
             start=raw_hunk.start,
             new_start=raw_hunk.new_start,
@@ -67,26 +67,26 @@ def _well_formed(hunk: RawHunk) -> str:
     return f"@@ -{hunk.start},{old} +{hunk.start},{new} @@\n" + "".join(f"{line}\n" for line in hunk.lines)
 
 
-def _lines(pairs: Sequence[tuple[str, str]]) -> tuple[Line, ...]:
-    lines: list[Line] = []
+def _lines(pairs: Sequence[tuple[str, str]]) -> tuple[HunkLine, ...]:
+    lines: list[HunkLine] = []
     for mark, value in pairs:
         if mark == "\\" and lines:
             lines[-1] = replace(lines[-1], ends=False)
         elif mark != "\\":
-            lines.append(Line(mark=mark or " ", text=value.removesuffix("\n")))
+            lines.append(HunkLine(mark=mark or " ", text=value.removesuffix("\n")))
     return tuple(lines)
 
 
-def _unrepeat(lines: Sequence[Line]) -> tuple[Line, ...]:
+def _unrepeat(lines: Sequence[HunkLine]) -> tuple[HunkLine, ...]:
     """Turn lines next to a change that are removed only to be added again into context."""
-    result: list[Line] = []
+    result: list[HunkLine] = []
     for changed, group in groupby(lines, key=lambda line: line.mark != " "):
         run = tuple(group)
         result += _unrepeat_run(run) if changed else run
     return tuple(result)
 
 
-def _unrepeat_run(run: tuple[Line, ...]) -> Sequence[Line]:
+def _unrepeat_run(run: tuple[HunkLine, ...]) -> Sequence[HunkLine]:
     removed, added = ([line for line in run if line.mark == mark] for mark in "-+")
     before, after = ([(line.text, line.ends) for line in lines] for lines in (removed, added))
     if not removed or not added or (before[0] != after[0] and before[-1] != after[-1]):

@@ -2,7 +2,7 @@
 
 import re
 
-STARTS = (
+DIFF_PREFIXES = (
     "--- ",
     "+++ ",
     "@@",
@@ -12,7 +12,7 @@ STARTS = (
     "*** Add File",
     "*** Delete File",
 )
-PROSE = "\0"
+PROSE_MARK = "\0"
 """Prefix of each line that is certainly outside of the diff."""
 FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[^`]*$")
 INDENTED = re.compile(
@@ -21,20 +21,20 @@ INDENTED = re.compile(
 LOOK_ALIKE_SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " "})
 
 
-def lines_of(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Return the lines of the text, without their CRs where even the headers have them."""
     lines = text.removeprefix("\ufeff").removesuffix("\n").split("\n")
-    headers = [line for line in lines if line.lstrip(" \t>").startswith((*STARTS, "<<<<<"))]
+    headers = [line for line in lines if line.lstrip(" \t>").startswith((*DIFF_PREFIXES, "<<<<<"))]
     if headers and all(line.endswith("\r") for line in headers):
         return [line.removesuffix("\r") for line in lines]
     return lines
 
 
-def unfenced(lines: list[str]) -> list[str]:
+def unfence(lines: list[str]) -> list[str]:
     """Mark lines outside of fenced blocks as prose, if a fenced block holds a diff; remove indentation."""
     first = next((index for index, line in enumerate(lines) if INDENTED.match(line)), len(lines))
     if not any(map(FENCE.match, lines[:first])):
-        return dedented(lines)
+        return dedent_diff(lines)
     result: list[str] = []
     block: list[str] = []
     opened = ""
@@ -42,26 +42,26 @@ def unfenced(lines: list[str]) -> list[str]:
         fence = FENCE.match(line)
         if not opened:
             opened = fence[1] + fence[2] if fence else ""
-            result.append(PROSE + line)
+            result.append(PROSE_MARK + line)
         elif (
             fence
             and line.rstrip().startswith(opened)
             and not line.rstrip().removeprefix(opened).strip(opened[-1])
         ):
-            result += [*_block(block), PROSE]
+            result += [*_block(block), PROSE_MARK]
             block, opened = [], ""
         else:
             block.append(line)
     result += _block(block)
-    return result if any(line.startswith(STARTS) for line in result) else dedented(lines)
+    return result if any(line.startswith(DIFF_PREFIXES) for line in result) else dedent_diff(lines)
 
 
 def _block(lines: list[str]) -> list[str]:
     """Return the lines of a fenced block; one without a diff is prose."""
-    return dedented(lines) if any(map(INDENTED.match, lines)) else [PROSE + line for line in lines]
+    return dedent_diff(lines) if any(map(INDENTED.match, lines)) else [PROSE_MARK + line for line in lines]
 
 
-def dedented(lines: list[str]) -> list[str]:
+def dedent_diff(lines: list[str]) -> list[str]:
     """Remove the indentation of the least indented header from all lines."""
     indents = [match[1] for line in lines if (match := INDENTED.match(line))]
     indent = min(indents, key=len, default="")

@@ -4,9 +4,9 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.patching.dialects.names import NOWHERE
+from coder.patching.dialects.names import DEV_NULL
 from coder.patching.dialects.raw import RawFile, RawHunk
-from coder.patching.dialects.unified import hints_above
+from coder.patching.dialects.unified import find_hints_above
 from coder.patching.errors import PatchError
 
 SEARCH = re.compile(r"<{5,9} ?(?:SEARCH|ORIGINAL)\b")
@@ -14,7 +14,7 @@ DIVIDER = re.compile(r"={5,9}\s*$")
 REPLACE = re.compile(r">{5,9} ?(?:REPLACE|UPDATED)\b")
 
 
-def read_blocks(lines: Sequence[str]) -> Iterator[RawFile]:
+def read_search_replace(lines: Sequence[str]) -> Iterator[RawFile]:
     """Yield each block as a hunk from one side to the other; the file name is above it.
 
     A block without a name belongs to the file of the block before it.
@@ -28,12 +28,12 @@ def read_blocks(lines: Sequence[str]) -> Iterator[RawFile]:
         if not SEARCH.match(lines[index]):
             index += 1
             continue
-        hints = hints_above(lines[last_end:index], index - last_end) or hints
+        hints = find_hints_above(lines[last_end:index], index - last_end) or hints
         divider = _find_marker(lines, index, DIVIDER, "=======")
         end = _find_marker(lines, divider, REPLACE, ">>>>>>> REPLACE")
         removed, added = lines[index + 1 : divider], lines[divider + 1 : end]
         body = tuple(_body(removed, added))
-        names = (NOWHERE, hints[0]) if hints and not any(line.strip() for line in removed) else ("", "")
+        names = (DEV_NULL, hints[0]) if hints and not any(line.strip() for line in removed) else ("", "")
         yield RawFile(old=names[0], new=names[1], hints=hints, hunks=(RawHunk(lines=body),))
         index = last_end = end + 1
 

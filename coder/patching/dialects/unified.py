@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from coder.patching.dialects.body import Counts, read_body
 from coder.patching.dialects.names import (
+    DEV_NULL,
     LONGEST_HEADER,
-    NOWHERE,
-    header_name,
-    path_on_its_own_line,
-    unquoted,
-    words_like_paths,
+    extract_path_words,
+    parse_header_name,
+    path_line,
+    unquote_name,
 )
-from coder.patching.dialects.prose import LOOK_ALIKE_SIGNS, STARTS
+from coder.patching.dialects.prose import DIFF_PREFIXES, LOOK_ALIKE_SIGNS
 from coder.patching.dialects.raw import RawFile, RawHunk
 from coder.patching.errors import PatchError
 
@@ -35,7 +35,7 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
     is_header_complete = True  # False while a git header still lacks its --- and +++ lines
     index = 0
     while index < len(lines):
-        line, header = lines[index], file_header(lines, index)
+        line, header = lines[index], parse_file_header(lines, index)
         if header:
             if is_header_complete or _names_differ(current, header[:2]):
                 yield current
@@ -46,7 +46,7 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
                 hunk, index = _body(lines, index, RawHunk(lines=()))
                 current = replace(current, hunks=(hunk,))
         elif line.startswith("@@"):
-            if not _has_name(current) and (hints := hints_above(lines, index)):
+            if not _has_name(current) and (hints := find_hints_above(lines, index)):
                 yield current
                 current = RawFile(hints=hints)
             hunk, index = _hunk(lines, index)
@@ -63,7 +63,7 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
     yield current
 
 
-def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
+def parse_file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
     """Return old name, new name and number of header lines at an index.
 
     One of ---, +++ may be missing before a hunk.
@@ -72,13 +72,17 @@ def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None
         lines[position] if position < len(lines) else "" for position in (index, index + 1, index + 2)
     )
     if line.startswith("--- ") and next_line.startswith("+++ "):
-        return header_name(line), header_name(next_line), 2
-    if line.startswith(("--- ", "+++ ")) and next_line.startswith("@@") and not third_line.startswith(STARTS):
-        return header_name(line), header_name(line), 1
+        return parse_header_name(line), parse_header_name(next_line), 2
+    if (
+        line.startswith(("--- ", "+++ "))
+        and next_line.startswith("@@")
+        and not third_line.startswith(DIFF_PREFIXES)
+    ):
+        return parse_header_name(line), parse_header_name(line), 1
     return None
 
 
-def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
+def find_hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
     """Return possible file names from the lines right above.
 
     These are a path on its own line, else words that look like paths.
@@ -88,8 +92,8 @@ def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
     for line in reversed(above):
         if line.startswith(("+", "-", "@@", " ")):
             break
-        path = path_on_its_own_line(line)
-        hints += [path] if path else words_like_paths(line)
+        path = path_line(line)
+        hints += [path] if path else extract_path_words(line)
     return tuple(dict.fromkeys(hints))
 
 
@@ -99,7 +103,7 @@ def _names_differ(file: RawFile, names: tuple[str, str]) -> bool:
         (PREFIX.sub("", own), PREFIX.sub("", name))
         for own, name in zip((file.old, file.new), names, strict=True)
     ]
-    return any(own != name and own and NOWHERE not in (own, name) for own, name in pairs)
+    return any(own != name and own and DEV_NULL not in (own, name) for own, name in pairs)
 
 
 def _has_name(file: RawFile) -> bool:
@@ -109,7 +113,9 @@ def _has_name(file: RawFile) -> bool:
 def _starts_body(lines: Sequence[str], index: int) -> bool:
     """Tell whether a hunk without any @@ follows the header."""
     return (
-        index < len(lines) and lines[index].startswith((" ", "+", "-")) and file_header(lines, index) is None
+        index < len(lines)
+        and lines[index].startswith((" ", "+", "-"))
+        and parse_file_header(lines, index) is None
     )
 
 
@@ -119,10 +125,12 @@ def _from_git_header(line: str) -> RawFile:
     Elsewhere later lines give the names.
     """
     if match := GIT_HEADER.match(line):
-        name = unquoted(f'"{match["name"]}"') if '"' in line else match["name"]
+        name = unquote_name(f'"{match["name"]}"') if '"' in line else match["name"]
         return RawFile(old=f"a/{name}", new=f"b/{name}")
     if (match := GIT_RENAME.match(line)) and "dev/null" in match.groups():
-        return RawFile(old=header_name(f"--- {match['old']}"), new=header_name(f"+++ {match['new']}"))
+        return RawFile(
+            old=parse_header_name(f"--- {match['old']}"), new=parse_header_name(f"+++ {match['new']}")
+        )
     if match:
         return RawFile(renamed_from=match["old"], renamed_to=match["new"])
     return RawFile()
@@ -140,14 +148,14 @@ def _with_metadata(file: RawFile, line: str) -> RawFile:
                 f"{line!r}: copies are not supported. Create the new file with '--- /dev/null' "
                 "and its whole content."
             )
-        name = unquoted(match[2])
+        name = unquote_name(match[2])
         return replace(file, renamed_from=name) if match[1] == "from" else replace(file, renamed_to=name)
     if re.match(r"Binary files .* differ$|GIT binary patch$", line):
         return replace(file, binary=True)
     return file
 
 
-def hunk_header(line: str) -> tuple[RawHunk, Counts]:
+def parse_hunk_header(line: str) -> tuple[RawHunk, Counts]:
     """Return a hunk without lines, and the old and new lengths in its header."""
     header = line[:LONGEST_HEADER].rstrip()
     if match := HUNK.match(header.translate(LOOK_ALIKE_SIGNS)):
@@ -166,7 +174,7 @@ def hunk_header(line: str) -> tuple[RawHunk, Counts]:
 
 def _hunk(lines: Sequence[str], index: int) -> tuple[RawHunk, int]:
     """Read the hunk whose header is at `index`; return it and the index of the line after it."""
-    hunk, counts = hunk_header(lines[index])
+    hunk, counts = parse_hunk_header(lines[index])
     return _body(lines, index + 1, hunk, counts=counts)
 
 
@@ -184,11 +192,11 @@ def _header_before_hunk(lines: Sequence[str], index: int) -> int | None:
 
     0 where both lines name one file, or none: removed and added lines do not look like that.
     """
-    header = file_header(lines, index)
+    header = parse_file_header(lines, index)
     if header is None or not "".join(lines[index + header[2] : index + header[2] + 1]).startswith("@@"):
         return None
     old, new, size = header
     is_certain = size == 2 and (
-        NOWHERE in (old, new) or (old.startswith("a/") and old.removeprefix("a/") == new.removeprefix("b/"))
+        DEV_NULL in (old, new) or (old.startswith("a/") and old.removeprefix("a/") == new.removeprefix("b/"))
     )
     return 0 if is_certain else size

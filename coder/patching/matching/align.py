@@ -13,31 +13,31 @@ from dataclasses import dataclass
 from itertools import accumulate
 from operator import add
 
-from coder.patching.dialects.hunk import Hunk, Line, Run
-from coder.patching.matching.compare import is_elision, key, plain
-from coder.patching.matching.indexed import Indexed
+from coder.patching.dialects.hunk import ChangedRun, HunkLine, PatchHunk
+from coder.patching.matching.compare import is_elision, normalize_line, to_ascii
+from coder.patching.matching.indexed import LineIndex
 
-LINE = 1000
+LINE_WEIGHT = 1000
 """The weight of a line of text."""
-WORDLESS = 250
+WORDLESS_WEIGHT = 250
 """The weight of a short line without a word, such as a bracket."""
 WORDLESS_LENGTH = 3
-SHIFTED = 1
-"""The cost of a line whose indentation differs; costs without it are multiples of `WORDLESS`."""
-PARAPHRASED = 250
+INDENTATION_COST = 1
+"""The cost of a line whose indentation differs; costs without it are multiples of `WORDLESS_WEIGHT`."""
+PARAPHRASE_COST = 250
 """The cost of a reworded comment."""
-GAP = LINE
+GAP_COST = LINE_WEIGHT
 """The cost of skipped file lines, however many."""
-SMALL_GAP = 250
+SMALL_GAP_COST = 250
 """The cost of few skipped lines, as when context was left out."""
-FEW = 5
+SMALL_GAP_LINES = 5
 MARGIN = 3
-"""Multiple of `WORDLESS` by which a place must beat one far away."""
-BESIDE = 5
+"""Multiple of `WORDLESS_WEIGHT` by which a place must beat one far away."""
+NEARBY_LINES = 5
 """Lines, besides the hunk's length, within which another start counts as the same place."""
-LARGEST = 3_000_000
+MAX_CELLS = 3_000_000
 """Limit of the hunk's lines times the file's lines."""
-NEVER = 1 << 30
+INFINITE_COST = 1 << 30
 COMMENT = re.compile(r"\s*(?:#|//|--|/\*)\s*(\S.*)")
 
 
@@ -46,7 +46,7 @@ class Alignment:
     """The aligned position of each run of changed lines of a hunk."""
 
     spots: tuple[int, ...]
-    pairs: tuple[tuple[Line, str], ...]
+    pairs: tuple[tuple[HunkLine, str], ...]
     """Old lines of the hunk found in the file, each with the file's version."""
     cost: int
     places: tuple[int, ...] = ()
@@ -57,7 +57,7 @@ class Alignment:
 class _Claim:
     """An old line of the hunk and its possible positions in the file."""
 
-    line: Line
+    line: HunkLine
     weight: int
     costs: dict[int, int]
     """Cost of each file line that it may match, by index."""
@@ -66,16 +66,16 @@ class _Claim:
     elides: bool
 
 
-def align(hunk: Hunk, text: Indexed) -> Alignment | None:
+def align_hunk(hunk: PatchHunk, text: LineIndex) -> Alignment | None:
     """Align the hunk's old lines with the file; None where no place is good enough."""
-    if len(hunk.old) * len(text.lines) > LARGEST:
+    if len(hunk.old_lines) * len(text.lines) > MAX_CELLS:
         return None
     claims = _claims(hunk, text)
     if not all(claim.costs for claim in claims if claim.line.mark == "-"):
         return None
     forward, backward = _forward(claims, len(text.lines)), _backward(claims, len(text.lines))
     candidates = [
-        _run_starts(claims, run, list(map(add, forward[run.end], backward[run.end])), text)
+        _run_starts(claims, run, list(map(add, forward[run.old_end], backward[run.old_end])), text)
         for run in hunk.runs
     ]
     spots = [places[0] for places in candidates if places]
@@ -84,12 +84,12 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
         return None
     pairs = _pairs(claims, forward, text)
     cost = min(forward[-1])
-    found_lines = [line for line, actual in pairs if key(line.text) == key(actual)]
+    found_lines = [line for line, actual in pairs if normalize_line(line.text) == normalize_line(actual)]
     found_weight = sum(map(_weight, found_lines)) if any(_has_words(line) for line in found_lines) else 0
     if (
-        found_weight < LINE
-        or 2 * cost > found_weight + LINE
-        or 3 * _context(line for line, _ in pairs) < _context(hunk.old)
+        found_weight < LINE_WEIGHT
+        or 2 * cost > found_weight + LINE_WEIGHT
+        or 3 * _context(line for line, _ in pairs) < _context(hunk.old_lines)
     ):
         return None
     removed = [
@@ -106,7 +106,9 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     )
 
 
-def _run_starts(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text: Indexed) -> tuple[int, ...]:
+def _run_starts(
+    claims: Sequence[_Claim], run: ChangedRun, totals: Sequence[int], text: LineIndex
+) -> tuple[int, ...]:
     """Return possible starts of a run: the best first, then those nearly as good; empty where it is stale.
 
     `totals` has the cost of the whole hunk if the run ends above each line. Places with other lines instead
@@ -114,7 +116,7 @@ def _run_starts(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text:
     only another such place is as good, or a less perfect one with the right indentation.
     """
     size = len(run.removed)
-    run_claims = claims[run.old_index : run.end]
+    run_claims = claims[run.old_index : run.old_end]
     complete_ends = {
         at
         for at in range(size, len(totals))
@@ -123,13 +125,13 @@ def _run_starts(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text:
     best_end = min(complete_ends, key=totals.__getitem__, default=None)
     if best_end is None:
         return ()
-    least, shifts = divmod(totals[best_end], WORDLESS)
+    least, shifts = divmod(totals[best_end], WORDLESS_WEIGHT)
     alternatives: list[int] = []
     for at, total in enumerate(totals):
-        is_beside = abs(at - best_end) <= len(claims) + BESIDE
-        is_perfect = not least and (not shifts or total % WORDLESS)
+        is_beside = abs(at - best_end) <= len(claims) + NEARBY_LINES
+        is_perfect = not least and (not shifts or total % WORDLESS_WEIGHT)
         margin = 1 if is_perfect or is_beside else MARGIN
-        if at != best_end and total // WORDLESS < least + margin:
+        if at != best_end and total // WORDLESS_WEIGHT < least + margin:
             alternatives.append(at - size)
     if any(at + size not in complete_ends for at in alternatives):
         return ()
@@ -139,7 +141,7 @@ def _run_starts(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text:
     )
 
 
-def _is_equivalent(run: Run, lines: Sequence[str], place: int, other_place: int) -> bool:
+def _is_equivalent(run: ChangedRun, lines: Sequence[str], place: int, other_place: int) -> bool:
     """Tell whether a change at either of two places gives the same file.
 
     An example is the removal of one of several blank lines.
@@ -149,17 +151,17 @@ def _is_equivalent(run: Run, lines: Sequence[str], place: int, other_place: int)
     return [*added, *lines[first + size : last + size]] == [*lines[first:last], *added]
 
 
-def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
+def _claims(hunk: PatchHunk, text: LineIndex) -> list[_Claim]:
     insertions = {run.old_index for run in hunk.runs if not run.removed}
     starts = {run.old_index for run in hunk.runs}
     claims: list[_Claim] = []
-    for index, line in enumerate(hunk.old):
+    for index, line in enumerate(hunk.old_lines):
         is_elided = is_elision(line)
         costs = {
-            at: _cost(line, text.lines[at]) for at in text.where.get(key(line.text), ())
+            at: _cost(line, text.lines[at]) for at in text.positions_by_key.get(normalize_line(line.text), ())
         } or _paraphrases(line, text)
         follows_removed = (
-            line.mark == "-" and index > 0 and hunk.old[index - 1].mark == "-" and index not in starts
+            line.mark == "-" and index > 0 and hunk.old_lines[index - 1].mark == "-" and index not in starts
         )
         is_joined = index > 0 and (follows_removed or index in insertions)
         weight = 0 if is_elided else _weight(line)
@@ -167,37 +169,41 @@ def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
     return claims
 
 
-def _paraphrases(line: Line, text: Indexed) -> dict[int, int]:
+def _paraphrases(line: HunkLine, text: LineIndex) -> dict[int, int]:
     """Return comments of the file that share most words with a comment in the context, with their cost."""
     if line.mark != " " or not (comment := COMMENT.match(line.text)):
         return {}
     words = set(comment[1].lower().split())
     costs: dict[int, int] = {}
-    for other, places in text.where.items():
+    for other, places in text.positions_by_key.items():
         if (match := COMMENT.match(other)) and 2 * len(words.intersection(match[1].lower().split())) > max(
             2, len(words)
         ):
-            costs |= dict.fromkeys(places, PARAPHRASED)
+            costs |= dict.fromkeys(places, PARAPHRASE_COST)
     return costs
 
 
-def _weight(line: Line) -> int:
+def _weight(line: HunkLine) -> int:
     text = line.text.strip()
-    return LINE if line.mark == "-" or len(text) > WORDLESS_LENGTH or _has_words(line) else WORDLESS
+    return (
+        LINE_WEIGHT
+        if line.mark == "-" or len(text) > WORDLESS_LENGTH or _has_words(line)
+        else WORDLESS_WEIGHT
+    )
 
 
-def _has_words(line: Line) -> bool:
+def _has_words(line: HunkLine) -> bool:
     return any(map(str.isalnum, line.text))
 
 
-def _context(lines: Iterable[Line]) -> int:
+def _context(lines: Iterable[HunkLine]) -> int:
     return sum(_weight(line) for line in lines if line.mark == " " and not is_elision(line))
 
 
-def _cost(line: Line, actual: str) -> int:
-    if not actual.strip() or plain(line.text) == plain(actual):
+def _cost(line: HunkLine, actual: str) -> int:
+    if not actual.strip() or to_ascii(line.text) == to_ascii(actual):
         return 0
-    return 0 if line.mark == " " and plain(f" {line.text}") == plain(actual) else SHIFTED
+    return 0 if line.mark == " " and to_ascii(f" {line.text}") == to_ascii(actual) else INDENTATION_COST
 
 
 def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
@@ -215,7 +221,11 @@ def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
             entry_cost = (
                 before[at]
                 if claim.joined
-                else min(before[at], min(before[max(0, at - FEW) : at + 1]) + SMALL_GAP, least[at] + GAP)
+                else min(
+                    before[at],
+                    min(before[max(0, at - SMALL_GAP_LINES) : at + 1]) + SMALL_GAP_COST,
+                    least[at] + GAP_COST,
+                )
             )
             row[at + 1] = min(row[at + 1], entry_cost + cost)
         rows.append(row)
@@ -232,25 +242,27 @@ def _backward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
             continue
         skip_costs = [cost + claim.weight for cost in after]
         row = [*map(min, skip_costs, skip_costs[1:]), skip_costs[-1]]
-        match_costs = [NEVER] * (size + 1)
+        match_costs = [INFINITE_COST] * (size + 1)
         for at, cost in claim.costs.items():
             match_costs[at] = after[at + 1] + cost
         row = list(map(min, row, match_costs))
         if not claim.joined and claim.costs:
             row = [
-                min(cost, later + GAP)
+                min(cost, later + GAP_COST)
                 for cost, later in zip(row, list(accumulate(reversed(match_costs), min))[::-1], strict=True)
             ]
             for at in claim.costs:
-                for earlier in range(max(0, at - FEW), at):
-                    row[earlier] = min(row[earlier], match_costs[at] + SMALL_GAP)
+                for earlier in range(max(0, at - SMALL_GAP_LINES), at):
+                    row[earlier] = min(row[earlier], match_costs[at] + SMALL_GAP_COST)
         rows.append(row)
     return rows[::-1]
 
 
-def _pairs(claims: Sequence[_Claim], rows: Sequence[Sequence[int]], text: Indexed) -> list[tuple[Line, str]]:
+def _pairs(
+    claims: Sequence[_Claim], rows: Sequence[Sequence[int]], text: LineIndex
+) -> list[tuple[HunkLine, str]]:
     """Return the claims that match on one of the cheapest alignments, with the file's lines."""
-    pairs: list[tuple[Line, str]] = []
+    pairs: list[tuple[HunkLine, str]] = []
     at = min(range(len(rows[-1])), key=rows[-1].__getitem__)
     for index in range(len(claims) - 1, -1, -1):
         claim, before, cost = claims[index], rows[index], rows[index + 1][at]
@@ -281,6 +293,9 @@ def _entry_position(claim: _Claim, before: Sequence[int], at: int, cost: int) ->
     positions = (
         earlier
         for earlier in range(at - 1, -1, -1)
-        if before[earlier] + (SMALL_GAP if at - 1 - earlier <= FEW else GAP) + match_cost == cost
+        if before[earlier]
+        + (SMALL_GAP_COST if at - 1 - earlier <= SMALL_GAP_LINES else GAP_COST)
+        + match_cost
+        == cost
     )
     return next(positions, None)

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from coder.patching.dialects.hunk import Line
+from coder.patching.dialects.hunk import HunkLine
 
 LOOK_ALIKES = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
@@ -23,48 +23,53 @@ ELLIPSIS = re.compile(
     r"(?:\.{3,}|\u2026)?\s*(?:\*/|-->|\]|\))?"
 )
 
-Same = Callable[[Line, str], bool]
+LineComparison = Callable[[HunkLine, str], bool]
 
 
-def key(text: str) -> str:
+def normalize_line(text: str) -> str:
     """Normalize a line for the most lenient comparison: invisible differences are dropped."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text.translate(TO_ASCII))
     return " ".join(text.split())
 
 
-def plain(text: str) -> str:
+def to_ascii(text: str) -> str:
     """Return the line in ASCII punctuation, without trailing white space."""
     return (
         text.rstrip() if text.isascii() else unicodedata.normalize("NFC", text.translate(TO_ASCII)).rstrip()
     )
 
 
-def exactly(line: Line, actual: str) -> bool:
+def equal_exactly(line: HunkLine, actual: str) -> bool:
     """Tell whether the lines are equal."""
     return line.text == actual
 
 
-def but_for_trailing_space(line: Line, actual: str) -> bool:
+def equal_ignoring_trailing_space(line: HunkLine, actual: str) -> bool:
     """Tell whether the lines are equal apart from trailing white space."""
     return line.text.rstrip() == actual.rstrip()
 
 
-def but_for_a_lost_mark(line: Line, actual: str) -> bool:
+def equal_ignoring_lost_mark(line: HunkLine, actual: str) -> bool:
     """Tell whether the lines are equal if a context line's first space was taken for its lost mark."""
-    return but_for_trailing_space(line, actual) or (
+    return equal_ignoring_trailing_space(line, actual) or (
         line.mark == " " and f" {line.text}".rstrip() == actual.rstrip()
     )
 
 
-def but_for_look_alikes(line: Line, actual: str) -> bool:
+def equal_ignoring_look_alikes(line: HunkLine, actual: str) -> bool:
     """Tell whether the lines are equal apart from look-alike characters."""
-    return plain(line.text) == plain(actual)
+    return to_ascii(line.text) == to_ascii(actual)
 
 
-COMPARISONS: Sequence[Same] = (exactly, but_for_trailing_space, but_for_a_lost_mark, but_for_look_alikes)
+COMPARISONS: Sequence[LineComparison] = (
+    equal_exactly,
+    equal_ignoring_trailing_space,
+    equal_ignoring_lost_mark,
+    equal_ignoring_look_alikes,
+)
 
 
-def is_elision(line: Line) -> bool:
+def is_elision(line: HunkLine) -> bool:
     """Tell whether a context line only stands for omitted lines."""
     return line.mark == " " and ELLIPSIS.fullmatch(line.text.strip()) is not None

@@ -4,11 +4,11 @@ import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from coder.patching.dialects.hunk import Hunk
+from coder.patching.dialects.hunk import PatchHunk
 from coder.patching.errors import PatchError
-from coder.patching.matching.compare import key
-from coder.patching.matching.indexed import Indexed
-from coder.patching.matching.match import Misfit, Result, standing
+from coder.patching.matching.compare import normalize_line
+from coder.patching.matching.indexed import LineIndex
+from coder.patching.matching.match import MatchResult, Misfit, find_contiguous
 
 AROUND = 3
 MORE_AROUND = 8
@@ -21,9 +21,9 @@ COMPARED_LINES = 4
 COMPARED_WITH = 5_000
 
 
-def explained(
+def explain_misfits(
     path: str,
-    results: Sequence[Result],
+    results: Sequence[MatchResult],
     lines: Sequence[str],
     *,
     failed_before: Mapping[str, int],
@@ -31,7 +31,7 @@ def explained(
 ) -> PatchError:
     """Return an error with a paragraph for each hunk that does not fit, and the hunks that do."""
     misfits = [result for result in results if isinstance(result, Misfit)]
-    text = Indexed(lines)
+    text = LineIndex(lines)
     room = most_lines // min(len(misfits), MOST_MISFITS) - 4
     parts = []
     for misfit in misfits[:MOST_MISFITS]:
@@ -47,21 +47,21 @@ def explained(
     return PatchError("\n".join(parts), failed=[misfit.hunk.fingerprint for misfit in misfits])
 
 
-def _hunk_numbers(results: Sequence[Result]) -> str:
+def _hunk_numbers(results: Sequence[MatchResult]) -> str:
     return f"hunk{'s' if len(results) > 1 else ''} {', '.join(str(result.hunk.number) for result in results)}"
 
 
-def _reason(path: str, misfit: Misfit, *, text: Indexed, around: int, most_lines: int) -> str:
+def _reason(path: str, misfit: Misfit, *, text: LineIndex, around: int, most_lines: int) -> str:
     if misfit.places:
         return _ambiguous(misfit.places)
-    if not misfit.hunk.old:
+    if not misfit.hunk.old_lines:
         return (
             "it has no context, so its place is unknown. Add one or more unchanged lines "
             "before or after what it adds."
         )
-    if standing(misfit.hunk.new, text):
+    if find_contiguous(misfit.hunk.new_lines, text):
         return "what it adds is there already. Leave this hunk out."
-    at = nearest(misfit.hunk, text)
+    at = nearest_position(misfit.hunk, text)
     if at is None:
         return f"none of its context and removed lines is in the file. Read {path} before patching it."
     return _difference(misfit.hunk, text.lines, at, around=around, most_lines=most_lines)
@@ -78,32 +78,36 @@ def _ambiguous(places: Sequence[int]) -> str:
     )
 
 
-def nearest(hunk: Hunk, text: Indexed) -> int | None:
+def nearest_position(hunk: PatchHunk, text: LineIndex) -> int | None:
     """Return the index where most of the hunk's old lines are, ignoring white space.
 
     Else that of the most similar line.
     """
     votes: Counter[int] = Counter()
-    for index, line in enumerate(hunk.old):
-        line_key = key(line.text)
-        for at in text.where.get(line_key, [])[:50] if line_key else []:
+    for index, line in enumerate(hunk.old_lines):
+        line_key = normalize_line(line.text)
+        for at in text.positions_by_key.get(line_key, [])[:50] if line_key else []:
             votes[at - index] += len(line_key)
     if votes:
         return max(0, max(votes, key=lambda at: (votes[at], -abs(at - (hunk.start - 1)))))
-    longest = sorted(enumerate(hunk.old), key=lambda pair: -len(key(pair[1].text)))[:COMPARED_LINES]
-    candidates = [text for text in text.where if text and len(text) < LONGEST][:COMPARED_WITH]
+    longest = sorted(enumerate(hunk.old_lines), key=lambda pair: -len(normalize_line(pair[1].text)))[
+        :COMPARED_LINES
+    ]
+    candidates = [text for text in text.positions_by_key if text and len(text) < LONGEST][:COMPARED_WITH]
     for index, line in longest:
-        if matches := difflib.get_close_matches(key(line.text)[:LONGEST], candidates, n=1, cutoff=0.6):
-            return max(0, text.where[matches[0]][0] - index)
+        if matches := difflib.get_close_matches(
+            normalize_line(line.text)[:LONGEST], candidates, n=1, cutoff=0.6
+        ):
+            return max(0, text.positions_by_key[matches[0]][0] - index)
     return None
 
 
-def _difference(hunk: Hunk, lines: Sequence[str], at: int, *, around: int, most_lines: int) -> str:
-    around = max(0, min(around, (most_lines - len(hunk.old)) // 2))
-    first, last = max(0, at - around), min(len(lines), at + len(hunk.old) + around)
+def _difference(hunk: PatchHunk, lines: Sequence[str], at: int, *, around: int, most_lines: int) -> str:
+    around = max(0, min(around, (most_lines - len(hunk.old_lines)) // 2))
+    first, last = max(0, at - around), min(len(lines), at + len(hunk.old_lines) + around)
     last = min(last, first + most_lines)
-    file_keys = {key(line) for line in lines[first:last]}
-    missing = [line for line in hunk.old if key(line.text) not in file_keys]
+    file_keys = {normalize_line(line) for line in lines[first:last]}
+    missing = [line for line in hunk.old_lines if normalize_line(line.text) not in file_keys]
     excerpt = "\n".join(f"{number + 1:>6}| {lines[number][:LONGEST]}" for number in range(first, last))
     if not missing:
         return f"its context and removed lines do not stand together as it says. The file has:\n{excerpt}"

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coder.patching.matching.compare import key
+from coder.patching.matching.compare import normalize_line
 
 
 @dataclass(frozen=True)
-class Indexed:
+class LineIndex:
     """A file's lines with an index by key."""
 
     lines: Sequence[str]
 
     @cached_property
-    def where(self) -> dict[str, list[int]]:
+    def positions_by_key(self) -> dict[str, list[int]]:
         """Indices of the lines with each key, ascending."""
         where: dict[str, list[int]] = {}
         for index, line in enumerate(self.lines):
-            where.setdefault(key(line), []).append(index)
+            where.setdefault(normalize_line(line), []).append(index)
         return where

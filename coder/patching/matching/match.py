@@ -3,119 +3,124 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from coder.patching.dialects.hunk import Hunk, Line
-from coder.patching.matching.align import align
-from coder.patching.matching.compare import COMPARISONS, Same, key
-from coder.patching.matching.indexed import Indexed
+from coder.patching.dialects.hunk import HunkLine, PatchHunk
+from coder.patching.matching.align import align_hunk
+from coder.patching.matching.compare import COMPARISONS, LineComparison, normalize_line
+from coder.patching.matching.indexed import LineIndex
 
 CLOSERS = (")", "]", "}", "{", "@", "#")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
+class Placement:
     """A hunk and the one place where it fits."""
 
-    hunk: Hunk
+    hunk: PatchHunk
     spots: tuple[int, ...]
     """For each of the hunk's runs, the index of its first line in the file."""
-    pairs: tuple[tuple[Line, str], ...]
+    pairs: tuple[tuple[HunkLine, str], ...]
     """Old lines of the hunk, each with the file's version."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Already:
+class AlreadyApplied:
     """A hunk that is already applied: the file has its new lines, not its old ones."""
 
-    hunk: Hunk
+    hunk: PatchHunk
 
 
 @dataclass(frozen=True, kw_only=True)
 class Misfit:
     """A hunk that fits nowhere, or in several places that cannot be distinguished."""
 
-    hunk: Hunk
+    hunk: PatchHunk
     places: tuple[int, ...] = ()
     """Indices of the lines where it would fit."""
 
 
-Result = Placed | Already | Misfit
+MatchResult = Placement | AlreadyApplied | Misfit
 
 
-def place(hunks: Sequence[Hunk], lines: Sequence[str]) -> list[Result]:
+def place_hunks(hunks: Sequence[PatchHunk], lines: Sequence[str]) -> list[MatchResult]:
     """Match each hunk with the lines of the unchanged file, in the order given."""
-    text = Indexed(lines)
-    results: list[Result] = []
+    text = LineIndex(lines)
+    results: list[MatchResult] = []
     offset = 0
     for hunk in hunks:
         result = _match_without_prose(hunk, text, offset)
         results.append(result)
-        if isinstance(result, Placed) and hunk.start:
+        if isinstance(result, Placement) and hunk.start:
             offset = _first(result) - (hunk.start - 1)
     return results
 
 
-def _match_without_prose(hunk: Hunk, text: Indexed, offset: int) -> Result:
+def _match_without_prose(hunk: PatchHunk, text: LineIndex, offset: int) -> MatchResult:
     """Match a hunk whose last lines may be prose; they are not if the file has something that they remove."""
     if not hunk.tail:
         return _match(hunk, text, offset)
     tail = hunk.lines[-hunk.tail :]
-    if any(line.mark == "+" or (line.mark == "-" and key(line.text) in text.where) for line in tail):
+    if any(
+        line.mark == "+" or (line.mark == "-" and normalize_line(line.text) in text.positions_by_key)
+        for line in tail
+    ):
         return _match(hunk, text, offset)
     result = _match(hunk.without_tail, text, offset)
     return _match(hunk, text, offset) if isinstance(result, Misfit) and not result.places else result
 
 
-def _match(hunk: Hunk, text: Indexed, offset: int) -> Result:
-    if not hunk.old:
-        return Misfit(hunk=hunk) if text.lines else Placed(hunk=hunk, spots=(0,), pairs=())
-    if positions := standing(hunk.old, text):
-        at = choose(hunk, positions, lines=text.lines, offset=offset)
+def _match(hunk: PatchHunk, text: LineIndex, offset: int) -> MatchResult:
+    if not hunk.old_lines:
+        return Misfit(hunk=hunk) if text.lines else Placement(hunk=hunk, spots=(0,), pairs=())
+    if positions := find_contiguous(hunk.old_lines, text):
+        at = choose_position(hunk, positions, lines=text.lines, offset=offset)
         if _adds_at_an_end(hunk) and any(
-            _overlap(at, positions, new, hunk) for new in standing(hunk.new, text)
+            _overlap(at, positions, new, hunk) for new in find_contiguous(hunk.new_lines, text)
         ):
-            return Already(hunk=hunk)
+            return AlreadyApplied(hunk=hunk)
         if at is None:
             return Misfit(hunk=hunk, places=tuple(positions))
-        pairs = tuple(zip(hunk.old, text.lines[at : at + len(hunk.old)], strict=True))
-        return Placed(hunk=hunk, spots=tuple(at + run.old_index for run in hunk.runs), pairs=pairs)
-    if any(run.added for run in hunk.runs) and standing(hunk.new, text):
-        return Already(hunk=hunk)
+        pairs = tuple(zip(hunk.old_lines, text.lines[at : at + len(hunk.old_lines)], strict=True))
+        return Placement(hunk=hunk, spots=tuple(at + run.old_index for run in hunk.runs), pairs=pairs)
+    if any(run.added for run in hunk.runs) and find_contiguous(hunk.new_lines, text):
+        return AlreadyApplied(hunk=hunk)
     return _match_by_alignment(hunk, text, offset)
 
 
-def _match_by_alignment(hunk: Hunk, text: Indexed, offset: int) -> Result:
-    alignment, reverse_alignment = align(hunk, text), None
+def _match_by_alignment(hunk: PatchHunk, text: LineIndex, offset: int) -> MatchResult:
+    alignment, reverse_alignment = align_hunk(hunk, text), None
     if any(run.added for run in hunk.runs) and (
         alignment is None or any(not run.removed for run in hunk.runs)
     ):
-        reverse_alignment = align(_reverse(hunk), text)
+        reverse_alignment = align_hunk(_reverse(hunk), text)
     if _is_deleted(hunk, text):
-        return Already(hunk=hunk)
+        return AlreadyApplied(hunk=hunk)
     if (
         reverse_alignment
         and not reverse_alignment.places
         and (alignment is None or reverse_alignment.cost < alignment.cost)
     ):
-        return Already(hunk=hunk)
+        return AlreadyApplied(hunk=hunk)
     if alignment is None or (reverse_alignment and reverse_alignment.cost == alignment.cost):
         return Misfit(hunk=hunk)
     spots = alignment.spots
     if alignment.places:
         starts = [spot - hunk.runs[0].old_index for spot in alignment.places]
-        at = choose(hunk, starts, lines=text.lines, offset=offset) if len(hunk.runs) == 1 else None
+        at = choose_position(hunk, starts, lines=text.lines, offset=offset) if len(hunk.runs) == 1 else None
         if at is None or at != starts[0]:
             return Misfit(
-                hunk=hunk, places=tuple(sorted(starts)) if max(starts) - min(starts) > len(hunk.old) else ()
+                hunk=hunk,
+                places=tuple(sorted(starts)) if max(starts) - min(starts) > len(hunk.old_lines) else (),
             )
-    return Placed(hunk=hunk, spots=spots, pairs=alignment.pairs)
+    return Placement(hunk=hunk, spots=spots, pairs=alignment.pairs)
 
 
-def standing(lines: Sequence[Line], text: Indexed) -> list[int]:
+def find_contiguous(lines: Sequence[HunkLine], text: LineIndex) -> list[int]:
     """Return the positions where the lines occur contiguously, by the strictest comparison with any match."""
     if not lines:
         return []
     before, rarest = min(
-        enumerate(text.where.get(key(line.text), ()) for line in lines), key=lambda pair: len(pair[1])
+        enumerate(text.positions_by_key.get(normalize_line(line.text), ()) for line in lines),
+        key=lambda pair: len(pair[1]),
     )
     starts = [index - before for index in rarest if 0 <= index - before <= len(text.lines) - len(lines)]
     for same in COMPARISONS:
@@ -124,7 +129,9 @@ def standing(lines: Sequence[Line], text: Indexed) -> list[int]:
     return []
 
 
-def choose(hunk: Hunk, candidates: Collection[int], *, lines: Sequence[str], offset: int) -> int | None:
+def choose_position(
+    hunk: PatchHunk, candidates: Collection[int], *, lines: Sequence[str], offset: int
+) -> int | None:
     """Return the only position, or the only one that the header's line number or function name points at.
 
     A line number counts only where it matches exactly, shifted by `offset`, the displacement of the hunk
@@ -141,39 +148,42 @@ def choose(hunk: Hunk, candidates: Collection[int], *, lines: Sequence[str], off
     return agreed.pop() if len(agreed) == 1 else None
 
 
-def _fits(hunk_lines: Sequence[Line], lines: Sequence[str], *, at: int, same: Same) -> bool:
+def _fits(hunk_lines: Sequence[HunkLine], lines: Sequence[str], *, at: int, same: LineComparison) -> bool:
     return all(same(line, lines[at + index]) for index, line in enumerate(hunk_lines))
 
 
-def _first(placement: Placed) -> int:
+def _first(placement: Placement) -> int:
     return placement.spots[0] - placement.hunk.runs[0].old_index
 
 
-def _adds_at_an_end(hunk: Hunk) -> bool:
+def _adds_at_an_end(hunk: PatchHunk) -> bool:
     """Tell whether a hunk only adds lines above or below all of its context, where they may exist already."""
     return not any(run.removed for run in hunk.runs) and any(
-        run.old_index in (0, len(hunk.old)) for run in hunk.runs
+        run.old_index in (0, len(hunk.old_lines)) for run in hunk.runs
     )
 
 
-def _is_deleted(hunk: Hunk, text: Indexed) -> bool:
+def _is_deleted(hunk: PatchHunk, text: LineIndex) -> bool:
     """Tell whether a hunk only deletes lines, and the lines around them are adjacent in exactly one place."""
-    positions = standing(hunk.new, text)
+    positions = find_contiguous(hunk.new_lines, text)
     if len(positions) != 1 or any(run.added for run in hunk.runs):
         return False
     above = hunk.runs[0].old_index > 0 or positions[0] == 0
-    below = hunk.runs[-1].end < len(hunk.old) or positions[0] + len(hunk.new) == len(text.lines)
-    return above and below and sum(any(map(str.isalnum, line.text)) for line in hunk.new) > 1
+    below = hunk.runs[-1].old_end < len(hunk.old_lines) or positions[0] + len(hunk.new_lines) == len(
+        text.lines
+    )
+    return above and below and sum(any(map(str.isalnum, line.text)) for line in hunk.new_lines) > 1
 
 
-def _overlap(at: int | None, positions: Sequence[int], new: int, hunk: Hunk) -> bool:
+def _overlap(at: int | None, positions: Sequence[int], new: int, hunk: PatchHunk) -> bool:
     """Tell whether the new lines are at a position where the old ones would go."""
     return any(
-        new - len(hunk.old) < old < new + len(hunk.new) for old in (positions if at is None else (at,))
+        new - len(hunk.old_lines) < old < new + len(hunk.new_lines)
+        for old in (positions if at is None else (at,))
     )
 
 
-def _reverse(hunk: Hunk) -> Hunk:
+def _reverse(hunk: PatchHunk) -> PatchHunk:
     marks = {"+": "-", "-": "+"}
     return replace(
         hunk, lines=tuple(replace(line, mark=marks.get(line.mark, line.mark)) for line in hunk.lines)

@@ -4,19 +4,19 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.python.source import Function, Source
-from coder.repair.context.donor_code import conditions, nearness, visible
-from coder.repair.context.scope import arguments_of, local_names, unread
+from coder.python.source import Function, PythonSource
+from coder.repair.context.donor_code import donor_conditions, names_in_scope, proximity_of
+from coder.repair.context.scope import local_names, names_never_read, parameter_names
 
-MOST_NAMES, MOST_CONSTANTS, MOST_ASKED = 6, 4, 24
-MOST_LONG, LONGEST = 4, 40
-FADING = 0.93
+MOST_NAMES, MOST_CONSTANTS, MAX_CONDITIONS = 6, 4, 24
+MAX_LENGTH_NAMES, MAX_LENGTH = 4, 40
+RANK_DECAY = 0.93
 """Weight factor for each further name."""
 
 
-def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
+def possible_conditions(source: PythonSource, node: ast.AST) -> tuple[tuple[str, float], ...]:
     """Return conditions for a place with weights from 0 to 1, best first."""
-    function = source.function(node)
+    function = source.enclosing_function(node)
     weights: dict[str, float] = {}
     for text, weight in (
         *_conditions_elsewhere(source, function),
@@ -32,15 +32,15 @@ def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _conditions_elsewhere(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:
+def _conditions_elsewhere(source: PythonSource, function: Function | None) -> Iterator[tuple[str, float]]:
     """Yield conditions used elsewhere in the file whose names are visible here; the nearer, the heavier."""
-    visible_names, owner = visible(source, function), source.class_of(function)
+    visible_names, owner = names_in_scope(source, function), source.owner_class(function)
     pieces = [
-        piece for piece in conditions(source) if piece.names <= visible_names and "\n" not in piece.text
+        piece for piece in donor_conditions(source) if piece.names <= visible_names and "\n" not in piece.text
     ]
-    pieces.sort(key=lambda piece: -nearness(piece, function, owner))
-    for piece in pieces[:MOST_ASKED]:
-        near = nearness(piece, function, owner)
+    pieces.sort(key=lambda piece: -proximity_of(piece, function, owner))
+    for piece in pieces[:MAX_CONDITIONS]:
+        near = proximity_of(piece, function, owner)
         yield piece.text, 0.7 * near
         if near == 1.0 and not isinstance(piece.node, ast.BoolOp):
             yield (
@@ -51,9 +51,9 @@ def _conditions_elsewhere(source: Source, function: Function | None) -> Iterator
             )
 
 
-def _simple_conditions(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    function = source.function(node)
-    parameters = set(arguments_of(function)) if function else set()
+def _simple_conditions(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, float]]:
+    function = source.enclosing_function(node)
+    parameters = set(parameter_names(function)) if function else set()
     names = _names_by_use(source, node)[:MOST_NAMES]
     numbers = _compared_constants(function)[:MOST_CONSTANTS] if function else []
     loops = [
@@ -64,7 +64,7 @@ def _simple_conditions(source: Source, node: ast.AST) -> Iterator[tuple[str, flo
     ]
     iterated = {loop.iter.id for loop in loops if isinstance(loop.iter, ast.Name)}
     for rank, name in enumerate(names):
-        fading = FADING**rank * (1.0 if name in parameters else 0.95)
+        fading = RANK_DECAY**rank * (1.0 if name in parameters else 0.95)
         yield name, 0.6 * fading
         yield f"not {name}", 0.6 * fading
         yield f"{name} is None", 0.5 * fading
@@ -81,7 +81,7 @@ def _simple_conditions(source: Source, node: ast.AST) -> Iterator[tuple[str, flo
                 yield f"{name} {operator} {other}", 0.3 * fading
 
 
-def _names_by_use(source: Source, node: ast.AST) -> list[str]:
+def _names_by_use(source: PythonSource, node: ast.AST) -> list[str]:
     """Return the variables of the function, those read in the branches of the condition first."""
     branches = _branches_of(source, node)
     read = {
@@ -94,13 +94,13 @@ def _names_by_use(source: Source, node: ast.AST) -> list[str]:
     return sorted(local_names(source, node), key=lambda name: name not in read)
 
 
-def _branches_of(source: Source, node: ast.AST) -> tuple[list[ast.stmt], list[ast.stmt]]:
+def _branches_of(source: PythonSource, node: ast.AST) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """Return the statements executed if a condition holds, and those executed if it does not."""
     parent = source.parents.get(node)
     return (parent.body, parent.orelse) if isinstance(parent, ast.If) else ([], [])
 
 
-def _membership_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+def _membership_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Yield membership tests of a value in the collection that a branch adds it to."""
     for branch, operator in zip(_branches_of(source, node), ("not in", "in"), strict=True):
         for descendant in (descendant for statement in branch for descendant in ast.walk(statement)):
@@ -108,16 +108,16 @@ def _membership_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, floa
                 case ast.Call(
                     func=ast.Attribute(value=container, attr="add" | "append"), args=[ast.Name(id=name)]
                 ):
-                    yield f"{name} {operator} {source.code(container)}", 0.8
+                    yield f"{name} {operator} {source.text_of(container)}", 0.8
                 case ast.Assign(targets=[ast.Subscript(value=container, slice=ast.Name(id=name))]):
-                    yield f"{name} {operator} {source.code(container)}", 0.7
+                    yield f"{name} {operator} {source.text_of(container)}", 0.7
                 case _:
                     pass
 
 
-def _attribute_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+def _attribute_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Yield attributes that the function reads, those under the condition first."""
-    function = source.function(node)
+    function = source.enclosing_function(node)
     branch_statements = [statement for branch in _branches_of(source, node) for statement in branch]
     for weight, roots in ((0.8, branch_statements), (0.35, [function] if function else [])):
         loads = [
@@ -131,12 +131,12 @@ def _attribute_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float
             for descendant in loads
             if isinstance(descendant.value, ast.Name) and not _is_called(source, descendant)
         ]
-        for text in [*dict.fromkeys(source.code(descendant) for descendant in attributes)][:MOST_NAMES]:
+        for text in [*dict.fromkeys(source.text_of(descendant) for descendant in attributes)][:MOST_NAMES]:
             yield text, weight
             yield f"not {text}", 0.35
 
 
-def _sign_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+def _sign_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Yield `x < 0` for a number whose sign is removed under the condition."""
     for descendant in (
         descendant for statement in _branches_of(source, node)[0] for descendant in ast.walk(statement)
@@ -151,9 +151,9 @@ def _sign_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
                 pass
 
 
-def _comparisons_with_attributes(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+def _comparisons_with_attributes(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Yield comparisons of variables with the attributes of self that the function reads."""
-    function = source.function(node)
+    function = source.enclosing_function(node)
     loads = (
         descendant
         for descendant in ast.walk(function or node)
@@ -167,44 +167,44 @@ def _comparisons_with_attributes(source: Source, node: ast.AST) -> Iterator[tupl
         and not _is_called(source, descendant)
     )
     for rank, text in enumerate(
-        [*dict.fromkeys(source.code(descendant) for descendant in own_attributes)][:MOST_NAMES]
+        [*dict.fromkeys(source.text_of(descendant) for descendant in own_attributes)][:MOST_NAMES]
     ):
         for name in local_names(source, node)[:MOST_NAMES]:
             for form in ("{} != {}", "{} == {}", "{} > {}", "{} < {}", "{} in {}", "not isinstance({}, {})"):
-                yield form.format(name, text), 0.3 * FADING**rank
+                yield form.format(name, text), 0.3 * RANK_DECAY**rank
 
 
-def lengths(source: Source, node: ast.If) -> Iterator[tuple[str, float]]:
+def length_conditions(source: PythonSource, node: ast.If) -> Iterator[tuple[str, float]]:
     """Yield tests of a variable's exact length.
 
     The number may occur nowhere in the file. Few of the lengths pass the tests; lower ones come first.
     """
     exits = isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue | ast.Break)
-    for rank, name in enumerate(local_names(source, node)[:MOST_LONG]):
-        for number in range(1, LONGEST + 1):
+    for rank, name in enumerate(local_names(source, node)[:MAX_LENGTH_NAMES]):
+        for number in range(1, MAX_LENGTH + 1):
             yield (
                 f"len({name}) {'!=' if exits else '=='} {number}",
-                0.25 * FADING**rank * FADING ** (number / 10),
+                0.25 * RANK_DECAY**rank * RANK_DECAY ** (number / 10),
             )
 
 
-def _is_called(source: Source, node: ast.AST) -> bool:
+def _is_called(source: PythonSource, node: ast.AST) -> bool:
     parent = source.parents.get(node)
     return isinstance(parent, ast.Call) and parent.func is node
 
 
-def _unread_attribute_tests(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:
+def _unread_attribute_tests(source: PythonSource, function: Function | None) -> Iterator[tuple[str, float]]:
     """Yield attributes that the class sets and the file never reads."""
-    owner = source.class_of(function)
+    owner = source.owner_class(function)
     for name in _unread_attributes(source, owner) if owner else ():
         yield f"self.{name}", 0.9
         yield f"not self.{name}", 0.7
 
 
-def _unread_name_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+def _unread_name_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Yield names that the function never reads, alone and combined with other variables."""
-    function, names = source.function(node), _names_by_use(source, node)
-    for name in unread(function) if function else ():
+    function, names = source.enclosing_function(node), _names_by_use(source, node)
+    for name in names_never_read(function) if function else ():
         yield name, 0.8
         yield f"not {name}", 0.8
         for other in [local for local in names if local != name][:MOST_NAMES]:
@@ -221,7 +221,7 @@ def _unread_name_tests(source: Source, node: ast.AST) -> Iterator[tuple[str, flo
 
 
 @lru_cache(maxsize=256)
-def _unread_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
+def _unread_attributes(source: PythonSource, owner: ast.ClassDef) -> tuple[str, ...]:
     """Return attributes that a class sets and the file does not read."""
     read = {
         node.attr
@@ -261,7 +261,7 @@ def _compared_constants(function: Function) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _isinstance_types(source: Source) -> tuple[str, ...]:
+def _isinstance_types(source: PythonSource) -> tuple[str, ...]:
     """Return at most four types named by the file's isinstance calls."""
     names: dict[str, None] = {}
     for node in ast.walk(source.tree):

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from coder.python.source import Function, Source, is_docstring
-from coder.repair.context.scope import arguments_of, module_names, stored
+from coder.python.source import Function, PythonSource, is_docstring
+from coder.repair.context.scope import assigned_names, module_names, parameter_names
 
-LONGEST = 160
+MAX_FRAGMENT_LENGTH = 160
 """Characters of a fragment that may be copied."""
-MOST_LINES = 3
+MAX_FRAGMENT_LINES = 3
 SAME_FUNCTION, SAME_CLASS, SAME_FILE = 1.0, 0.7, 0.5
-BUILTIN = frozenset(dir(builtins))
-SIMPLE = (
+BUILTIN_NAMES = frozenset(dir(builtins))
+SIMPLE_STATEMENTS = (
     ast.Assign,
     ast.AugAssign,
     ast.Expr,
@@ -31,7 +31,7 @@ SIMPLE = (
 
 
 @dataclass(frozen=True)
-class Piece:
+class DonorFragment:
     """A statement or an expression of the file that may be copied."""
 
     node: ast.AST
@@ -44,7 +44,7 @@ class Piece:
 
 
 @lru_cache(maxsize=256)
-def statements(source: Source) -> tuple[Piece, ...]:
+def donor_statements(source: PythonSource) -> tuple[DonorFragment, ...]:
     """Return simple statements, and `if` statements around a single one, from top to bottom."""
     pieces = []
     for node in ast.walk(source.tree):
@@ -54,7 +54,7 @@ def statements(source: Source) -> tuple[Piece, ...]:
 
 
 @lru_cache(maxsize=256)
-def conditions(source: Source) -> tuple[Piece, ...]:
+def donor_conditions(source: PythonSource) -> tuple[DonorFragment, ...]:
     """Return the conditions of if, while and comprehensions, and the operands of `and` and `or`."""
     nodes: dict[ast.expr, None] = {}
     for node in ast.walk(source.tree):
@@ -76,16 +76,16 @@ def _suspends(node: ast.expr) -> bool:
 
 
 @lru_cache(maxsize=256)
-def calls(source: Source) -> dict[str, tuple[ast.Call, ...]]:
+def calls_by_callee(source: PythonSource) -> dict[str, tuple[ast.Call, ...]]:
     """Return the file's calls by the unqualified name of the callee."""
     calls_by_name: dict[str, list[ast.Call]] = {}
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and (name := called(node)):
+        if isinstance(node, ast.Call) and (name := callee_name(node)):
             calls_by_name.setdefault(name, []).append(node)
     return {name: tuple(nodes) for name, nodes in calls_by_name.items()}
 
 
-def called(call: ast.Call) -> str:
+def callee_name(call: ast.Call) -> str:
     """Return the unqualified name of the callee; empty if it has none."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -95,26 +95,26 @@ def called(call: ast.Call) -> str:
 
 
 @lru_cache(maxsize=4096)
-def visible(source: Source, function: Function | None) -> frozenset[str]:
+def names_in_scope(source: PythonSource, function: Function | None) -> frozenset[str]:
     """Return the names that can be read in a function: local, enclosing, module-level and built-in."""
-    return bound(source, function) | frozenset(module_names(source)) | BUILTIN
+    return names_bound_in(source, function) | frozenset(module_names(source)) | BUILTIN_NAMES
 
 
 @lru_cache(maxsize=4096)
-def bound(source: Source, function: Function | None) -> frozenset[str]:
+def names_bound_in(source: PythonSource, function: Function | None) -> frozenset[str]:
     """Return the names that a function and those around it bind, including parameters."""
     names: set[str] = set()
     for ancestor in (
-        (ancestor for ancestor in [function, *source.around(function)] if isinstance(ancestor, Function))
+        (ancestor for ancestor in [function, *source.ancestors(function)] if isinstance(ancestor, Function))
         if function
         else ()
     ):
-        names |= {*arguments_of(ancestor), *(argument.arg for argument in ancestor.args.args)}
-        names |= {*stored(ancestor)}
+        names |= {*parameter_names(ancestor), *(argument.arg for argument in ancestor.args.args)}
+        names |= {*assigned_names(ancestor)}
     return frozenset(names)
 
 
-def nearness(piece: Piece, function: Function | None, owner: ast.ClassDef | None) -> float:
+def proximity_of(piece: DonorFragment, function: Function | None, owner: ast.ClassDef | None) -> float:
     """Return the proximity of a fragment to a function, from 0 to 1."""
     if piece.function is function:
         return SAME_FUNCTION
@@ -124,25 +124,27 @@ def nearness(piece: Piece, function: Function | None, owner: ast.ClassDef | None
 def _is_copyable(node: ast.stmt) -> bool:
     match node:
         case ast.If(orelse=[], body=[inner]):
-            return isinstance(inner, SIMPLE)
+            return isinstance(inner, SIMPLE_STATEMENTS)
         case _:
-            return isinstance(node, SIMPLE) and not is_docstring(node)
+            return isinstance(node, SIMPLE_STATEMENTS) and not is_docstring(node)
 
 
-def _build_piece(source: Source, node: ast.AST) -> Piece | None:
-    function = source.function(node)
+def _build_piece(source: PythonSource, node: ast.AST) -> DonorFragment | None:
+    function = source.enclosing_function(node)
     if function is None:
         return None
     text = f"({_dedent(source, node)})" if isinstance(node, ast.NamedExpr) else _dedent(source, node)
-    if len(text) > LONGEST or text.count("\n") >= MOST_LINES or "#" in text:
+    if len(text) > MAX_FRAGMENT_LENGTH or text.count("\n") >= MAX_FRAGMENT_LINES or "#" in text:
         return None
     reads = frozenset(
         descendant.id
         for descendant in ast.walk(node)
         if isinstance(descendant, ast.Name) and isinstance(descendant.ctx, ast.Load)
     )
-    local = (reads - _names_bound_within(node)) & bound(source, function)
-    return Piece(node=node, text=text, names=local, function=function, owner=source.class_of(function))
+    local = (reads - _names_bound_within(node)) & names_bound_in(source, function)
+    return DonorFragment(
+        node=node, text=text, names=local, function=function, owner=source.owner_class(function)
+    )
 
 
 def _names_bound_within(node: ast.AST) -> frozenset[str]:
@@ -158,8 +160,8 @@ def _target_names(node: ast.comprehension | ast.Lambda) -> Iterator[str]:
         yield from (descendant.id for descendant in ast.walk(node.target) if isinstance(descendant, ast.Name))
 
 
-def _dedent(source: Source, node: ast.AST) -> str:
-    text = source.code(node).replace(source.line_end, "\n")
+def _dedent(source: PythonSource, node: ast.AST) -> str:
+    text = source.text_of(node).replace(source.line_end, "\n")
     first, *rest = text.split("\n")
     column = getattr(node, "col_offset", 0)
     return "\n".join(

@@ -4,24 +4,24 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.core.ports.repair import Change
+from coder.core.ports.repair import TextChange
 from coder.core.values.verdict import Failure
-from coder.python.source import Function, Source
-from coder.repair.context.scope import stored
+from coder.python.source import Function, PythonSource
+from coder.repair.context.scope import assigned_names
 
 Loop = ast.While | ast.For
-ENDLESS = "TooLong"
+TIMEOUT_TYPE = "TooLong"
 """The type of a failure whose test was stopped because it did not end by itself."""
-LEAVES = re.compile(r"\b(?:break|return|raise)\b")
-CHANGED = r"\b(?:{})\b(?:\s*(?:[-+*/%&|^]|//|<<|>>)?=(?!=)|\.\w+\()"
+EXIT_PATTERN = re.compile(r"\b(?:break|return|raise)\b")
+ASSIGNMENT_PATTERN = r"\b(?:{})\b(?:\s*(?:[-+*/%&|^]|//|<<|>>)?=(?!=)|\.\w+\()"
 
 
-def never_ended(failures: Sequence[Failure]) -> bool:
+def has_timeout(failures: Sequence[Failure]) -> bool:
     """Tell whether a failing test was stopped because it did not end."""
-    return any(failure.type == ENDLESS for failure in failures)
+    return any(failure.type == TIMEOUT_TYPE for failure in failures)
 
 
-def may_end(source: Source, node: ast.AST, changes: Sequence[Change]) -> bool:
+def may_terminate_loop(source: PythonSource, node: ast.AST, changes: Sequence[TextChange]) -> bool:
     """Tell whether an edit may let a loop around a node terminate.
 
     It may if it changes the condition of the loop, a variable of that condition, or an exit.
@@ -29,7 +29,7 @@ def may_end(source: Source, node: ast.AST, changes: Sequence[Change]) -> bool:
     loops = list(_enclosing_loops(source, node))
     if not loops:
         return False
-    ancestors = [node, *source.around(node)]
+    ancestors = [node, *source.ancestors(node)]
     changes_condition = any(
         expression in ancestors for loop in loops for expression in _controlling_expressions(loop)
     )
@@ -41,14 +41,16 @@ def may_end(source: Source, node: ast.AST, changes: Sequence[Change]) -> bool:
         if isinstance(name, ast.Name)
     }
     statement = next(expression for expression in ancestors if isinstance(expression, ast.stmt))
-    assigned = {*stored(statement)} if isinstance(statement, ast.Assign | ast.AugAssign) else set()
+    assigned = {*assigned_names(statement)} if isinstance(statement, ast.Assign | ast.AugAssign) else set()
     text = "\n".join(change.text for change in changes)
-    name_change = re.search(CHANGED.format("|".join(map(re.escape, sorted(names)))), text) if names else None
-    return changes_condition or bool(names & assigned or name_change or LEAVES.search(text))
+    name_change = (
+        re.search(ASSIGNMENT_PATTERN.format("|".join(map(re.escape, sorted(names)))), text) if names else None
+    )
+    return changes_condition or bool(names & assigned or name_change or EXIT_PATTERN.search(text))
 
 
-def _enclosing_loops(source: Source, node: ast.AST) -> Iterator[Loop]:
-    for ancestor in (node, *source.around(node)):
+def _enclosing_loops(source: PythonSource, node: ast.AST) -> Iterator[Loop]:
+    for ancestor in (node, *source.ancestors(node)):
         if isinstance(ancestor, Function):
             return
         if isinstance(ancestor, Loop):

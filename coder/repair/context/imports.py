@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 
-from coder.core.ports.repair import Change
-from coder.python.source import Source, is_docstring
+from coder.core.ports.repair import TextChange
+from coder.python.source import PythonSource, is_docstring
 
 MODULES = (
     "abc",
@@ -79,7 +79,7 @@ SUCCESSORS = {
 
 
 @lru_cache(maxsize=1)
-def offered() -> dict[str, tuple[str, ...]]:
+def standard_library_index() -> dict[str, tuple[str, ...]]:
     """Return the standard-library modules that export a name, by name."""
     modules_by_name: dict[str, list[str]] = {}
     for name in MODULES:
@@ -100,15 +100,15 @@ def _is_own(module: ModuleType, name: str) -> bool:
     )
 
 
-def imports(source: Source, name: str) -> Iterator[Change]:
+def import_changes(source: PythonSource, name: str) -> Iterator[TextChange]:
     """Yield the ways to import a standard-library name: as a module, or from each module that exports it."""
     if name in sys.stdlib_module_names:
-        yield inserted(source, f"import {name}")
-    for module in offered().get(name, ()):
-        yield import_of(source, module, name)
+        yield insert_import_line(source, f"import {name}")
+    for module in standard_library_index().get(name, ()):
+        yield import_from_change(source, module, name)
 
 
-def import_of(source: Source, module: str, name: str) -> Change:
+def import_from_change(source: PythonSource, module: str, name: str) -> TextChange:
     """Return the change that adds a name to an existing import from the module, or inserts a new import."""
     existing = (
         statement
@@ -117,18 +117,18 @@ def import_of(source: Source, module: str, name: str) -> Change:
     )
     last = next((statement.names[-1] for statement in existing if statement.names[-1].name != "*"), None)
     if last is None:
-        return inserted(source, f"from {module} import {name}")
+        return insert_import_line(source, f"from {module} import {name}")
     _, end = source.span(last)
-    return Change(start=end, end=end, text=f", {name}")
+    return TextChange(start=end, end=end, text=f", {name}")
 
 
-def inserted(source: Source, line: str) -> Change:
+def insert_import_line(source: PythonSource, line: str) -> TextChange:
     """Return the change that inserts a line before the first statement that an import may precede."""
-    start, _ = source.span(first_statement(source))
-    return Change(start=start, end=start, text=f"{line}{source.line_end}")
+    start, _ = source.span(first_importable_statement(source))
+    return TextChange(start=start, end=start, text=f"{line}{source.line_end}")
 
 
-def first_statement(source: Source) -> ast.stmt:
+def first_importable_statement(source: PythonSource) -> ast.stmt:
     """Return the module's first statement that an import may precede."""
     for statement in source.tree.body:
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from coder.python.source import BLOCKS, Function, Source
+from coder.python.source import BLOCK_FIELDS, Function, PythonSource
 
 MOST_NAMES = 14
-CACHED = 4096
-SHORT = 40
+CACHE_SIZE = 4096
+MAX_KEY_LENGTH = 40
 """Characters that a string used as a key may have."""
 
 
-def arguments_of(function: Function) -> tuple[str, ...]:
+def parameter_names(function: Function) -> tuple[str, ...]:
     """Return parameter names in order, without self and cls."""
     signature = function.args
     parameters = [
@@ -27,7 +27,7 @@ def arguments_of(function: Function) -> tuple[str, ...]:
     return tuple(argument.arg for argument in parameters if argument.arg not in ("self", "cls"))
 
 
-def stored(node: ast.AST) -> tuple[str, ...]:
+def assigned_names(node: ast.AST) -> tuple[str, ...]:
     """Return the variables assigned under a node, in order."""
     return tuple(
         dict.fromkeys(
@@ -38,7 +38,7 @@ def stored(node: ast.AST) -> tuple[str, ...]:
     )
 
 
-def unread(function: Function) -> tuple[str, ...]:
+def names_never_read(function: Function) -> tuple[str, ...]:
     """Return names that a function binds and never reads, parameters first.
 
     Undecorated nested functions are included.
@@ -54,39 +54,39 @@ def unread(function: Function) -> tuple[str, ...]:
         for node in ast.walk(function)
         if isinstance(node, ast.arg) and node.arg not in ("self", "cls")
     )
-    bound = dict.fromkeys([*parameters, *stored(function), *nested])
+    bound = dict.fromkeys([*parameters, *assigned_names(function), *nested])
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     return tuple(name for name in bound if name not in read)
 
 
-@lru_cache(maxsize=CACHED)
-def idle(function: Function | None) -> tuple[str, ...]:
+@lru_cache(maxsize=CACHE_SIZE)
+def parameters_never_read(function: Function | None) -> tuple[str, ...]:
     """Return the parameters that a function does not read."""
-    unread_names = unread(function) if function else ()
-    return tuple(name for name in arguments_of(function) if name in unread_names) if function else ()
+    unread_names = names_never_read(function) if function else ()
+    return tuple(name for name in parameter_names(function) if name in unread_names) if function else ()
 
 
-def local_names(source: Source, node: ast.AST) -> tuple[str, ...]:
+def local_names(source: PythonSource, node: ast.AST) -> tuple[str, ...]:
     """Return the local names visible at a node: of its function, then of the enclosing ones.
 
     Of each function parameters come first, then assigned names and nested functions.
     """
-    return _local_names(source, source.function(node))
+    return _local_names(source, source.enclosing_function(node))
 
 
-@lru_cache(maxsize=CACHED)
-def _local_names(source: Source, innermost: Function | None) -> tuple[str, ...]:
+@lru_cache(maxsize=CACHE_SIZE)
+def _local_names(source: PythonSource, innermost: Function | None) -> tuple[str, ...]:
     names: dict[str, None] = {}
-    around = [innermost, *source.around(innermost)] if innermost else []
+    around = [innermost, *source.ancestors(innermost)] if innermost else []
     for function in (ancestor for ancestor in around if isinstance(ancestor, Function)):
-        names |= dict.fromkeys(arguments_of(function))
-        names |= dict.fromkeys(stored(function))
+        names |= dict.fromkeys(parameter_names(function))
+        names |= dict.fromkeys(assigned_names(function))
         names |= dict.fromkeys(ancestor.name for ancestor in function.body if isinstance(ancestor, Function))
     return tuple(names)[:MOST_NAMES]
 
 
-@lru_cache(maxsize=CACHED)
-def module_names(source: Source) -> tuple[str, ...]:
+@lru_cache(maxsize=CACHE_SIZE)
+def module_names(source: PythonSource) -> tuple[str, ...]:
     """Return the names that the module's top level defines, assigns and imports.
 
     Statements under conditions and in `try` are included.
@@ -99,7 +99,7 @@ def module_names(source: Source) -> tuple[str, ...]:
             case ast.Import() | ast.ImportFrom():
                 names |= {(alias.asname or alias.name).split(".")[0]: None for alias in node.names}
             case ast.Assign() | ast.AnnAssign():
-                names |= dict.fromkeys(stored(node))
+                names |= dict.fromkeys(assigned_names(node))
             case _:
                 pass
     return tuple(names)
@@ -111,21 +111,23 @@ def _same_scope_statements(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]
         yield statement
         if not isinstance(statement, Function | ast.ClassDef):
             for part in (statement, *getattr(statement, "handlers", ())):
-                for name in BLOCKS:
+                for name in BLOCK_FIELDS:
                     yield from _same_scope_statements(getattr(part, name, ()))
 
 
-def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:
+def self_attribute_names(source: PythonSource, node: ast.AST) -> tuple[str, ...]:
     """Return the attributes of self in the class around a node, most used first.
 
     Then method names, then the attributes and methods of its parents.
     """
-    owner = next((ancestor for ancestor in source.around(node) if isinstance(ancestor, ast.ClassDef)), None)
+    owner = next(
+        (ancestor for ancestor in source.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None
+    )
     return _own_attributes(source, owner) if owner else ()
 
 
-@lru_cache(maxsize=CACHED)
-def _own_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
+@lru_cache(maxsize=CACHE_SIZE)
+def _own_attributes(source: PythonSource, owner: ast.ClassDef) -> tuple[str, ...]:
     names: dict[str, None] = {}
     classes = [owner]
     for class_ in classes:
@@ -139,7 +141,7 @@ def _own_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
     return tuple(names)
 
 
-@lru_cache(maxsize=CACHED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _attributes_of(owner: ast.ClassDef) -> tuple[str, ...]:
     used = Counter(
         node.attr
@@ -150,41 +152,46 @@ def _attributes_of(owner: ast.ClassDef) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(name for name, _ in used.most_common()), *methods]))
 
 
-@lru_cache(maxsize=CACHED)
-def attributes(source: Source) -> tuple[str, ...]:
+@lru_cache(maxsize=CACHE_SIZE)
+def attribute_names(source: PythonSource) -> tuple[str, ...]:
     """Return every attribute name that the file uses, most used first."""
     counted = Counter(node.attr for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
     return tuple(name for name, _ in counted.most_common())
 
 
 @lru_cache(maxsize=256)
-def short_texts(source: Source) -> tuple[str, ...]:
+def short_string_literals(source: PythonSource) -> tuple[str, ...]:
     """Return the file's short string literals."""
     texts = (
         node.value
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
-    return tuple(dict.fromkeys(text for text in texts if len(text) < SHORT))
+    return tuple(dict.fromkeys(text for text in texts if len(text) < MAX_KEY_LENGTH))
 
 
 @lru_cache(maxsize=200_000)
-def likeness(name: str, other: str) -> float:
+def name_similarity(name: str, other: str) -> float:
     """Return the similarity of two names, from 0 to 1."""
     return SequenceMatcher(None, _normalize_name(name), _normalize_name(other), autojunk=False).ratio()
 
 
 @lru_cache(maxsize=20_000)
-def most_alike(
-    name: str, pool: tuple[str, ...], *, count: int, least: float
+def most_similar_names(
+    name: str, pool: tuple[str, ...], *, max_count: int, min_similarity: float
 ) -> tuple[tuple[str, float], ...]:
     """Return other names of a pool with their similarity, the most similar first."""
     similar_length = (
         other for other in dict.fromkeys(pool) if other != name and abs(len(other) - len(name)) <= 8
     )
-    scored = [(other, likeness(name, other)) for other in _filter_by_letters(name, similar_length, least)]
+    scored = [
+        (other, name_similarity(name, other))
+        for other in _filter_by_letters(name, similar_length, min_similarity)
+    ]
     return tuple(
-        sorted((pair for pair in scored if pair[1] >= least), key=lambda pair: (-pair[1], pair[0]))[:count]
+        sorted((pair for pair in scored if pair[1] >= min_similarity), key=lambda pair: (-pair[1], pair[0]))[
+            :max_count
+        ]
     )
 
 

@@ -14,33 +14,33 @@ from coder.core.ports.repair import Trace
 from coder.core.values.paths import is_test_path
 from coder.core.values.proposal import Suspect
 from coder.core.values.verdict import Failure
-from coder.python.source import Function, Source, header
-from coder.repair.context.donor_code import BUILTIN, bound
-from coder.repair.context.endless_loops import ENDLESS
-from coder.repair.context.scope import arguments_of, idle, likeness, stored
-from coder.repair.generators.names.demanded import LEAST_ALIKE, asked_for, defined
+from coder.python.source import Function, PythonSource, header_lines
+from coder.repair.context.donor_code import BUILTIN_NAMES, names_bound_in
+from coder.repair.context.endless_loops import TIMEOUT_TYPE
+from coder.repair.context.scope import assigned_names, name_similarity, parameter_names, parameters_never_read
+from coder.repair.generators.names.demanded import MIN_SIMILARITY, defined_names, names_missing_in_tests
 
-INNERMOST = (1.3, 1.15, 1.05)
+FRAME_FACTORS = (1.3, 1.15, 1.05)
 """Suspicion factors of the innermost frame of a failure, of the next outer one, and of the one after."""
-AT_IMPORT = 0.4
+IMPORT_TIME_FACTOR = 0.4
 """Suspicion of code that runs at import, as a factor of the suspicion of the functions that use it."""
-ELSEWHERE = 0.7
+OTHER_FILE_FACTOR = 0.7
 """Additional factor if these functions are in another file."""
-TABLE = 16
+TABLE_LINES = 16
 """Lines from which on a table shares its suspicion: a reader uses one of its rows."""
-REFUSED, HEADER = re.compile(r"\b(\w+)\(\) (?:takes|got|missing)"), 0.9
+CALL_ERROR, HEADER_SHARE = re.compile(r"\b(\w+)\(\) (?:takes|got|missing)"), 0.9
 """Pattern that names a function called with wrong arguments, and the share of the highest suspicion for its
 header."""
-MIXED_UP = 0.25
+CONFUSED_NAMES_SHARE = 0.25
 """Share of the highest suspicion for lines with signs of confused names."""
-COMPARING = 0.6
+COMPARISON_FACTOR = 0.6
 """Suspicion factor of comparison methods: assertions call them whatever they are about."""
-COMPARISONS = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool"))
-Scores = Mapping[str, Mapping[int, float]]
+COMPARISON_METHODS = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool"))
+SuspicionScores = Mapping[str, Mapping[int, float]]
 """Suspicion by path and line; only lines that a failing test executes."""
 
 
-def ochiai(traces: Sequence[Trace]) -> dict[str, dict[int, float]]:
+def ochiai_scores(traces: Sequence[Trace]) -> dict[str, dict[int, float]]:
     """Return the suspicion of each line that a failing test executes, 0 to 1; skipped tests do not count."""
     failing: Counter[tuple[str, int]] = Counter()
     passing: Counter[tuple[str, int]] = Counter()
@@ -55,33 +55,37 @@ def ochiai(traces: Sequence[Trace]) -> dict[str, dict[int, float]]:
     return scores
 
 
-def weighted(scores: Scores, failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
+def raise_failure_frames(scores: SuspicionScores, failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
     """Raise the innermost frames of the failures, except of timeouts, whose frames are arbitrary."""
     raised = {path: dict(lines) for path, lines in scores.items()}
-    for failure in (candidate_failure for candidate_failure in failures if candidate_failure.type != ENDLESS):
+    for failure in (
+        candidate_failure for candidate_failure in failures if candidate_failure.type != TIMEOUT_TYPE
+    ):
         frames = [frame for frame in failure.frames if frame.path in scores and not is_test_path(frame.path)]
-        for frame, factor in zip(reversed(frames), INNERMOST, strict=False):
+        for frame, factor in zip(reversed(frames), FRAME_FACTORS, strict=False):
             lines = raised[frame.path]
             if frame.line in lines:
                 lines[frame.line] = max(lines[frame.line], scores[frame.path][frame.line] * factor)
     return raised
 
 
-def without_comparisons(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict[int, float]]:
+def lower_comparison_methods(
+    scores: SuspicionScores, sources: Mapping[str, PythonSource]
+) -> dict[str, dict[int, float]]:
     """Lower the comparison methods that assertions call."""
     lowered = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
         for function in source.functions if path in lowered else ():
-            if function.name in COMPARISONS:
+            if function.name in COMPARISON_METHODS:
                 inside = range(function.lineno, (function.end_lineno or function.lineno) + 1)
                 lowered[path] |= {
-                    line: lowered[path][line] * COMPARING for line in inside if line in lowered[path]
+                    line: lowered[path][line] * COMPARISON_FACTOR for line in inside if line in lowered[path]
                 }
     return lowered
 
 
-def with_refused(
-    scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]
+def raise_miscalled_functions(
+    scores: SuspicionScores, sources: Mapping[str, PythonSource], failures: Sequence[Failure]
 ) -> dict[str, dict[int, float]]:
     """Raise the headers of functions that a TypeError says were called with wrong arguments.
 
@@ -92,35 +96,35 @@ def with_refused(
         name
         for failure in failures
         if failure.type == "TypeError"
-        for name in REFUSED.findall(failure.message)
+        for name in CALL_ERROR.findall(failure.message)
     }
     raised = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
         for function in source.functions if function_names else ():
             if function.name in function_names:
                 lines = raised.setdefault(path, {})
-                lines[function.lineno] = max(lines.get(function.lineno, 0.0), highest * HEADER)
+                lines[function.lineno] = max(lines.get(function.lineno, 0.0), highest * HEADER_SHARE)
     return raised
 
 
-def with_demanded(
-    scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]
+def raise_misnamed_definitions(
+    scores: SuspicionScores, sources: Mapping[str, PythonSource], failures: Sequence[Failure]
 ) -> dict[str, dict[int, float]]:
     """Raise definitions with names similar to names that tests use and do not find."""
     highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
     raised = {path: dict(lines) for path, lines in scores.items()}
-    for wanted_name in asked_for(failures):
+    for wanted_name in names_missing_in_tests(failures):
         for path, source in sources.items():
             for node in source.top_level:
-                if any(likeness(name, wanted_name) >= LEAST_ALIKE for name in defined(node)):
+                if any(name_similarity(name, wanted_name) >= MIN_SIMILARITY for name in defined_names(node)):
                     lines = raised.setdefault(path, {})
-                    lines[node.lineno] = max(lines.get(node.lineno, 0.0), highest * HEADER)
+                    lines[node.lineno] = max(lines.get(node.lineno, 0.0), highest * HEADER_SHARE)
     return raised
 
 
-def with_imports(
-    scores: Scores,
-    sources: Mapping[str, Source],
+def raise_import_time_code(
+    scores: SuspicionScores,
+    sources: Mapping[str, PythonSource],
     imported: Mapping[str, Collection[int]],
     names_in_tests: Collection[str] = (),
 ) -> dict[str, dict[int, float]]:
@@ -130,15 +134,16 @@ def with_imports(
     """
     used = {path: _names_read(scores.get(path, {}), source) for path, source in sources.items()}
     highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
-    scores_by_name = dict.fromkeys(names_in_tests, highest * ELSEWHERE)
+    scores_by_name = dict.fromkeys(names_in_tests, highest * OTHER_FILE_FACTOR)
     for names in used.values():
         scores_by_name |= {
-            name: max(score * ELSEWHERE, scores_by_name.get(name, 0.0)) for name, score in names.items()
+            name: max(score * OTHER_FILE_FACTOR, scores_by_name.get(name, 0.0))
+            for name, score in names.items()
         }
     raised = {}
     for path, source in sources.items():
         names = {name: max(score, used[path].get(name, 0.0)) for name, score in scores_by_name.items()}
-        asked_scores = {name: highest * ELSEWHERE for name in names_in_tests}
+        asked_scores = {name: highest * OTHER_FILE_FACTOR for name in names_in_tests}
         raised[path] = _raise_import_lines(
             scores.get(path, {}), source, names, imported.get(path, ()), asked_scores
         )
@@ -147,27 +152,27 @@ def with_imports(
 
 def _raise_import_lines(
     scores: Mapping[int, float],
-    source: Source,
+    source: PythonSource,
     used: Mapping[str, float],
     imported: Collection[int],
     scores_in_tests: Mapping[str, float],
 ) -> dict[int, float]:
     raised = dict(scores)
-    function_scores = {function: score_of(function, scores) for function in source.functions}
+    function_scores = {function: highest_suspicion(function, scores) for function in source.functions}
     class_scores: dict[ast.ClassDef | None, float] = {}
     caller_scores: dict[str, float] = {}
     for function, score in function_scores.items():
         own_score = max(score, scores_in_tests.get(function.name, 0.0))
-        raised[function.lineno] = max(raised.get(function.lineno, 0.0), own_score * AT_IMPORT)
+        raised[function.lineno] = max(raised.get(function.lineno, 0.0), own_score * IMPORT_TIME_FACTOR)
         caller_scores |= {
             name: max(own_score, caller_scores.get(name, 0.0)) for name in _decorator_names(function)
         }
-        owner = source.class_of(function)
+        owner = source.owner_class(function)
         class_scores[owner] = max(class_scores.get(owner, 0.0), score) if owner else 0.0
     for statement in _top_level_assignments(source):
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-        suspicion = _highest_score(used, stored(statement))
-        _raise_lines(raised, lines, suspicion * min(1.0, math.sqrt(TABLE / len(lines))))
+        suspicion = _highest_score(used, assigned_names(statement))
+        _raise_lines(raised, lines, suspicion * min(1.0, math.sqrt(TABLE_LINES / len(lines))))
         called = {
             node.func.id
             for node in ast.walk(statement)
@@ -185,7 +190,7 @@ def _raise_import_lines(
                 lines_at_import,
                 max(
                     shared_score,
-                    class_scores[source.class_of(function)],
+                    class_scores[source.owner_class(function)],
                     caller_scores.get(function.name, 0.0),
                 ),
             )
@@ -201,29 +206,29 @@ def _decorator_names(function: Function) -> frozenset[str]:
     return frozenset(decorator.id for decorator in callees if isinstance(decorator, ast.Name))
 
 
-def _non_local_names(source: Source, function: Function) -> frozenset[str]:
+def _non_local_names(source: PythonSource, function: Function) -> frozenset[str]:
     """Return non-local names that a function uses: it may share state with others through them."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     globals_declared = {
         name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names
     }
-    return frozenset(names - BUILTIN - (bound(source, function) - globals_declared))
+    return frozenset(names - BUILTIN_NAMES - (names_bound_in(source, function) - globals_declared))
 
 
 def _raise_lines(scores: dict[int, float], lines: Collection[int], suspicion: float) -> None:
     """Raise lines that run at import in proportion to the suspicion of their users."""
-    scores |= {line: max(scores.get(line, 0.0), AT_IMPORT * suspicion) for line in lines}
+    scores |= {line: max(scores.get(line, 0.0), IMPORT_TIME_FACTOR * suspicion) for line in lines}
 
 
 def _highest_score(used: Mapping[str, float], names: Iterable[str]) -> float:
     return max((used.get(name, 0.0) for name in names), default=0.0)
 
 
-def _names_read(scores: Mapping[int, float], source: Source) -> dict[str, float]:
+def _names_read(scores: Mapping[int, float], source: PythonSource) -> dict[str, float]:
     """Return the names that the functions of a file use, with the suspicion of their most suspicious user."""
     used: dict[str, float] = {}
     for function in source.functions:
-        score = score_of(function, scores)
+        score = highest_suspicion(function, scores)
         for node in ast.walk(function) if score else ():
             name = (
                 node.id
@@ -236,7 +241,9 @@ def _names_read(scores: Mapping[int, float], source: Source) -> dict[str, float]
     return used
 
 
-def with_bodies(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict[int, float]]:
+def raise_class_bodies(
+    scores: SuspicionScores, sources: Mapping[str, PythonSource]
+) -> dict[str, dict[int, float]]:
     """Raise the bodies of classes whose creation failed, since creating a class evaluates its body."""
     raised = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
@@ -244,15 +251,21 @@ def with_bodies(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict
         for node in (
             class_node for class_node in ast.walk(source.tree) if isinstance(class_node, ast.ClassDef)
         ):
-            score = max((lines.get(line, 0.0) for line in header(node)), default=0.0)
-            body_lines = [line for statement in node.body for line in header(statement)] if score else []
-            lines |= {line: max(lines.get(line, 0.0), score * HEADER) for line in body_lines}
+            score = max((lines.get(line, 0.0) for line in header_lines(node)), default=0.0)
+            body_lines = (
+                [line for statement in node.body for line in header_lines(statement)] if score else []
+            )
+            lines |= {line: max(lines.get(line, 0.0), score * HEADER_SHARE) for line in body_lines}
     return raised
 
 
-def with_mixed_up(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict[int, float]]:
+def raise_confused_names(
+    scores: SuspicionScores, sources: Mapping[str, PythonSource]
+) -> dict[str, dict[int, float]]:
     """Raise executed lines with signs of confused names, even if all tests execute them."""
-    least = MIXED_UP * max((score for lines in scores.values() for score in lines.values()), default=0.0)
+    least = CONFUSED_NAMES_SHARE * max(
+        (score for lines in scores.values() for score in lines.values()), default=0.0
+    )
     raised = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
         for function in source.functions if raised.get(path) else ():
@@ -270,9 +283,9 @@ def _lines_with_confused_names(function: Function) -> Iterable[int]:
     All of its lines if a parameter is unread, else lines that pass a parameter under another parameter's
     name.
     """
-    if idle(function):
+    if parameters_never_read(function):
         return range(function.body[0].lineno, (function.end_lineno or 0) + 1)
-    names = {*arguments_of(function)}
+    names = {*parameter_names(function)}
     return [
         node.value.lineno
         for node in ast.walk(function)
@@ -282,7 +295,7 @@ def _lines_with_confused_names(function: Function) -> Iterable[int]:
     ]
 
 
-def score_of(function: Function, scores: Mapping[int, float]) -> float:
+def highest_suspicion(function: Function, scores: Mapping[int, float]) -> float:
     """Return the highest suspicion in a function's body; the header runs when the function is defined."""
     return max(
         (scores.get(line, 0.0) for line in range(function.body[0].lineno, (function.end_lineno or 0) + 1)),
@@ -290,14 +303,14 @@ def score_of(function: Function, scores: Mapping[int, float]) -> float:
     )
 
 
-def suspects(scores: Scores, sources: Mapping[str, Source]) -> tuple[Suspect, ...]:
+def rank_suspects(scores: SuspicionScores, sources: Mapping[str, PythonSource]) -> tuple[Suspect, ...]:
     """Return functions by descending suspicion: of their worst line, then on average, then shorter first."""
     ranked = []
     for path, source in sources.items():
         lines_of: dict[str, dict[int, float]] = {}
         for line, score in scores.get(path, {}).items():
             function = source.function_at(line)
-            place = source.place(function) if function else f"{path}:{line}"
+            place = source.qualified_place(function) if function else f"{path}:{line}"
             lines_of.setdefault(place, {})[line] = score
         for place, lines in lines_of.items():
             worst = min(lines, key=lambda line: (-lines[line], line))
@@ -307,6 +320,6 @@ def suspects(scores: Scores, sources: Mapping[str, Source]) -> tuple[Suspect, ..
     return tuple(suspect for _, suspect in sorted(ranked, key=lambda pair: pair[0]))
 
 
-def _top_level_assignments(source: Source) -> list[ast.stmt]:
+def _top_level_assignments(source: PythonSource) -> list[ast.stmt]:
     """Return the assignments at the top level of the module and of its classes."""
     return [node for node in source.top_level if isinstance(node, ast.Assign | ast.AnnAssign)]

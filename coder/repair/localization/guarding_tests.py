@@ -4,32 +4,43 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from coder.core.ports.repair import Trace
-from coder.python.source import Source
-from coder.repair.candidates import Candidate
+from coder.python.source import PythonSource
+from coder.repair.candidates import RepairCandidate
 
-MOST_GUARDS = 80
-MOST_SECONDS = 2.0
+MAX_GUARDS = 80
+MAX_GUARD_SECONDS = 2.0
 """Total duration of a candidate's guards, as measured while tracing."""
 
 
-class Guards:
+class GuardSelector:
     """Passing tests by the lines that they execute."""
 
     def __init__(self, traces: Sequence[Trace]) -> None:
         self._passing = _interleave_by_function(trace for trace in traces if trace.result.outcome == "passed")
         self._executing: dict[tuple[str, int, int, int, float], tuple[str, ...]] = {}
 
-    def of(
-        self, candidate: Candidate, source: Source, *, most: int = MOST_GUARDS, seconds: float = MOST_SECONDS
+    def select_guards(
+        self,
+        candidate: RepairCandidate,
+        source: PythonSource,
+        *,
+        max_tests: int = MAX_GUARDS,
+        max_seconds: float = MAX_GUARD_SECONDS,
     ) -> tuple[str, ...]:
         """Return ids of quick passing tests that execute the function, or else the file.
 
         The tests are spread over as many test functions as possible.
         """
         function = source.function_at(candidate.edit.line)
-        whole_file = (source.path, 1, source.text.count("\n") + 1, most, seconds)
+        whole_file = (source.path, 1, source.text.count("\n") + 1, max_tests, max_seconds)
         identity = (
-            (source.path, function.body[0].lineno, function.end_lineno or function.lineno, most, seconds)
+            (
+                source.path,
+                function.body[0].lineno,
+                function.end_lineno or function.lineno,
+                max_tests,
+                max_seconds,
+            )
             if function
             else whole_file
         )

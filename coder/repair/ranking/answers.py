@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from coder.core.ports.repair import Compared
+from coder.core.ports.repair import CallComparison
 
-PART = "\t"
+PART_SEPARATOR = "\t"
 """Separator of the parts of an answer."""
-EXAMPLE, KEPT = ">>> ", "as documented"
+EXAMPLE_PREFIX, AS_DOCUMENTED = ">>> ", "as documented"
 """Prefix of a documentation example among the calls, and the answer of one with the documented output."""
-LEAST_TOLD = 3
+MIN_CALLS = 3
 """Number of calls of one function needed to conclude that all get the same answer."""
-ACCIDENTS = frozenset(
+ACCIDENTAL_EXCEPTIONS = frozenset(
     f"raises {name}"
     for name in (
         "AttributeError",
@@ -27,7 +27,7 @@ ACCIDENTS = frozenset(
 """Exceptions that code raises by accident rather than on purpose."""
 
 
-def changed(answers: Sequence[str], comparison: Compared) -> float:
+def changed_share(answers: Sequence[str], comparison: CallComparison) -> float:
     """Return the share of the unchanged code's answers that differ now.
 
     An answer may differ in some of its parts only.
@@ -38,28 +38,35 @@ def changed(answers: Sequence[str], comparison: Compared) -> float:
         if not _is_example(call)
     ]
     return (
-        sum(_difference(before.split(PART), after.split(PART)) for before, after in pairs) / len(pairs)
+        sum(_difference(before.split(PART_SEPARATOR), after.split(PART_SEPARATOR)) for before, after in pairs)
+        / len(pairs)
         if pairs
         else 0.0
     )
 
 
-def stumbling(answers: Sequence[str]) -> float:
+def accident_share(answers: Sequence[str]) -> float:
     """Return the share of the answers that are accidental exceptions."""
-    return sum(answer.split(PART)[0] in ACCIDENTS for answer in answers) / len(answers) if answers else 0.0
+    return (
+        sum(answer.split(PART_SEPARATOR)[0] in ACCIDENTAL_EXCEPTIONS for answer in answers) / len(answers)
+        if answers
+        else 0.0
+    )
 
 
-def contradicting(answers: Sequence[str], comparison: Compared) -> float:
+def contradiction_share(answers: Sequence[str], comparison: CallComparison) -> float:
     """Return the share of the documentation's examples with another output than documented."""
     example_answers = [
         answer for call, answer in zip(comparison.calls, answers, strict=False) if _is_example(call)
     ]
     return (
-        sum(answer != KEPT for answer in example_answers) / len(example_answers) if example_answers else 0.0
+        sum(answer != AS_DOCUMENTED for answer in example_answers) / len(example_answers)
+        if example_answers
+        else 0.0
     )
 
 
-def levelled(answers: Sequence[str], comparison: Compared) -> bool:
+def is_degenerate(answers: Sequence[str], comparison: CallComparison) -> bool:
     """Tell whether a function that gave different answers now gives a single one.
 
     An answer that is one of the arguments does not count.
@@ -68,8 +75,8 @@ def levelled(answers: Sequence[str], comparison: Compared) -> bool:
     for place, call in enumerate(comparison.calls[: len(answers)]):
         places_by_function.setdefault(call.partition("(")[0], []).append(place)
     return any(
-        len(places) >= LEAST_TOLD
-        and len(_distinct_results(comparison.before, places) - ACCIDENTS) > 1
+        len(places) >= MIN_CALLS
+        and len(_distinct_results(comparison.before, places) - ACCIDENTAL_EXCEPTIONS) > 1
         and len(results := _distinct_results(answers, places)) == 1
         and not all(f"={result}" in comparison.calls[place] for result in results for place in places)
         for places in places_by_function.values()
@@ -77,11 +84,11 @@ def levelled(answers: Sequence[str], comparison: Compared) -> bool:
 
 
 def _is_example(call: str) -> bool:
-    return call.startswith(EXAMPLE)
+    return call.startswith(EXAMPLE_PREFIX)
 
 
 def _distinct_results(answers: Sequence[str], places: Sequence[int]) -> set[str]:
-    return {answers[place].split(PART)[0] for place in places}
+    return {answers[place].split(PART_SEPARATOR)[0] for place in places}
 
 
 def _difference(parts: Sequence[str], other_parts: Sequence[str]) -> float:

@@ -10,41 +10,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from coder.core.ports.repair import Compared
-from coder.python.parsing import parsed
-from coder.python.source import Source
-from coder.repair.candidates import Candidate
-from coder.repair.ranking.answers import changed, contradicting, levelled, stumbling
-from coder.repair.ranking.type_hints import mistyped
+from coder.core.ports.repair import CallComparison
+from coder.python.parsing import parse_module
+from coder.python.source import PythonSource
+from coder.repair.candidates import RepairCandidate
+from coder.repair.ranking.answers import accident_share, changed_share, contradiction_share, is_degenerate
+from coder.repair.ranking.type_hints import type_violation_share
 
-MOST_OF_ALL, MAJORITY, LEAD = 1.1, 0.4, 2.0
+MIN_RATIO_TO_REST, MIN_SHARE, MIN_RATIO_TO_NEXT = 1.1, 0.4, 2.0
 """An opinion is accepted if its weight is so many times that of all others together; or has this share of the
 total, and so many times the weight of the next."""
-CLEAR, LEAST_CONTESTED = 3.0, 0.8
+CONTESTED_RATIO, MIN_CONTESTED_WEIGHT = 3.0, 0.8
 """With a single failing test, which lets wrong edits through, a contested opinion needs so many times the
 weight of the others, or this weight, or must be a slip."""
-SLIPS = frozenset(
+SLIP_FAMILIES = frozenset(
     {"argument_order", "arithmetic", "boolean", "boundary", "comparison", "constant", "negation"}
 )
 """Families that add nothing new: another operator, another order."""
-SHOWN = 60
-SECONDED = 0.35
+MAX_SHOWN_CHARACTERS = 60
+FURTHER_FAMILY_SHARE = 0.35
 """Share of its own weight that a further family with the same answers adds."""
-ACCIDENT = 4.0
+ACCIDENT_PENALTY = 4.0
 """Penalty for accidental exceptions where another opinion has none."""
-CONTRADICTION = 4.0
+CONTRADICTION_PENALTY = 4.0
 """Penalty for violating an example or an annotation that another opinion satisfies."""
-NEARLY = 0.8
+NEARLY_BEST_SHARE = 0.8
 """The simplest member with at least this share of the best score comes first."""
-LEVELLED = 0.2
+DEGENERATE_FACTOR = 0.2
 """Weight factor of an opinion that makes a function return the same for all calls."""
 
 
 @dataclass(frozen=True)
-class Opinion:
+class BehaviorCluster:
     """Survivors that give the same answers to all calls."""
 
-    members: tuple[Candidate, ...]
+    members: tuple[RepairCandidate, ...]
     """Most credible first."""
     answers: tuple[str, ...]
     weight: float
@@ -52,17 +52,17 @@ class Opinion:
     exceptions, than others."""
 
     @property
-    def first(self) -> Candidate:
+    def representative(self) -> RepairCandidate:
         return self.members[0]
 
 
-def opinions(
-    ranked: Sequence[Candidate],
-    worth: Mapping[Candidate, float],
-    comparison: Compared,
+def cluster_by_behavior(
+    ranked: Sequence[RepairCandidate],
+    worth: Mapping[RepairCandidate, float],
+    comparison: CallComparison,
     return_types: Mapping[str, str] | None = None,
-    sources: Mapping[str, Source] | None = None,
-) -> list[Opinion]:
+    sources: Mapping[str, PythonSource] | None = None,
+) -> list[BehaviorCluster]:
     """Group survivors (most credible first) by their answers, heaviest group first.
 
     An edit without answers is its own group. So is an edit of a function that was not called itself, since
@@ -76,25 +76,27 @@ def opinions(
         answers = comparison.after[place] if place < len(comparison.after) else ()
         # A nested function is exercised with the enclosing one.
         names = candidate.place.rpartition("::")[2].split(".")
-        is_uninformative = is_blind(answers, comparison) or called_names.isdisjoint(names)
+        is_uninformative = is_uninformative_answer(answers, comparison) or called_names.isdisjoint(names)
         text = (
-            _inserted_statements(candidate) or meant(candidate.edit.apply(sources[candidate.edit.path].text))
+            _inserted_statements(candidate)
+            or normalize_module(candidate.edit.apply(sources[candidate.edit.path].text))
             if sources and is_uninformative
             else ""
         )
         groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
     least_changed = min(
-        (changed(_answers(comparison, places), comparison) for places in groups.values()), default=0.0
+        (changed_share(_answers(comparison, places), comparison) for places in groups.values()), default=0.0
     )
     least_stumbling = min(
-        (stumbling(_answers(comparison, places)) for places in groups.values()), default=0.0
+        (accident_share(_answers(comparison, places)) for places in groups.values()), default=0.0
     )
     least_contradicting = min(
-        (contradicting(_answers(comparison, places), comparison) for places in groups.values()), default=0.0
+        (contradiction_share(_answers(comparison, places), comparison) for places in groups.values()),
+        default=0.0,
     )
     least_mistyped = min(
         (
-            mistyped(_answers(comparison, places), comparison, return_types or {})
+            type_violation_share(_answers(comparison, places), comparison, return_types or {})
             for places in groups.values()
         ),
         default=0.0,
@@ -105,20 +107,20 @@ def opinions(
         answers = _answers(comparison, places)
         weight = (
             _combined_weight(members, worth)
-            / (1 + 2 * (changed(answers, comparison) - least_changed))
-            / (1 + ACCIDENT * (stumbling(answers) - least_stumbling))
+            / (1 + 2 * (changed_share(answers, comparison) - least_changed))
+            / (1 + ACCIDENT_PENALTY * (accident_share(answers) - least_stumbling))
         )
         violates = (
-            contradicting(answers, comparison) > least_contradicting
-            or mistyped(answers, comparison, return_types or {}) > least_mistyped
+            contradiction_share(answers, comparison) > least_contradicting
+            or type_violation_share(answers, comparison, return_types or {}) > least_mistyped
         )
-        weight /= 1 + CONTRADICTION * violates
-        weight *= LEVELLED if levelled(answers, comparison) else 1.0
-        weighted.append(Opinion(members=members, answers=answers, weight=weight))
-    return sorted(weighted, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
+        weight /= 1 + CONTRADICTION_PENALTY * violates
+        weight *= DEGENERATE_FACTOR if is_degenerate(answers, comparison) else 1.0
+        weighted.append(BehaviorCluster(members=members, answers=answers, weight=weight))
+    return sorted(weighted, key=lambda opinion: (-opinion.weight, ranked.index(opinion.representative)))
 
 
-def _inserted_statements(candidate: Candidate) -> str:
+def _inserted_statements(candidate: RepairCandidate) -> str:
     """Return the function and the statements that an edit inserts; empty if it does more."""
     changes = candidate.edit.changes
     if any(
@@ -129,17 +131,19 @@ def _inserted_statements(candidate: Candidate) -> str:
     return "\n".join([candidate.place, *(change.text.strip() for change in changes)])
 
 
-def is_blind(answers: tuple[str, ...], comparison: Compared) -> bool:
+def is_uninformative_answer(answers: tuple[str, ...], comparison: CallComparison) -> bool:
     """Tell whether there are no answers, or the answers are those of the unchanged code."""
     return answers in ((), comparison.before)
 
 
 def _simplest_first(
-    members: Sequence[Candidate], worth: Mapping[Candidate, float], sources: Mapping[str, Source] | None
-) -> tuple[Candidate, ...]:
+    members: Sequence[RepairCandidate],
+    worth: Mapping[RepairCandidate, float],
+    sources: Mapping[str, PythonSource] | None,
+) -> tuple[RepairCandidate, ...]:
     """Order members: those worth nearly as much as the best by simplicity, then the others by worth."""
     ordered = sorted(members, key=lambda member: -worth[member])
-    near = [member for member in ordered if worth[member] >= NEARLY * worth[ordered[0]]]
+    near = [member for member in ordered if worth[member] >= NEARLY_BEST_SHARE * worth[ordered[0]]]
     far = ordered[len(near) :]
     if sources and len(near) > 1:
         near.sort(key=lambda member: _size(member.edit.apply(sources[member.edit.path].text)))
@@ -149,23 +153,23 @@ def _simplest_first(
 def _size(text: str) -> int:
     """Return the number of nodes in a module's tree, or its length if it does not parse."""
     try:
-        return sum(1 for _ in ast.walk(parsed(text)))
+        return sum(1 for _ in ast.walk(parse_module(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return len(text)
 
 
-def meant(text: str) -> str:
+def normalize_module(text: str) -> str:
     """Return a normalized dump of a module, or the text if it is not Python.
 
     It is equal for `not x in y` and `x not in y`, with or without parentheses.
     """
     try:
-        return ast.dump(Plain().visit(parsed(text)))
+        return ast.dump(EquivalenceNormalizer().visit(parse_module(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
 
 
-class Plain(ast.NodeTransformer):
+class EquivalenceNormalizer(ast.NodeTransformer):
     """Normalizes equivalent code: `not (a == b)` and `a != b`, keyword arguments in any order."""
 
     OPPOSITES: ClassVar[dict[type[ast.cmpop], ast.cmpop]] = {
@@ -195,11 +199,11 @@ class Plain(ast.NodeTransformer):
         return node
 
 
-def _answers(comparison: Compared, places: Sequence[int]) -> tuple[str, ...]:
+def _answers(comparison: CallComparison, places: Sequence[int]) -> tuple[str, ...]:
     return comparison.after[places[0]] if places[0] < len(comparison.after) else ()
 
 
-def _combined_weight(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> float:
+def _combined_weight(members: Sequence[RepairCandidate], worth: Mapping[RepairCandidate, float]) -> float:
     """Return the weight of the best family plus a share of the others.
 
     Only a share, since there are many ways to remove a behaviour.
@@ -208,10 +212,10 @@ def _combined_weight(members: Sequence[Candidate], worth: Mapping[Candidate, flo
     for member in members:
         families[member.edit.family] = max(worth[member], families.get(member.edit.family, 0.0))
     best = max(families.values(), default=0.0)
-    return best + SECONDED * (sum(families.values()) - best)
+    return best + FURTHER_FAMILY_SHARE * (sum(families.values()) - best)
 
 
-def decided(ranked: Sequence[Opinion], *, tests: int) -> bool:
+def is_decisive(ranked: Sequence[BehaviorCluster], *, failing_test_count: int) -> bool:
     """Tell whether the first opinion outweighs the others together, or nearly so and each of them clearly.
 
     `tests` is the number of failing tests that they all turn green.
@@ -219,15 +223,21 @@ def decided(ranked: Sequence[Opinion], *, tests: int) -> bool:
     if not ranked:
         return False
     first, others = ranked[0].weight, [opinion.weight for opinion in ranked[1:]]
-    is_slip = ranked[0].first.edit.family in SLIPS
-    if tests == 1 and not is_slip and first < min(LEAST_CONTESTED, CLEAR * sum(others)):
+    is_slip = ranked[0].representative.edit.family in SLIP_FAMILIES
+    if (
+        failing_test_count == 1
+        and not is_slip
+        and first < min(MIN_CONTESTED_WEIGHT, CONTESTED_RATIO * sum(others))
+    ):
         return False
-    return first >= MOST_OF_ALL * sum(others) or (
-        first >= MAJORITY * (first + sum(others)) and first >= LEAD * max(others)
+    return first >= MIN_RATIO_TO_REST * sum(others) or (
+        first >= MIN_SHARE * (first + sum(others)) and first >= MIN_RATIO_TO_NEXT * max(others)
     )
 
 
-def apart(opinion: Opinion, others: Sequence[Opinion], comparison: Compared) -> str:
+def find_distinguishing_call(
+    opinion: BehaviorCluster, others: Sequence[BehaviorCluster], comparison: CallComparison
+) -> str:
     """Return a call that an opinion answers differently, with both answers; empty if none was seen."""
     for other in others:
         for call, own_answer, other_answer in zip(
@@ -239,4 +249,4 @@ def apart(opinion: Opinion, others: Sequence[Opinion], comparison: Compared) -> 
 
 
 def _abbreviate(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 3]}..."

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from coder.python.source import BLOCKS, Function, Source
-from coder.repair.candidates import Candidate
-from coder.repair.context.scope import arguments_of, stored
+from coder.python.source import BLOCK_FIELDS, Function, PythonSource
+from coder.repair.candidates import RepairCandidate
+from coder.repair.context.scope import assigned_names, parameter_names
 
-CHANGING = frozenset(
+MUTATING_METHODS = frozenset(
     {
         "add",
         "append",
@@ -30,18 +30,18 @@ CHANGING = frozenset(
 )
 
 
-def line_after(candidate: Candidate, source: Source) -> str:
+def line_after_edit(candidate: RepairCandidate, source: PythonSource) -> str:
     """Return the edited line on which the first change begins."""
     text, start = candidate.edit.apply(source.text), candidate.edit.changes[0].start
     return text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
 
 
-def settles(line: str) -> bool:
+def has_constant_condition(line: str) -> bool:
     """Tell whether a line has a constant condition, so that its body always or never runs."""
     return re.search(r"\bif (?:not )?(?:True|False)\s*:", line) is not None
 
 
-def spare_operations(function: Function) -> int:
+def count_no_ops(function: Function) -> int:
     """Count operations without effect, such as `x * 1`, `x[0:]`, `False or x`, `not (a != b)`.
 
     Conditions with equal branches count as well.
@@ -93,26 +93,26 @@ def _is_negation(node: ast.expr) -> bool:
             return False
 
 
-def changed_arguments(function: Function) -> int:
+def count_mutated_parameters(function: Function) -> int:
     """Count calls that mutate a parameter: callers seldom expect that."""
-    parameters = {*arguments_of(function)} - {*stored(function)}
+    parameters = {*parameter_names(function)} - {*assigned_names(function)}
     methods = (
         node.func
         for node in ast.walk(function)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     )
     return sum(
-        func.attr in CHANGING and isinstance(func.value, ast.Name) and func.value.id in parameters
+        func.attr in MUTATING_METHODS and isinstance(func.value, ast.Name) and func.value.id in parameters
         for func in methods
     )
 
 
-def lost_values(function: Function) -> int:
+def count_lost_values(function: Function) -> int:
     """Count values that are overwritten in the same block before they are read."""
     return sum(
         _count_overwritten(block)
         for node in ast.walk(function)
-        for name in BLOCKS
+        for name in BLOCK_FIELDS
         for block in [getattr(node, name, None)]
         if isinstance(block, list)
     )
@@ -133,20 +133,22 @@ def _count_overwritten(block: Sequence[ast.stmt]) -> int:
     return count
 
 
-def echoes(before: Function, after: Function, source: Source) -> bool:
+def has_donor_operation(before: Function, after: Function, source: PythonSource) -> bool:
     """Tell whether the change adds an operation that occurs elsewhere in the file.
 
     Most of the code that fixes need exists already: E. T. Barr et al., "The Plastic Surgery Hypothesis" (FSE
     2014).
     """
-    old_counts = Counter(operations(before))
+    old_counts = Counter(dump_operations(before))
     added = (
-        operation for operation, count in Counter(operations(after)).items() if count > old_counts[operation]
+        operation
+        for operation, count in Counter(dump_operations(after)).items()
+        if count > old_counts[operation]
     )
-    return any(operation_added in operations_of(source) for operation_added in added)
+    return any(operation_added in operations_in_file(source) for operation_added in added)
 
 
-def operations(node: ast.AST) -> Iterator[str]:
+def dump_operations(node: ast.AST) -> Iterator[str]:
     """Yield the calculations, comparisons and subscripts under a node."""
     return (
         ast.dump(descendant)
@@ -156,16 +158,19 @@ def operations(node: ast.AST) -> Iterator[str]:
 
 
 @lru_cache(maxsize=256)
-def operations_of(source: Source) -> frozenset[str]:
+def operations_in_file(source: PythonSource) -> frozenset[str]:
     """Return the calculations, comparisons and subscripts of a file."""
-    return frozenset(operations(source.tree))
+    return frozenset(dump_operations(source.tree))
 
 
-def repetitions(function: Function) -> int:
+def count_repetitions(function: Function) -> int:
     """Count statements that repeat the previous one, and calls that pass a variable twice."""
     nodes = [*ast.walk(function)]
     blocks = [
-        block for node in nodes for name in BLOCKS if isinstance(block := getattr(node, name, None), list)
+        block
+        for node in nodes
+        for name in BLOCK_FIELDS
+        if isinstance(block := getattr(node, name, None), list)
     ]
     pairs = [pair for block in blocks for pair in pairwise(map(ast.dump, block))]
     return sum(previous == following for previous, following in pairs) + sum(
@@ -182,8 +187,8 @@ def _passes_variable_twice(call: ast.Call) -> bool:
     return repeats_keyword or len({*names}) < len(names)
 
 
-def avoids(
-    function: Function, names: frozenset[str], candidate: Candidate, source: Source, line: str
+def avoids_undefined_name(
+    function: Function, names: frozenset[str], candidate: RepairCandidate, source: PythonSource, line: str
 ) -> bool:
     """Tell whether an edit keeps an undefined name from being read without defining it.
 
@@ -198,7 +203,7 @@ def avoids(
         if isinstance(node, ast.stmt) and node.lineno <= edited_line <= (node.end_lineno or 0)
     )
     innermost = max(around, key=lambda node: node.lineno, default=function)
-    is_simple = not any(getattr(innermost, name, None) for name in BLOCKS)
+    is_simple = not any(getattr(innermost, name, None) for name in BLOCK_FIELDS)
     protected = {
         node.id
         for node in ast.walk(innermost)
@@ -215,7 +220,9 @@ def avoids(
     }
 
 
-def asked_twice(function: Function, candidate: Candidate, source: Source, line: str) -> bool:
+def repeats_condition(
+    function: Function, candidate: RepairCandidate, source: PythonSource, line: str
+) -> bool:
     """Tell whether a new condition repeats one nearby, or negates another branch's condition.
 
     In a loop of its own, or if one of its variables has been assigned since, testing again may be necessary.
@@ -231,35 +238,37 @@ def asked_twice(function: Function, candidate: Candidate, source: Source, line: 
     ]
     own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
     if own is None:
-        return any(source.code(node.test) == question[1] for node in ifs)
+        return any(source.text_of(node.test) == question[1] for node in ifs)
     is_repeated = any(
-        source.code(node.test) == question[1]
+        source.text_of(node.test) == question[1]
         for node in ifs
         if node is not own
         and _is_adjacent(node, own, source)
         and not _assigns_variable_of(min(own, node, key=lambda branch: branch.lineno), question[1])
     )
     return is_repeated or any(
-        _are_opposite(source.code(node.test), question[1]) for node in _branches_of(own)[1:]
+        _are_opposite(source.text_of(node.test), question[1]) for node in _branches_of(own)[1:]
     )
 
 
 def _assigns_variable_of(first: ast.If, question: str) -> bool:
     """Tell whether a variable of a condition is assigned under the first of two conditions."""
-    return any(name in re.findall(r"\w+", question) for statement in first.body for name in stored(statement))
+    return any(
+        name in re.findall(r"\w+", question) for statement in first.body for name in assigned_names(statement)
+    )
 
 
 def _are_opposite(condition: str, other: str) -> bool:
     return condition == f"not {other}" or other == f"not {condition}"
 
 
-def _is_adjacent(branch: ast.If, own: ast.If, source: Source) -> bool:
+def _is_adjacent(branch: ast.If, own: ast.If, source: PythonSource) -> bool:
     """Tell whether an `if` is in the same block, a branch of it, or around it."""
-    chain = [own, *(node for node in source.around(own) if isinstance(node, ast.If))]
+    chain = [own, *(node for node in source.ancestors(own) if isinstance(node, ast.If))]
     return branch in chain or any(
         branch in _branches_of(node)
         for first in chain
-        for node in source.block(first)
+        for node in source.enclosing_block(first)
         if isinstance(node, ast.If)
     )
 

@@ -6,25 +6,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coder.files.tokenize import words_of
-from coder.python.parsing import parsed
-from coder.python.source import Function, Source
-from coder.repair.candidates import Candidate
-from coder.repair.context.donor_code import BUILTIN, called, calls
-from coder.repair.context.scope import likeness, stored, unread
+from coder.files.tokenize import count_terms
+from coder.python.parsing import parse_module
+from coder.python.source import Function, PythonSource
+from coder.repair.candidates import RepairCandidate
+from coder.repair.context.donor_code import BUILTIN_NAMES, callee_name, calls_by_callee
+from coder.repair.context.scope import assigned_names, name_similarity, names_never_read
 from coder.repair.ranking.code_smells import (
-    asked_twice,
-    avoids,
-    changed_arguments,
-    echoes,
-    line_after,
-    lost_values,
-    repetitions,
-    settles,
-    spare_operations,
+    avoids_undefined_name,
+    count_lost_values,
+    count_mutated_parameters,
+    count_no_ops,
+    count_repetitions,
+    has_constant_condition,
+    has_donor_operation,
+    line_after_edit,
+    repeats_condition,
 )
 
-DOUBT: dict[str, float] = {
+FAMILY_FACTORS: dict[str, float] = {
     "deletion": 0.35,
     "dropped_guard": 0.6,
     "returned_value": 0.45,
@@ -54,34 +54,47 @@ DOUBT: dict[str, float] = {
     "undecorated": 0.4,
 }
 """Factor per family once the tests are green: some are right less often than others."""
-SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.1, 0.25, 0.3
-LOST, AVOIDS, MERGED, AGAIN, CHANGES = 0.3, 0.2, 0.35, 0.3, 0.4
-REVIVED, FILLED, ECHOED = 1.25, 1.4, 1.25
+(
+    SPECIAL_CASE_FACTOR,
+    NEW_UNREAD_NAME_FACTOR,
+    DELETION_FACTOR,
+    CONSTANT_CONDITION_FACTOR,
+    REPEATED_CONDITION_FACTOR,
+    NO_OP_FACTOR,
+) = 0.3, 0.4, 0.6, 0.1, 0.25, 0.3
+(
+    LOST_VALUE_FACTOR,
+    AVOIDED_NAME_FACTOR,
+    MERGED_VARIABLES_FACTOR,
+    REPETITION_FACTOR,
+    MUTATED_PARAMETER_FACTOR,
+) = 0.3, 0.2, 0.35, 0.3, 0.4
+READS_UNREAD_FACTOR, DEFAULT_ASSIGNED_FACTOR, DONOR_OPERATION_FACTOR = 1.25, 1.4, 1.25
 """Factors of an edit after which an unread name is read, or a value tested for None is then assigned, or, if
 nothing speaks against it, an operation matches one elsewhere in the file."""
-AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
+CONSISTENT_CALL_FACTOR, INCONSISTENT_CALL_FACTOR = 1.3, 0.7
 """Factors of an edit that makes a call pass the same argument as all other calls of the file, or no longer
 does."""
-ENOUGH_CALLS = 2
-SAID = 0.15
+MIN_OTHER_CALLS = 2
+SHARED_WORD_BONUS = 0.15
 """Bonus for each word of the changed place that the issue contains, up to three."""
-NAMED, UNNAMED = 1.4, 0.8
+NAMED_FUNCTION_FACTOR, UNNAMED_FUNCTION_FACTOR = 1.4, 0.8
 """Factors of an edit if the issue names functions: of one of them, and of another one."""
-CODE = re.compile(r"`([^`\n]+)`|\b([\w.]+)\(|\b(\w+_\w+)\b")
-TEST = re.compile(r"\S+::\S+|\btest_\w+")
-FILLS = re.compile(r"\bif (?:not ([\w.]+)|([\w.]+) is None):\n\s+(?:\1|\2) = ")
+CODE_MENTION = re.compile(r"`([^`\n]+)`|\b([\w.]+)\(|\b(\w+_\w+)\b")
+TEST_MENTION = re.compile(r"\S+::\S+|\btest_\w+")
+DEFAULT_ASSIGNMENT = re.compile(r"\bif (?:not ([\w.]+)|([\w.]+) is None):\n\s+(?:\1|\2) = ")
 """A value tested for None or emptiness is assigned."""
-CORRECTED = 0.8
+MIN_CORRECTION_SIMILARITY = 0.8
 """Similarity from which on a text counts as a correction of the one it replaces."""
-TELLING_NUMBER = 2
+MAX_COMMON_NUMBER = 2
 """Numbers up to this are too common to indicate a special case."""
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CredibilityEvidence:
     """The facts that edits are judged by."""
 
-    sources: Mapping[str, Source]
+    sources: Mapping[str, PythonSource]
     issue: str
     tests: str
     """The text of the failing tests' files."""
@@ -89,65 +102,83 @@ class Evidence:
     """Names that the failing tests report undefined."""
 
 
-def credibility(candidate: Candidate, evidence: Evidence) -> float:
+def rate_credibility(candidate: RepairCandidate, evidence: CredibilityEvidence) -> float:
     """Return the credibility of an edit.
 
     It is 1 for an ordinary edit, less for a doubtful one, a little more for one that the issue supports.
     """
     source = evidence.sources[candidate.edit.path]
-    worth = DOUBT.get(candidate.edit.family, 1.0)
+    worth = FAMILY_FACTORS.get(candidate.edit.family, 1.0)
     if _is_special_case(candidate, source, evidence.tests):
-        worth *= SPECIAL_CASE
+        worth *= SPECIAL_CASE_FACTOR
     if candidate.edit.family != "deletion" and all(
         not change.text.strip() for change in candidate.edit.changes
     ):
-        worth *= DROPS
-    line = line_after(candidate, source)
-    if settles(line):
-        worth *= SETTLED
+        worth *= DELETION_FACTOR
+    line = line_after_edit(candidate, source)
+    if has_constant_condition(line):
+        worth *= CONSTANT_CONDITION_FACTOR
     before, after = _functions(candidate, source)
-    if before and avoids(before, evidence.undefined, candidate, source, line):
-        worth *= AVOIDS
-    if before and asked_twice(before, candidate, source, line):
-        worth *= ASKED_TWICE
+    if before and avoids_undefined_name(before, evidence.undefined, candidate, source, line):
+        worth *= AVOIDED_NAME_FACTOR
+    if before and repeats_condition(before, candidate, source, line):
+        worth *= REPEATED_CONDITION_FACTOR
     if before and after:
         worth *= (
-            MERGED if candidate.edit.family == "variable" and {*stored(before)} - {*stored(after)} else 1.0
+            MERGED_VARIABLES_FACTOR
+            if candidate.edit.family == "variable" and {*assigned_names(before)} - {*assigned_names(after)}
+            else 1.0
         )
         worth *= _smell_factor(before, after) * _consistency_factor(candidate, source, before, after)
-        if worth >= DOUBT.get(candidate.edit.family, 1.0) and echoes(before, after, source):
-            worth *= ECHOED
-    if len(FILLS.findall(candidate.edit.apply(source.text))) > len(FILLS.findall(source.text)):
-        worth *= FILLED
+        if worth >= FAMILY_FACTORS.get(candidate.edit.family, 1.0) and has_donor_operation(
+            before, after, source
+        ):
+            worth *= DONOR_OPERATION_FACTOR
+    if len(DEFAULT_ASSIGNMENT.findall(candidate.edit.apply(source.text))) > len(
+        DEFAULT_ASSIGNMENT.findall(source.text)
+    ):
+        worth *= DEFAULT_ASSIGNED_FACTOR
     functions_named = _functions_named_in_issue(evidence)
     if functions_named:
         worth *= (
-            NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in functions_named else UNNAMED
+            NAMED_FUNCTION_FACTOR
+            if candidate.place.rpartition("::")[2].rpartition(".")[2] in functions_named
+            else UNNAMED_FUNCTION_FACTOR
         )
-    return worth * (1 + SAID * min(3, _shared_word_count(candidate, source, evidence.issue)))
+    return worth * (1 + SHARED_WORD_BONUS * min(3, _shared_word_count(candidate, source, evidence.issue)))
 
 
 def _smell_factor(before: Function, after: Function) -> float:
     """Return the factor for new smells in the function, and for names that were unread and are read now."""
-    unread_before, unread_after = {*unread(before)}, {*unread(after)}
-    worth = ORPHAN if unread_after - unread_before else REVIVED if unread_before - unread_after else 1.0
-    worth *= IDLE if spare_operations(after) > spare_operations(before) else 1.0
-    worth *= CHANGES if changed_arguments(after) > changed_arguments(before) else 1.0
-    worth *= AGAIN if repetitions(after) > repetitions(before) else 1.0
-    return worth * (LOST if lost_values(after) > lost_values(before) else 1.0)
+    unread_before, unread_after = {*names_never_read(before)}, {*names_never_read(after)}
+    worth = (
+        NEW_UNREAD_NAME_FACTOR
+        if unread_after - unread_before
+        else READS_UNREAD_FACTOR
+        if unread_before - unread_after
+        else 1.0
+    )
+    worth *= NO_OP_FACTOR if count_no_ops(after) > count_no_ops(before) else 1.0
+    worth *= (
+        MUTATED_PARAMETER_FACTOR
+        if count_mutated_parameters(after) > count_mutated_parameters(before)
+        else 1.0
+    )
+    worth *= REPETITION_FACTOR if count_repetitions(after) > count_repetitions(before) else 1.0
+    return worth * (LOST_VALUE_FACTOR if count_lost_values(after) > count_lost_values(before) else 1.0)
 
 
-def _functions_named_in_issue(evidence: Evidence) -> frozenset[str]:
+def _functions_named_in_issue(evidence: CredibilityEvidence) -> frozenset[str]:
     """Return the functions of the suspicious files that the issue names, apart from mentions of tests."""
     function_names = {function.name for source in evidence.sources.values() for function in source.functions}
-    mentions = CODE.findall(TEST.sub(" ", evidence.issue))
+    mentions = CODE_MENTION.findall(TEST_MENTION.sub(" ", evidence.issue))
     return frozenset(
         function_names
         & {word for mention in mentions for text in mention for word in re.findall(r"\w+", text)}
     )
 
 
-def _is_special_case(candidate: Candidate, source: Source, tests: str) -> bool:
+def _is_special_case(candidate: RepairCandidate, source: PythonSource, tests: str) -> bool:
     """Tell whether an edit writes a literal that only the tests contain.
 
     A literal that corrects the old text does not count.
@@ -163,10 +194,16 @@ def _is_special_case(candidate: Candidate, source: Source, tests: str) -> bool:
 
 def _is_telling(literal: str, old: str, new: str) -> bool:
     """Tell whether a literal is neither a common number nor a correction of the old text."""
-    return likeness(old, new) < CORRECTED if literal[0] in "'\"" else float(literal) > TELLING_NUMBER
+    return (
+        name_similarity(old, new) < MIN_CORRECTION_SIMILARITY
+        if literal[0] in "'\""
+        else float(literal) > MAX_COMMON_NUMBER
+    )
 
 
-def _consistency_factor(candidate: Candidate, source: Source, function: Function, after: Function) -> float:
+def _consistency_factor(
+    candidate: RepairCandidate, source: PythonSource, function: Function, after: Function
+) -> float:
     """Return the factor for agreement of changed calls with the file's other calls of the same function.
 
     Built-in functions do not count: their arguments vary.
@@ -178,7 +215,7 @@ def _consistency_factor(candidate: Candidate, source: Source, function: Function
         if isinstance(node, ast.Call) and not _take_one(old_calls, ast.dump(node))
     ]
     checked = [
-        call for call in new_calls if not (isinstance(call.func, ast.Name) and call.func.id in BUILTIN)
+        call for call in new_calls if not (isinstance(call.func, ast.Name) and call.func.id in BUILTIN_NAMES)
     ]
     agreements = {
         agrees
@@ -187,12 +224,18 @@ def _consistency_factor(candidate: Candidate, source: Source, function: Function
             call,
             [
                 other_call
-                for other_call in calls(source).get(called(call), ())
+                for other_call in calls_by_callee(source).get(callee_name(call), ())
                 if _is_unchanged(other_call, candidate)
             ],
         )
     }
-    return UNLIKE_ELSEWHERE if False in agreements else AS_ELSEWHERE if True in agreements else 1.0
+    return (
+        INCONSISTENT_CALL_FACTOR
+        if False in agreements
+        else CONSISTENT_CALL_FACTOR
+        if True in agreements
+        else 1.0
+    )
 
 
 def _take_one(counted: Counter[str], call: str) -> bool:
@@ -204,15 +247,15 @@ def _agreements(call: ast.Call, others: Sequence[ast.Call]) -> Iterator[bool]:
     """Yield, for each position at which all other calls pass the same, whether this call does."""
     for argument, *other_arguments in zip(call.args, *(other.args for other in others), strict=False):
         dumps = {ast.dump(their) for their in other_arguments}
-        if len(other_arguments) >= ENOUGH_CALLS and len(dumps) == 1:
+        if len(other_arguments) >= MIN_OTHER_CALLS and len(dumps) == 1:
             yield ast.dump(argument) in dumps
 
 
-def _is_unchanged(call: ast.Call, candidate: Candidate) -> bool:
+def _is_unchanged(call: ast.Call, candidate: RepairCandidate) -> bool:
     return not call.lineno <= candidate.edit.line <= (call.end_lineno or call.lineno)
 
 
-def _functions(candidate: Candidate, source: Source) -> tuple[Function | None, Function | None]:
+def _functions(candidate: RepairCandidate, source: PythonSource) -> tuple[Function | None, Function | None]:
     """Return the changed function before and after the edit."""
     function = source.function_at(candidate.edit.line)
     if function is None:
@@ -221,7 +264,7 @@ def _functions(candidate: Candidate, source: Source) -> tuple[Function | None, F
     text = candidate.edit.apply(source.text)
     growth = len(text) - len(source.text)
     try:
-        after = parsed(_dedent(text[start : end + growth], source.indent(function))).body[0]
+        after = parse_module(_dedent(text[start : end + growth], source.indent(function))).body[0]
     except (SyntaxError, IndexError):
         return function, None
     return function, after if isinstance(after, Function) else None
@@ -231,9 +274,9 @@ def _dedent(text: str, indent: str) -> str:
     return re.sub(rf"(?m)^{re.escape(indent)}", "", text)
 
 
-def _shared_word_count(candidate: Candidate, source: Source, issue: str) -> int:
+def _shared_word_count(candidate: RepairCandidate, source: PythonSource, issue: str) -> int:
     """Return the number of words of the changed place that the issue contains."""
     lines = source.text.split("\n")
     line = lines[candidate.edit.line - 1] if candidate.edit.line <= len(lines) else ""
-    words = words_of(f"{candidate.place.rpartition('::')[2]} {line}")
-    return len(words.keys() & words_of(issue).keys())
+    words = count_terms(f"{candidate.place.rpartition('::')[2]} {line}")
+    return len(words.keys() & count_terms(issue).keys())

@@ -7,29 +7,31 @@ Z. Qi et al. found most wrong patches of search-based repair to be equivalent to
 
 from collections.abc import Mapping, Sequence
 
-from coder.core.ports.repair import Compared
-from coder.python.source import Source
-from coder.repair.candidates import Candidate
-from coder.repair.ranking.behavioral_clusters import is_blind
-from coder.repair.ranking.code_smells import line_after, settles
+from coder.core.ports.repair import CallComparison
+from coder.python.source import PythonSource
+from coder.repair.candidates import RepairCandidate
+from coder.repair.ranking.behavioral_clusters import is_uninformative_answer
+from coder.repair.ranking.code_smells import has_constant_condition, line_after_edit
 
-REMOVING = {"deletion": 0.4, "dropped_guard": 0.6}
+DELETION_FACTORS = {"deletion": 0.4, "dropped_guard": 0.6}
 """Deleting families, with the factor of an edit equivalent to one: dropping a guard may be harmless."""
-SETTLED = 0.2
+CONSTANT_CONDITION_FACTOR = 0.2
 """Factor of a condition that was never, or always, met in all calls: any such condition would do."""
 
 
-def removals(
-    survivors: Sequence[Candidate], tried: Sequence[Candidate], sources: Mapping[str, Source]
-) -> dict[Candidate, Candidate]:
+def find_equivalent_deletions(
+    survivors: Sequence[RepairCandidate],
+    tried: Sequence[RepairCandidate],
+    sources: Mapping[str, PythonSource],
+) -> dict[RepairCandidate, RepairCandidate]:
     """Map survivors to the candidate that deletes the statement, or the condition, that the survivor changes.
 
     Return statements are excluded: if the code after one gives the same answer, two ways of computing it
     agree.
     """
-    deletions: dict[tuple[str, int], Candidate] = {}
+    deletions: dict[tuple[str, int], RepairCandidate] = {}
     for candidate in tried:
-        if candidate.edit.family in REMOVING:
+        if candidate.edit.family in DELETION_FACTORS:
             deletions.setdefault(_place(candidate), candidate)
     constant_conditions = {
         _place(survivor): survivor
@@ -44,38 +46,38 @@ def removals(
     return {edited: deletion for edited, deletion in pairs if deletion is not None}
 
 
-def _place(candidate: Candidate) -> tuple[str, int]:
+def _place(candidate: RepairCandidate) -> tuple[str, int]:
     return candidate.edit.path, candidate.edit.line
 
 
-def _has_constant_condition(candidate: Candidate, sources: Mapping[str, Source]) -> bool:
-    return settles(line_after(candidate, sources[candidate.edit.path]))
+def _has_constant_condition(candidate: RepairCandidate, sources: Mapping[str, PythonSource]) -> bool:
+    return has_constant_condition(line_after_edit(candidate, sources[candidate.edit.path]))
 
 
-def _is_exempt(candidate: Candidate, sources: Mapping[str, Source]) -> bool:
+def _is_exempt(candidate: RepairCandidate, sources: Mapping[str, PythonSource]) -> bool:
     lines = sources[candidate.edit.path].text.split("\n")
     return (
-        candidate.edit.family in REMOVING
+        candidate.edit.family in DELETION_FACTORS
         or _has_constant_condition(candidate, sources)
         or lines[candidate.edit.line - 1].lstrip().startswith("return ")
     )
 
 
-def unmasked(
-    worth: Mapping[Candidate, float],
-    deletions: Mapping[Candidate, Candidate],
-    compared: Sequence[Candidate],
-    comparison: Compared,
-) -> dict[Candidate, float]:
+def penalize_disguised_deletions(
+    worth: Mapping[RepairCandidate, float],
+    deletions: Mapping[RepairCandidate, RepairCandidate],
+    compared: Sequence[RepairCandidate],
+    comparison: CallComparison,
+) -> dict[RepairCandidate, float]:
     """Lower the worth of survivors that answer all calls as the deletion of their statement does.
 
     Unless the unchanged code answers the same: then the calls do not exercise the statement.
     """
     answers = dict(zip(compared, comparison.after, strict=False))
     return {
-        survivor: score * REMOVING.get(deletion.edit.family, SETTLED)
+        survivor: score * DELETION_FACTORS.get(deletion.edit.family, CONSTANT_CONDITION_FACTOR)
         if (deletion := deletions.get(survivor))
-        and not is_blind(answers.get(survivor, ()), comparison)
+        and not is_uninformative_answer(answers.get(survivor, ()), comparison)
         and answers[survivor] == answers.get(deletion)
         else score
         for survivor, score in worth.items()

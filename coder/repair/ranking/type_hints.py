@@ -4,11 +4,11 @@ import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from coder.core.ports.repair import Compared
-from coder.python.source import Source
-from coder.repair.ranking.answers import PART
+from coder.core.ports.repair import CallComparison
+from coder.python.source import PythonSource
+from coder.repair.ranking.answers import PART_SEPARATOR
 
-WRITTEN = {
+VALUE_PATTERNS = {
     "bool": r"(True|False)$",
     "int": r"-?\d+$",
     "float": r"-?[\d.einfa+-]+$",
@@ -23,20 +23,22 @@ WRITTEN = {
 """Patterns that match the start of an answer with a value of the type."""
 
 
-def hints(sources: Iterable[Source]) -> dict[str, str]:
+def return_types_by_function(sources: Iterable[PythonSource]) -> dict[str, str]:
     """Return the simple return types of functions by qualified name."""
     types: dict[str, str] = {}
     for source in sources:
         for function in source.functions:
-            if (kind := _type_name(function.returns)) in WRITTEN:
-                types[source.place(function).rpartition("::")[2]] = kind
+            if (kind := _type_name(function.returns)) in VALUE_PATTERNS:
+                types[source.qualified_place(function).rpartition("::")[2]] = kind
     return types
 
 
-def mistyped(answers: Sequence[str], comparison: Compared, return_types: Mapping[str, str]) -> float:
+def type_violation_share(
+    answers: Sequence[str], comparison: CallComparison, return_types: Mapping[str, str]
+) -> float:
     """Return the share of returned values that violate the annotated return type."""
     typed_values = [
-        (WRITTEN[kind], answer.split(PART)[0])
+        (VALUE_PATTERNS[kind], answer.split(PART_SEPARATOR)[0])
         for call, answer in zip(comparison.calls, answers, strict=False)
         if (kind := return_types.get(call.partition("(")[0])) and not answer.startswith("raises ")
     ]

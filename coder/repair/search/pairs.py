@@ -8,13 +8,13 @@ from pathlib import Path
 
 from coder.core.ports.repair import Trials
 from coder.core.ports.sandbox import Progress
-from coder.repair.candidates import Candidate, ranked
-from coder.repair.search.search import Search, search
+from coder.repair.candidates import RepairCandidate, rank_candidates
+from coder.repair.search.search import SearchState, search_candidates
 
-MOST_TESTS, MOST_PARTS = 3, 16
+MAX_TESTS, MAX_HALVES = 3, 16
 """Number of tests for which the other half is searched, and of edits of each half."""
-MOST_TRIED = 2_500
-REPEATED = 3.0
+MAX_TRIED = 2_500
+SAME_EDIT_FACTOR = 3.0
 """Score factor of a pair in which both edits are the same."""
 
 
@@ -22,60 +22,60 @@ def search_pairs(
     trials: Trials,
     tree: Path,
     failing: Sequence[str],
-    candidates: Sequence[Candidate],
-    red: Mapping[str, Sequence[Candidate]],
+    candidates: Sequence[RepairCandidate],
+    red: Mapping[str, Sequence[RepairCandidate]],
     *,
     seconds: float,
     progress: Progress | None,
-) -> Search:
+) -> SearchState:
     """Search for pairs of edits of one file, each of which fixes a part of the failures.
 
     `red` are the candidates by the first test that each of them leaves red. If that is the same for all, the
     other tests are searched on their own.
     """
     deadline = time.monotonic() + seconds
-    total = Search()
-    second_halves: list[Sequence[Candidate]] = []
-    first_halves, first = halves(red), _most_common_red(red)
+    total = SearchState()
+    second_halves: list[Sequence[RepairCandidate]] = []
+    first_halves, first = partial_fixes(red), _most_common_red(red)
     tests = (
         sorted(first_halves, key=lambda test: -first_halves[test][0].score)
         or [test for test in failing if test != first]
-    )[:MOST_TESTS]
+    )[:MAX_TESTS]
     for test in tests:
         seconds_each = (deadline - time.monotonic()) / (len(tests) + 1)
-        partial = search(
-            trials, tree, [test], candidates[:MOST_TRIED], seconds=max(seconds_each, 0.0), progress=progress
+        partial = search_candidates(
+            trials, tree, [test], candidates[:MAX_TRIED], seconds=max(seconds_each, 0.0), progress=progress
         )
         total = replace(total, tried=total.tried + partial.tried, seconds=total.seconds + partial.seconds)
-        second_halves.append(partial.survivors[:MOST_PARTS])
+        second_halves.append(partial.survivors[:MAX_HALVES])
     parts = (
-        zip((first_halves[test][:MOST_PARTS] for test in tests), second_halves, strict=True)
+        zip((first_halves[test][:MAX_HALVES] for test in tests), second_halves, strict=True)
         if first_halves
         else combinations(second_halves, 2)
     )
     pairs = [pair for some, others in parts for pair in _combine(some, others)]
     if not pairs:
         return total
-    unique = ranked({item.edit.changes: item for item in pairs}.values())
+    unique = rank_candidates({item.edit.changes: item for item in pairs}.values())
     return (
-        search(
+        search_candidates(
             trials, tree, failing, unique, seconds=max(deadline - time.monotonic(), 0.0), progress=progress
         )
         + total
     )
 
 
-def halves(red: Mapping[str, Sequence[Candidate]]) -> dict[str, Sequence[Candidate]]:
+def partial_fixes(red: Mapping[str, Sequence[RepairCandidate]]) -> dict[str, Sequence[RepairCandidate]]:
     """Return candidates by the test that they leave red, without the test that is most often left red."""
     first = _most_common_red(red)
     return {test: left for test, left in red.items() if test != first}
 
 
-def _most_common_red(red: Mapping[str, Sequence[Candidate]]) -> str:
+def _most_common_red(red: Mapping[str, Sequence[RepairCandidate]]) -> str:
     return max(red, key=lambda test: len(red[test]), default="")
 
 
-def _combine(some: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[Candidate]:
+def _combine(some: Sequence[RepairCandidate], others: Sequence[RepairCandidate]) -> Iterator[RepairCandidate]:
     for left, right in product(some, others):
         changes = sorted((*left.edit.changes, *right.edit.changes), key=lambda change: change.start)
         if left.edit.path == right.edit.path and all(
@@ -87,11 +87,11 @@ def _combine(some: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator
             edit = first.edit.model_copy(
                 update={"changes": tuple(changes), "summary": summary, "guards": guards}
             )
-            score = min(left.score, right.score) * (REPEATED if _are_alike(left, right) else 1.0)
-            yield Candidate(edit=edit, score=score, place=first.place)
+            score = min(left.score, right.score) * (SAME_EDIT_FACTOR if _are_alike(left, right) else 1.0)
+            yield RepairCandidate(edit=edit, score=score, place=first.place)
 
 
-def _are_alike(left: Candidate, right: Candidate) -> bool:
+def _are_alike(left: RepairCandidate, right: RepairCandidate) -> bool:
     """Tell whether two edits fix the same mistake."""
     return left.edit.family == right.edit.family and [change.text for change in left.edit.changes] == [
         change.text for change in right.edit.changes

@@ -7,16 +7,16 @@ Repair" (ICSE 2019).
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from coder.core.ports.repair import Change
-from coder.python.source import Source
-from coder.repair.candidates import Candidate
+from coder.core.ports.repair import TextChange
+from coder.python.source import PythonSource
+from coder.repair.candidates import RepairCandidate
 
-MOST_PLACES = 6
-IN_FUNCTION, IN_FILE = 0.6, 0.45
+MAX_PLACES = 6
+FUNCTION_FACTOR, FILE_FACTOR = 0.6, 0.45
 """Score factor of an edit at two places, relative to the better single one."""
-FURTHER = 0.45
+FURTHER_PLACE_FACTOR = 0.45
 """Score factor for each further place."""
-ALONE = frozenset(
+UNREPEATABLE_FAMILIES = frozenset(
     {
         "deletion",
         "copied",
@@ -31,11 +31,13 @@ ALONE = frozenset(
 """Families whose edits do not carry over to other places."""
 
 
-def repeated(single: Iterable[Candidate], sources: Mapping[str, Source]) -> Iterator[Candidate]:
+def combine_repeated_edits(
+    single: Iterable[RepairCandidate], sources: Mapping[str, PythonSource]
+) -> Iterator[RepairCandidate]:
     """Yield combined edits for single-change edits that apply identically at several places."""
-    groups: dict[tuple[str, str, str, str], dict[int, Candidate]] = {}
+    groups: dict[tuple[str, str, str, str], dict[int, RepairCandidate]] = {}
     for candidate in single:
-        if len(candidate.edit.changes) == 1 and candidate.edit.family not in ALONE:
+        if len(candidate.edit.changes) == 1 and candidate.edit.family not in UNREPEATABLE_FAMILIES:
             change = candidate.edit.changes[0]
             old = sources[candidate.edit.path].text[change.start : change.end]
             if old.strip():
@@ -44,24 +46,26 @@ def repeated(single: Iterable[Candidate], sources: Mapping[str, Source]) -> Iter
                 ).setdefault(change.start, candidate)
     for group in groups.values():
         everywhere = [group[start] for start in sorted(group)]
-        by_place: dict[str, list[Candidate]] = {}
+        by_place: dict[str, list[RepairCandidate]] = {}
         for candidate in everywhere:
             by_place.setdefault(candidate.place, []).append(candidate)
         for in_place in by_place.values():
-            yield from _combine(in_place, IN_FUNCTION)
+            yield from _combine(in_place, FUNCTION_FACTOR)
         if len(by_place) > 1:
-            yield from _combine(everywhere, IN_FILE)
+            yield from _combine(everywhere, FILE_FACTOR)
 
 
-def _combine(places: list[Candidate], factor: float) -> Iterator[Candidate]:
+def _combine(places: list[RepairCandidate], factor: float) -> Iterator[RepairCandidate]:
     changes = [place.edit.changes[0] for place in places]
-    if 2 <= len(places) <= MOST_PLACES and _are_disjoint(changes):
+    if 2 <= len(places) <= MAX_PLACES and _are_disjoint(changes):
         best = max(places, key=lambda place: place.score)
         edit = best.edit.model_copy(
             update={"changes": tuple(changes), "summary": f"{best.edit.summary}, {len(places)} times"}
         )
-        yield Candidate(edit=edit, score=best.score * factor * FURTHER ** (len(places) - 2), place=best.place)
+        yield RepairCandidate(
+            edit=edit, score=best.score * factor * FURTHER_PLACE_FACTOR ** (len(places) - 2), place=best.place
+        )
 
 
-def _are_disjoint(changes: list[Change]) -> bool:
+def _are_disjoint(changes: list[TextChange]) -> bool:
     return all(change.end <= following.start for change, following in pairwise(changes))

@@ -9,71 +9,74 @@ from pathlib import Path
 from coder.core.ports.repair import Edit, Trials
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import TestRunner
-from coder.core.values.paths import meant
-from coder.repair.candidates import Candidate
+from coder.core.values.paths import match_test_ids
+from coder.repair.candidates import RepairCandidate
 
-ENOUGH = 16
+MAX_SURVIVORS = 16
 """Number of survivors after which the search stops."""
-ENOUGH_ALONE = 4
+MAX_SURVIVORS_IN_FRESH_PROCESSES = 4
 """The same if each candidate needs a process of its own."""
-FURTHER = 600
+MAX_TRIED_AFTER_SURVIVOR = 600
 """Number of candidates to try after the first survivor: a later one may be the right one."""
-RIVAL = 0.2
+MIN_RIVAL_SHARE = 0.2
 """Share of the first survivor's score below which a candidate could not outweigh it."""
-TELLING_SECONDS = 0.5
+PROGRESS_INTERVAL_SECONDS = 0.5
 
 
 @dataclass
-class Search:
+class SearchState:
     """The state of a search."""
 
-    survivors: list[Candidate] = field(default_factory=list)
-    cold: list[Candidate] = field(default_factory=list)
+    survivors: list[RepairCandidate] = field(default_factory=list)
+    cold: list[RepairCandidate] = field(default_factory=list)
     """Candidates that only a fresh process can judge."""
-    late: list[Candidate] = field(default_factory=list)
+    late: list[RepairCandidate] = field(default_factory=list)
     """Candidates with which a target test timed out: a test that failed at once before may pass slowly."""
-    red: dict[str, list[Candidate]] = field(default_factory=dict)
+    failed_by_test: dict[str, list[RepairCandidate]] = field(default_factory=dict)
     """Candidates by the first failing test that they leave red, in search order."""
     tried: int = 0
     seconds: float = 0.0
 
-    def __add__(self, other: "Search") -> "Search":
+    def __add__(self, other: "SearchState") -> "SearchState":
         """Combine two searches, this one's survivors first."""
         both = {name: [*getattr(self, name), *getattr(other, name)] for name in ("survivors", "cold", "late")}
         red = {
-            test: [*self.red.get(test, ()), *other.red.get(test, ())] for test in {**self.red, **other.red}
+            test: [*self.failed_by_test.get(test, ()), *other.failed_by_test.get(test, ())]
+            for test in {**self.failed_by_test, **other.failed_by_test}
         }
-        return Search(**both, red=red, tried=self.tried + other.tried, seconds=self.seconds + other.seconds)
+        return SearchState(
+            **both, failed_by_test=red, tried=self.tried + other.tried, seconds=self.seconds + other.seconds
+        )
 
     @property
-    def rate(self) -> float:
+    def tries_per_second(self) -> float:
         """Candidates per second."""
         return self.tried / self.seconds if self.seconds > 0.1 else 0.0
 
     @property
-    def line(self) -> str:
+    def progress_line(self) -> str:
         """The progress in one line."""
         best = f", best: {self.survivors[0].edit.summary}" if self.survivors else ""
-        rate = f", {self.rate:.0f} a second" if self.rate else ""
+        rate = f", {self.tries_per_second:.0f} a second" if self.tries_per_second else ""
         return f"tried {self.tried:,} candidates{rate}, {len(self.survivors)} pass the tests{best}"
 
 
-def search(
+def search_candidates(
     trials: Trials,
     tree: Path,
     tests: Sequence[str],
-    ranked: Sequence[Candidate],
+    ranked: Sequence[RepairCandidate],
     *,
     seconds: float,
     progress: Progress | None,
-    satisfied: float = 1.0,
+    single_survivor_share: float = 1.0,
     patient: bool = False,
-) -> Search:
+) -> SearchState:
     """Try candidates in order until enough survive.
 
     After the share `satisfied` of the time one survivor is enough; `patient` is passed to the trials.
     """
-    state = Search()
+    state = SearchState()
     search_start = started = last_report = time.monotonic()
     first, least = 0, 0.0
     results = trials.try_out(
@@ -86,54 +89,58 @@ def search(
             state.tried += 1
             state.seconds = time.monotonic() - started
             if tried.outcome == "passed":
-                first, least = first or state.tried, least or RIVAL * candidate.score
+                first, least = first or state.tried, least or MIN_RIVAL_SHARE * candidate.score
                 state.survivors.append(candidate)
             elif tried.outcome == "cold":
                 state.cold.append(candidate)
             elif tried.test in tests:
-                bucket = state.late if tried.outcome == "timeout" else state.red.setdefault(tried.test, [])
+                bucket = (
+                    state.late
+                    if tried.outcome == "timeout"
+                    else state.failed_by_test.setdefault(tried.test, [])
+                )
                 bucket.append(candidate)
-            if progress is not None and time.monotonic() - last_report > TELLING_SECONDS:
+            if progress is not None and time.monotonic() - last_report > PROGRESS_INTERVAL_SECONDS:
                 last_report = time.monotonic()
-                progress(state.line)
+                progress(state.progress_line)
             if (
-                len(state.survivors) == ENOUGH
-                or (first and state.tried >= first + FURTHER)
+                len(state.survivors) == MAX_SURVIVORS
+                or (first and state.tried >= first + MAX_TRIED_AFTER_SURVIVOR)
                 or candidate.score < least
             ):
                 break
-            if state.survivors and time.monotonic() - search_start > satisfied * seconds:
+            if state.survivors and time.monotonic() - search_start > single_survivor_share * seconds:
                 break
     return state
 
 
-def search_alone(
+def search_in_fresh_processes(
     runner: TestRunner,
     tree: Path,
     tests: Sequence[str],
-    ranked: Sequence[Candidate],
+    ranked: Sequence[RepairCandidate],
     *,
     seconds: float,
     progress: Progress | None,
-) -> Search:
+) -> SearchState:
     """Try candidates in order, each in a fresh process: needed if tests cannot be collected."""
-    state = Search()
+    state = SearchState()
     started = time.monotonic()
     for candidate in ranked:
         seconds_left = seconds - state.seconds
-        is_rival = not state.survivors or candidate.score >= RIVAL * state.survivors[0].score
-        if seconds_left <= 0 or len(state.survivors) == ENOUGH_ALONE or not is_rival:
+        is_rival = not state.survivors or candidate.score >= MIN_RIVAL_SHARE * state.survivors[0].score
+        if seconds_left <= 0 or len(state.survivors) == MAX_SURVIVORS_IN_FRESH_PROCESSES or not is_rival:
             break
-        if confirmed(runner, tree, candidate.edit, tests, targets=tests, seconds=seconds_left):
+        if passes_in_fresh_process(runner, tree, candidate.edit, tests, targets=tests, seconds=seconds_left):
             state.survivors.append(candidate)
         state.tried += 1
         state.seconds = time.monotonic() - started
         if progress is not None:
-            progress(state.line)
+            progress(state.progress_line)
     return state
 
 
-def confirmed(
+def passes_in_fresh_process(
     runner: TestRunner,
     tree: Path,
     edit: Edit,
@@ -141,25 +148,25 @@ def confirmed(
     *,
     targets: Sequence[str],
     seconds: float,
-    seen: bool = False,
+    passed_in_fork: bool = False,
 ) -> bool:
     """Tell whether the targets pass, and no test fails, in a fresh process with the edit on disk.
 
     If the edit was `seen` to pass in a fork, a timeout does not refute it: the final verification runs
     everything again.
     """
-    with written(tree, edit):
+    with apply_temporarily(tree, edit):
         report = runner.run(tree, tests, timeout_seconds=seconds, expect_loaded=[edit.path])
     if any(result.red for result in report.results):
         return False
     if report.problem is not None:
-        return seen and report.problem.kind == "timeout"
+        return passed_in_fork and report.problem.kind == "timeout"
     green = [result.id for result in report.results if result.green]
-    return all(any(map(meant([target]), green)) for target in targets)
+    return all(any(map(match_test_ids([target]), green)) for target in targets)
 
 
 @contextmanager
-def written(tree: Path, edit: Edit) -> Iterator[None]:
+def apply_temporarily(tree: Path, edit: Edit) -> Iterator[None]:
     """Apply the edit to the tree, and restore the file on exit."""
     file = tree / edit.path
     before = file.read_bytes()

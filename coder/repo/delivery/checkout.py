@@ -8,18 +8,18 @@ from coder.core.errors import UserError
 from coder.core.values.verdict import Evidence
 from coder.repo.delivery.commits import (
     add_note,
-    base_of,
-    claimed_verdict,
-    copies,
+    claimed_verdict_kind,
+    delivery_base,
+    find_copies,
     make_commit,
     make_copy,
     remove_notes,
 )
-from coder.repo.git import Git, find
-from coder.repo.worktrees.filters import filter_drivers
-from coder.repo.worktrees.trees import carried, changes, encoded
+from coder.repo.git import Git, find_checkout
+from coder.repo.worktrees.filters import find_filter_drivers
+from coder.repo.worktrees.trees import changed_entries, encode_diff, merge_change
 
-UNDER_WAY = {
+UNFINISHED_OPERATIONS = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
@@ -27,7 +27,7 @@ UNDER_WAY = {
     "rebase-apply": "a rebase",
     "BISECT_LOG": "a bisect",
 }
-FORWARD = (
+FAST_FORWARD_COMMAND = (
     "merge",
     "--ff-only",
     "--quiet",
@@ -38,7 +38,7 @@ FORWARD = (
 )
 
 
-def bring(git: Git, commit: str) -> str:
+def bring_commit(git: Git, commit: str) -> str:
     """Bring a delivered commit onto the current branch.
 
     Return the resulting commit: the delivered one, or its copy on a newer HEAD. Nobody has tested the tree of
@@ -48,12 +48,12 @@ def bring(git: Git, commit: str) -> str:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
     head = _require_head(git)
-    brought = commit if base_of(git, commit) == head else _make_unverified_copy(git, commit, head=head)
+    brought = commit if delivery_base(git, commit) == head else _make_unverified_copy(git, commit, head=head)
     _fast_forward(git, brought, action="coder apply")
     return brought
 
 
-def unverified_copy(directory: Path, commit: str) -> tuple[str, str] | None:
+def prepare_unverified_copy(directory: Path, commit: str) -> tuple[str, str] | None:
     """Create the commit that `apply_commit` would bring, and return it with HEAD; no ref points to it.
 
     Return None where that is the fix itself.
@@ -62,12 +62,14 @@ def unverified_copy(directory: Path, commit: str) -> tuple[str, str] | None:
         UserError: it does not fit, or a path it touches is not clean.
     """
     check_commit(directory, commit)
-    git = find(directory).git
+    git = find_checkout(directory).git
     head = _require_head(git)
-    return None if base_of(git, commit) == head else (_make_unverified_copy(git, commit, head=head), head)
+    return (
+        None if delivery_base(git, commit) == head else (_make_unverified_copy(git, commit, head=head), head)
+    )
 
 
-def apply_verified(directory: Path, commit: str, *, copy: str, evidence: Evidence) -> str:
+def apply_verified_copy(directory: Path, commit: str, *, copy: str, evidence: Evidence) -> str:
     """Bring a verified copy onto the current branch, with the trailers and note of its verdict.
 
     Return a report in one line.
@@ -75,11 +77,11 @@ def apply_verified(directory: Path, commit: str, *, copy: str, evidence: Evidenc
     Raises:
         UserError: HEAD is another commit by now, or a path it touches is not clean; nothing was changed.
     """
-    git = find(directory).git
+    git = find_checkout(directory).git
     head = _require_head(git)
-    if git.commit(f"{copy}^") != head:
+    if git.resolve_commit(f"{copy}^") != head:
         raise UserError("HEAD has moved while the fix was judged; nothing was changed. Try again.")
-    verified = make_copy(git, commit, tree=git.tree(copy), parent=head, verdict=evidence.trailers)
+    verified = make_copy(git, commit, tree=git.resolve_tree(copy), parent=head, verdict=evidence.trailers)
     _fast_forward(git, verified, action="coder apply")
     add_note(git, verified, evidence.page)
     return f"{_current_branch(git)} is now at {verified[:10]}, which holds the fix, judged there."
@@ -87,7 +89,7 @@ def apply_verified(directory: Path, commit: str, *, copy: str, evidence: Evidenc
 
 def _make_unverified_copy(git: Git, commit: str, *, head: str) -> str:
     """Copy a fix that was verified elsewhere onto HEAD and return the commit."""
-    claimed, base = claimed_verdict(git, commit), base_of(git, commit)
+    claimed, base = claimed_verdict_kind(git, commit), delivery_base(git, commit)
     verdict = (f"Coder-Verdict: UNVERIFIED ({claimed.lower()} on {base[:10]})",) if claimed else ()
     return make_copy(git, commit, tree=_tree_on_head(git, head, commit), parent=head, verdict=verdict)
 
@@ -98,9 +100,9 @@ def check_commit(directory: Path, commit: str) -> str:
     Raises:
         UserError: it would refuse.
     """
-    git = find(directory).git
+    git = find_checkout(directory).git
     head = _require_head(git)
-    paths = list(changes(git, old=head, new=_tree_on_head(git, head, commit)))
+    paths = list(changed_entries(git, old=head, new=_tree_on_head(git, head, commit)))
     unclean = {
         *git.items("diff-index", "--name-only", "-z", head, "--", *paths),
         *git.items("ls-files", "--others", "-z", "--", *paths),
@@ -109,7 +111,7 @@ def check_commit(directory: Path, commit: str) -> str:
         raise _overwrite_error(sorted(unclean))
     fix = (
         f"the fix {commit[:10]}"
-        if base_of(git, commit) == head
+        if delivery_base(git, commit) == head
         else f"an unverified copy of the fix {commit[:10]}"
     )
     return (
@@ -124,8 +126,8 @@ def apply_commit(directory: Path, commit: str) -> str:
     Raises:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
-    git = find(directory).git
-    brought = bring(git, commit)
+    git = find_checkout(directory).git
+    brought = bring_commit(git, commit)
     sentence = f"{_current_branch(git)} is now at {brought[:10]}, which holds the fix"
     return (
         f"{sentence}."
@@ -142,10 +144,10 @@ def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool
     Raises:
         UserError: it does not fit; nothing was changed.
     """
-    checkout = find(directory)
+    checkout = find_checkout(directory)
     options = [option for option, is_set in (("--check", check), ("--reverse", reverse)) if is_set]
     applied = checkout.git.call(
-        "apply", "--whitespace=nowarn", *options, "-", stdin=encoded(diff, checkout.root), accept=None
+        "apply", "--whitespace=nowarn", *options, "-", stdin=encode_diff(diff, checkout.root), accept=None
     )
     if applied.status != 0:
         raise UserError(
@@ -160,7 +162,7 @@ def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool
     )
 
 
-def undo(directory: Path, *, branch: str, commit: str, applied: str | None) -> str:
+def undo_delivery(directory: Path, *, branch: str, commit: str, applied: str | None) -> str:
     """Undo a delivered fix: revert it where HEAD contains it, then delete its branch and notes.
 
     Return a report in one line.
@@ -168,8 +170,8 @@ def undo(directory: Path, *, branch: str, commit: str, applied: str | None) -> s
     Raises:
         UserError: the branch holds more than the fix, or the revert does not fit; nothing was changed.
     """
-    git = find(directory).git
-    tip = git.commit(f"refs/heads/{branch}") if branch else None
+    git = find_checkout(directory).git
+    tip = git.resolve_commit(f"refs/heads/{branch}") if branch else None
     if tip is not None:
         _check_branch(git, branch, tip=tip, commit=commit)
     applied_commits = _find_applied(git, [applied or commit, commit], branch=branch)
@@ -202,9 +204,9 @@ def _find_applied(git: Git, commits: Iterable[str], *, branch: str) -> list[str]
         UserError: another branch holds it.
     """
     for commit in commits:
-        if git.commit(commit) is None:
+        if git.resolve_commit(commit) is None:
             continue
-        if git.holds("merge-base", "--is-ancestor", commit, "HEAD"):
+        if git.succeeds("merge-base", "--is-ancestor", commit, "HEAD"):
             return [commit]
         others = git.text(
             "for-each-ref", "--format=%(refname:short)", f"--contains={commit}", "refs/heads"
@@ -214,21 +216,23 @@ def _find_applied(git: Git, commits: Iterable[str], *, branch: str) -> list[str]
                 f"The fix {commit[:10]} is on {others[0]}, not on the current branch; check that out "
                 "first. Nothing was changed."
             )
-    return copies(git, commit)[:1]
+    return find_copies(git, commit)[:1]
 
 
 def _revert(git: Git, commit: str) -> str:
-    head, base = _require_head(git), base_of(git, commit)
-    tree = carried(git, old=commit, new=base, onto=head)
+    head, base = _require_head(git), delivery_base(git, commit)
+    tree = merge_change(git, old=commit, new=base, onto=head)
     if tree is None:
         raise UserError(
             f"{commit[:10]} cannot be reverted: later commits changed the same lines. Nothing was "
             f"changed; try: git revert {commit[:10]}"
         )
-    if tree == git.tree(head):
+    if tree == git.resolve_tree(head):
         return f"found {commit[:10]} reverted already"
     subject = git.text("log", "-1", "--format=%s", commit)
-    description = f"commit {commit}" if git.commit(f"{commit}^") == base else f"the commits {base}..{commit}"
+    description = (
+        f"commit {commit}" if git.resolve_commit(f"{commit}^") == base else f"the commits {base}..{commit}"
+    )
     revert = make_commit(
         git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts {description}.'
     )
@@ -238,22 +242,22 @@ def _revert(git: Git, commit: str) -> str:
 
 def _tree_on_head(git: Git, head: str, commit: str) -> str:
     """Return the tree of HEAD with the commit's change applied."""
-    if git.commit(commit) is None:
+    if git.resolve_commit(commit) is None:
         raise UserError(f"The commit {commit[:10]} is not in this repository any more; nothing was changed.")
-    tree = carried(git, old=base_of(git, commit), new=commit, onto=head)
+    tree = merge_change(git, old=delivery_base(git, commit), new=commit, onto=head)
     if tree is None:
         raise UserError(
             f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was "
             "changed."
         )
-    if tree == git.tree(head):
+    if tree == git.resolve_tree(head):
         raise UserError(f"HEAD already holds the change of {commit[:10]}; nothing was changed.")
     return tree
 
 
 def _require_head(git: Git) -> str:
     """Return HEAD; raise UserError if an operation of the user is unfinished."""
-    for name, operation in UNDER_WAY.items():
+    for name, operation in UNFINISHED_OPERATIONS.items():
         if (git.directory / git.text("rev-parse", "--git-path", name)).exists():
             raise UserError(
                 f"{operation.capitalize()} is under way in {git.directory}; finish or abort it first. "
@@ -275,13 +279,13 @@ def _fast_forward(git: Git, commit: str, *, action: str) -> None:
         UserError: git refuses, or a file has a filter, which coder does not run and without which git would
             write the stored form.
     """
-    if drivers := filter_drivers(git, list(changes(git, old="HEAD", new=commit))):
+    if drivers := find_filter_drivers(git, list(changed_entries(git, old="HEAD", new=commit))):
         path, driver = next(iter(drivers.items()))
         raise UserError(
             f"{path} is under the git filter {driver}, which coder does not run; nothing was changed. "
             f"Try: git merge {commit[:10]}"
         )
-    merge = git.call(*FORWARD, commit, environment={"GIT_REFLOG_ACTION": action}, accept=None)
+    merge = git.call(*FAST_FORWARD_COMMAND, commit, environment={"GIT_REFLOG_ACTION": action}, accept=None)
     if merge.status == 0:
         return
     paths = re.findall(r"^\t(.+)$", merge.stderr, re.MULTILINE)

@@ -4,16 +4,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from coder.core.errors import GitError
-from coder.core.values.text import printable
+from coder.core.values.text import sanitize_text
 from coder.repo.git import Git
 from coder.repo.locks import repository_lock
 
-NOTES = "refs/notes/coder"
-STEP = "Coder-Step"
+NOTES_REF = "refs/notes/coder"
+STEP_TRAILER = "Coder-Step"
 """Trailer of all but the last commit of a delivery; its value is the session."""
 VERDICT_TRAILER = re.compile(r"Coder-(?:Verdict|Test|Suite): ")
 """Trailers about what was tested; they hold for one tree only."""
-FALLBACK = {
+FALLBACK_IDENTITY = {
     f"GIT_{role}_{field}": value
     for role in ("AUTHOR", "COMMITTER")
     for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
@@ -29,14 +29,14 @@ def make_commit(git: Git, *, tree: str, parent: str, message: str) -> str:
         parent,
         "-F",
         "-",
-        stdin=git_text(message),
+        stdin=encode_git_text(message),
         environment=_identity_variables(git),
     )
 
 
-def git_text(text: str) -> bytes:
+def encode_git_text(text: str) -> bytes:
     """Return a commit message or note in its stored form; all text for git goes through here."""
-    return (printable(text).rstrip() + "\n").encode()
+    return (sanitize_text(text).rstrip() + "\n").encode()
 
 
 def make_copy(git: Git, commit: str, *, tree: str, parent: str, verdict: Sequence[str]) -> str:
@@ -52,18 +52,18 @@ def make_copy(git: Git, commit: str, *, tree: str, parent: str, verdict: Sequenc
         git,
         tree=tree,
         parent=parent,
-        message=with_trailers(text, *verdict, f"(cherry picked from commit {commit})"),
+        message=append_trailers(text, *verdict, f"(cherry picked from commit {commit})"),
     )
 
 
-def with_trailers(message: str, *lines: str) -> str:
+def append_trailers(message: str, *lines: str) -> str:
     """Add lines to the trailers of a message, or append such a block."""
     text = message.rstrip()
     has_trailers = "\n\n" in text and re.match(r"[\w-]+: ", text.rpartition("\n")[2])
     return f"{text}{chr(10) if has_trailers else chr(10) * 2}" + "\n".join(lines)
 
 
-def base_of(git: Git, commit: str) -> str:
+def delivery_base(git: Git, commit: str) -> str:
     """Return the commit that a delivery starts from: its parent, or that of its first step.
 
     Empty where there is no parent.
@@ -72,7 +72,7 @@ def base_of(git: Git, commit: str) -> str:
     own_session = git.text("log", "-1", f"--format={form.format('Coder-Session')}", commit).partition(" ")[2]
     parent = ""
     for entry in git.text(
-        "log", "--first-parent", "--max-count=500", f"--format={form.format(STEP)}", commit
+        "log", "--first-parent", "--max-count=500", f"--format={form.format(STEP_TRAILER)}", commit
     ).splitlines()[1:]:
         parent, _, session = entry.partition(" ")
         if not own_session or session != own_session:
@@ -80,7 +80,7 @@ def base_of(git: Git, commit: str) -> str:
     return parent
 
 
-def claimed_verdict(git: Git, commit: str) -> str:
+def claimed_verdict_kind(git: Git, commit: str) -> str:
     """Return the verdict kind in a commit's trailers, such as `PROVEN`; empty if there is none."""
     return (
         git.text("log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", commit)
@@ -89,9 +89,9 @@ def claimed_verdict(git: Git, commit: str) -> str:
     )
 
 
-def copies(git: Git, commit: str) -> list[str]:
+def find_copies(git: Git, commit: str) -> list[str]:
     """Return the commits of HEAD whose messages say they were picked from this one, newest first."""
-    since = (f"^{base}",) if git.commit(commit) and (base := base_of(git, commit)) else ()
+    since = (f"^{base}",) if git.resolve_commit(commit) and (base := delivery_base(git, commit)) else ()
     return git.text(
         "log",
         "--format=%H",
@@ -118,7 +118,7 @@ def make_branch(git: Git, *, slug: str, session: str, commit: str) -> str:
             "0" * len(commit),
             accept=None,
         )
-        if output.status == 0 or git.commit(f"refs/heads/{branch}") == commit:
+        if output.status == 0 or git.resolve_commit(f"refs/heads/{branch}") == commit:
             return branch
         fault = output.fault
     raise GitError(f"No branch could be made for {commit[:10]}: {fault}")
@@ -127,28 +127,28 @@ def make_branch(git: Git, *, slug: str, session: str, commit: str) -> str:
 def branch_names(*, slug: str, session: str, commit: str) -> Iterator[str]:
     """Yield possible names for the branch of a delivery, best first."""
     words = re.sub(r"[^a-z0-9]+", "-", slug.lower()).strip("-")[:40].rstrip("-") or "fix"
-    name = f"coder/{words}-{short(session)}"
+    name = f"coder/{words}-{short_session_id(session)}"
     yield name
     yield f"{name}-{commit[:7]}"  # where the name is taken
     yield f"{name}-{commit[:7]}".replace("/", "-", 1)  # where a branch is named just `coder`
 
 
-def short(session: str) -> str:
+def short_session_id(session: str) -> str:
     """Return the end of a session's id, valid in a branch name."""
     return re.sub(r"[^a-z0-9]", "", session.lower())[-6:] or "0"
 
 
 def add_note(git: Git, commit: str, text: str) -> None:
     """Attach a note that `git notes --ref=coder show` and `git log --notes=coder` print."""
-    _edit_notes(git, "add", "--force", "-F", "-", commit, stdin=git_text(text))
+    _edit_notes(git, "add", "--force", "-F", "-", commit, stdin=encode_git_text(text))
 
 
 def remove_notes(git: Git, *commits: str) -> None:
     """Remove coder's notes of some commits, and the notes ref once it is empty."""
     _edit_notes(git, "remove", "--ignore-missing", *commits)
-    tip = git.commit(NOTES)
+    tip = git.resolve_commit(NOTES_REF)
     if tip and not git.items("ls-tree", "-z", tip):
-        git.call("update-ref", "-d", NOTES, tip, accept=None)
+        git.call("update-ref", "-d", NOTES_REF, tip, accept=None)
 
 
 def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"") -> None:
@@ -156,8 +156,8 @@ def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"") -> None:
 
     Without it, a note is lost when another process adds one at the same time.
     """
-    with repository_lock(git.common):
-        git.call("notes", f"--ref={NOTES}", *arguments, stdin=stdin, environment=_identity_variables(git))
+    with repository_lock(git.common_directory):
+        git.call("notes", f"--ref={NOTES_REF}", *arguments, stdin=stdin, environment=_identity_variables(git))
 
 
 def _identity_variables(git: Git) -> Mapping[str, str]:
@@ -166,4 +166,4 @@ def _identity_variables(git: Git) -> Mapping[str, str]:
     has_identity = all(
         git.call("-c", "user.useConfigOnly=true", "var", role, accept=None).status == 0 for role in roles
     )
-    return {} if has_identity else FALLBACK
+    return {} if has_identity else FALLBACK_IDENTITY

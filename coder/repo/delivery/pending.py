@@ -5,11 +5,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from coder.core.values.candidate import Delivery
-from coder.repo.delivery.commits import add_note, base_of, branch_names, git_text, make_branch, remove_notes
+from coder.repo.delivery.commits import (
+    add_note,
+    branch_names,
+    delivery_base,
+    encode_git_text,
+    make_branch,
+    remove_notes,
+)
 from coder.repo.git import Git
 from coder.repo.worktrees import trees
 
-INTENT = "delivery.json"
+INTENT_FILE = "delivery.json"
 """File beside the session's log; removed once the log says how the delivery ended."""
 
 
@@ -33,11 +40,11 @@ class PendingDelivery:
         """Write the record into the session's own directory atomically."""
         fields = asdict(self) | {
             "common": str(self.common),
-            "evidence": git_text(self.evidence).decode() if self.evidence else "",
+            "evidence": encode_git_text(self.evidence).decode() if self.evidence else "",
         }
-        draft = state / f"{INTENT}.new"
+        draft = state / f"{INTENT_FILE}.new"
         draft.write_text(json.dumps(fields), encoding="utf-8")
-        draft.replace(state / INTENT)
+        draft.replace(state / INTENT_FILE)
 
     def complete(self) -> Delivery:
         """Add the note and create the branch, as far as they are missing."""
@@ -45,12 +52,12 @@ class PendingDelivery:
             add_note(self.git, self.commit, self.evidence)
         branch = make_branch(self.git, slug=self.slug, session=self.session, commit=self.commit)
         return Delivery(
-            diff=trees.diff(self.git, old=base_of(self.git, self.commit), new=self.commit),
+            diff=trees.diff_trees(self.git, old=delivery_base(self.git, self.commit), new=self.commit),
             branch=branch,
             commit=self.commit,
         )
 
-    def take_back(self) -> None:
+    def roll_back(self) -> None:
         """Remove the branch and the note, unless the branch has moved on."""
         for branch in branch_names(slug=self.slug, session=self.session, commit=self.commit):
             self.git.call("update-ref", "-d", f"refs/heads/{branch}", self.commit, accept=None)
@@ -64,9 +71,9 @@ def read_pending(state: Path) -> PendingDelivery | None:
         ValueError: the file is not a record of a delivery.
     """
     try:
-        fields = json.loads((state / INTENT).read_text(encoding="utf-8"))
+        fields = json.loads((state / INTENT_FILE).read_text(encoding="utf-8"))
         return PendingDelivery(**fields | {"common": Path(fields["common"])})
     except FileNotFoundError:
         return None
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{state / INTENT} does not record a delivery") from error
+        raise ValueError(f"{state / INTENT_FILE} does not record a delivery") from error

@@ -10,27 +10,29 @@ HEADER = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blamed:
+class BlameLine:
     """One line and the commit that last changed it."""
 
     line: int
     commit: str
-    told: dict[str, str] = field(default_factory=dict)
+    commit_fields: dict[str, str] = field(default_factory=dict)
     """The commit's author, author-time, summary and more, by git's names."""
 
     @property
-    def commit_in_words(self) -> str:
+    def commit_summary(self) -> str:
         """A summary such as `1a2b3c4d5e 2020-01-31 Ada: adds boxes`."""
-        zone = self.told.get("author-tz", "+0000")
+        zone = self.commit_fields.get("author-tz", "+0000")
         minutes = (int(zone[1:3]) * 60 + int(zone[3:5])) * (-1 if zone.startswith("-") else 1)
         author_zone = timezone(timedelta(minutes=minutes)) if abs(minutes) < 24 * 60 else UTC
         date = (
-            datetime.fromtimestamp(int(self.told.get("author-time", "0")), tz=author_zone).date().isoformat()
+            datetime.fromtimestamp(int(self.commit_fields.get("author-time", "0")), tz=author_zone)
+            .date()
+            .isoformat()
         )
-        return f"{self.commit[:10]} {date} {self.told.get('author', '')}: {self.told.get('summary', '')}"
+        return f"{self.commit[:10]} {date} {self.commit_fields.get('author', '')}: {self.commit_fields.get('summary', '')}"
 
 
-def blamed(porcelain: str) -> Iterator[Blamed]:
+def parse_blame(porcelain: str) -> Iterator[BlameLine]:
     """Parse the output of `git blame --porcelain`.
 
     Git prints a commit's fields only with its first line.
@@ -40,7 +42,7 @@ def blamed(porcelain: str) -> Iterator[Blamed]:
     commit, number = "", 0
     for line in porcelain.split("\n"):
         if line.startswith("\t"):
-            yield Blamed(line=number, commit=commit, told=fields)
+            yield BlameLine(line=number, commit=commit, commit_fields=fields)
         elif match := HEADER.match(line):
             commit, number = match[1], int(match[2])
             fields = commits.setdefault(commit, {})
@@ -49,7 +51,7 @@ def blamed(porcelain: str) -> Iterator[Blamed]:
             fields[key] = value
 
 
-def in_runs(lines: Iterator[Blamed]) -> str:
+def format_blame(lines: Iterator[BlameLine]) -> str:
     """Format one row for each run of lines with the same commit.
 
     A row is such as `40-43 1a2b3c4d5e 2020-01-31 Ada: adds boxes`.
@@ -58,5 +60,5 @@ def in_runs(lines: Iterator[Blamed]) -> str:
     for _, group in groupby(lines, key=lambda line: line.commit):
         run = list(group)
         span = f"{run[0].line}" if len(run) == 1 else f"{run[0].line}-{run[-1].line}"
-        rows.append(f"{span:>11} {run[0].commit_in_words}")
+        rows.append(f"{span:>11} {run[0].commit_summary}")
     return "\n".join(rows)

@@ -7,15 +7,15 @@ from tempfile import TemporaryDirectory
 from coder.core.errors import UserError
 from coder.core.values.candidate import Delivery
 from coder.permissions.secrets import PLACEHOLDER
-from coder.repo.delivery.commits import base_of
-from coder.repo.git import Git, find
-from coder.repo.worktrees.snapshot import take
+from coder.repo.delivery.commits import delivery_base
+from coder.repo.git import Git, find_checkout
+from coder.repo.worktrees.snapshot import take_snapshot
 
-USUAL = ("main", "master", "trunk", "develop")
+USUAL_MAIN_BRANCHES = ("main", "master", "trunk", "develop")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class ExistingChange:
     """An existing change, as two states of a repository."""
 
     base: str
@@ -26,11 +26,11 @@ class Given:
     """For display: the change and its base."""
     message: str = ""
     """The commits' messages, newest first: the purpose of the change in its author's words."""
-    left_out: tuple[str, ...] = ()
+    exclusions: tuple[str, ...] = ()
     """Uncommitted work that the tree lacks, with the reasons."""
 
 
-def given(directory: Path, *, revision: str | None, against: str | None) -> Given:
+def resolve_change(directory: Path, *, revision: str | None, against: str | None) -> ExistingChange:
     """Return the change of a revision, a range `A..B` or `A...B`, or (None) the uncommitted work.
 
     Without `against`, uncommitted work is compared with HEAD, a branch with its merge base with the main
@@ -39,14 +39,16 @@ def given(directory: Path, *, revision: str | None, against: str | None) -> Give
     Raises:
         UserError: there is no such revision, or nothing to compare.
     """
-    git = find(directory).git
+    git = find_checkout(directory).git
     if revision is None:
         with TemporaryDirectory(prefix="coder-") as scratch:
-            snapshot = take(git, head=_resolve_commit(git, "HEAD"), index=Path(scratch, "index"))
+            snapshot = take_snapshot(git, head=_resolve_commit(git, "HEAD"), index=Path(scratch, "index"))
         base = _resolve_commit(git, against or "HEAD")
-        if git.tree(snapshot.commit) != git.tree("HEAD"):
+        if git.resolve_tree(snapshot.commit) != git.resolve_tree("HEAD"):
             label = f"the uncommitted work against {_describe_revision(git, against or 'HEAD')}"
-            return Given(base=base, tree=git.tree(snapshot.commit), label=label, left_out=snapshot.left_out)
+            return ExistingChange(
+                base=base, tree=git.resolve_tree(snapshot.commit), label=label, exclusions=snapshot.exclusions
+            )
         revision = git.text("rev-parse", "--abbrev-ref", "HEAD")
         if against is None and (revision == "HEAD" or revision == _main_branch(git)):
             raise UserError(
@@ -68,7 +70,7 @@ def given(directory: Path, *, revision: str | None, against: str | None) -> Give
     ):
         return _change_between(git, merge_base, revision)
     commit = _resolve_commit(git, revision)
-    parent = base_of(git, commit)
+    parent = delivery_base(git, commit)
     if not parent:
         raise UserError(f"{revision} is the first commit; there is nothing before it to compare it with.")
     return _change_between(git, parent, revision)
@@ -77,7 +79,7 @@ def given(directory: Path, *, revision: str | None, against: str | None) -> Give
 def has_tree(directory: Path, tree: str) -> bool:
     """Return whether the repository contains a tree."""
     return (
-        find(directory)
+        find_checkout(directory)
         .git.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}", accept=None)
         .status
         == 0
@@ -92,23 +94,30 @@ def delivered_diff(directory: Path, delivery: Delivery) -> str:
     """
     if not delivery.commit or not PLACEHOLDER.search(delivery.diff):
         return delivery.diff
-    git = find(directory).git
-    if git.commit(delivery.commit) is None:
+    git = find_checkout(directory).git
+    if git.resolve_commit(delivery.commit) is None:
         return delivery.diff
     output = git.call(
-        "diff-tree", "-r", "-p", "-M", "--binary", base_of(git, delivery.commit), delivery.commit, accept=None
+        "diff-tree",
+        "-r",
+        "-p",
+        "-M",
+        "--binary",
+        delivery_base(git, delivery.commit),
+        delivery.commit,
+        accept=None,
     )
     return output.stdout.decode("utf-8", "replace") if output.status == 0 else delivery.diff
 
 
-def _change_between(git: Git, base: str, revision: str) -> Given:
+def _change_between(git: Git, base: str, revision: str) -> ExistingChange:
     commit = _resolve_commit(git, revision)
-    if git.tree(commit) == git.tree(base):
+    if git.resolve_tree(commit) == git.resolve_tree(base):
         raise UserError(f"{revision} is the same as {base[:10]}: there is no change to judge.")
     message = git.text("log", "--no-merges", "--max-count=20", "--format=%B", f"{base}..{commit}").strip()
-    return Given(
+    return ExistingChange(
         base=base,
-        tree=git.tree(commit),
+        tree=git.resolve_tree(commit),
         message=message,
         label=f"{_describe_revision(git, revision)} against {_describe_revision(git, base)}",
     )
@@ -120,7 +129,7 @@ def _describe_revision(git: Git, revision: str) -> str:
 
 
 def _resolve_commit(git: Git, revision: str) -> str:
-    commit = git.commit(revision)
+    commit = git.resolve_commit(revision)
     if commit is None:
         raise UserError(
             f"There is no revision {revision!r} here, and no such file; git log shows what there is."
@@ -139,7 +148,7 @@ def _main_branch(git: Git) -> str | None:
     """Return the branch that work is merged into, as far as the repository shows."""
     origin_head = git.call("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", accept=None)
     remote = [origin_head.stdout.decode().strip()] if origin_head.status == 0 else []
-    return next((name for name in (*USUAL, *remote) if _is_branch(git, name)), None)
+    return next((name for name in (*USUAL_MAIN_BRANCHES, *remote) if _is_branch(git, name)), None)
 
 
 def _is_branch(git: Git, name: str) -> bool:

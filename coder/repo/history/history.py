@@ -3,19 +3,19 @@
 from dataclasses import dataclass
 
 from coder.core.errors import GitError
-from coder.core.values.history import Change
-from coder.permissions.private_files import DENY_READ, denied
+from coder.core.values.history import CommitInfo
+from coder.permissions.private_files import DENY_READ, is_read_denied
 from coder.repo.git import Git
-from coder.repo.history.blame import blamed, in_runs
+from coder.repo.history.blame import format_blame, parse_blame
 
 SEARCH_SECONDS = 20.0
 """Searching every diff of a large repository for a word can take minutes."""
 LARGEST_BYTES = 5_000_000
 MOST_CHANGED_LINES = 20_000
-SEARCHED = 10
+SEARCH_FACTOR = 10
 """Factor by which more commits are searched where some of them only touch private files."""
-PLAIN = ("--no-ext-diff", "--no-textconv", "--date=short")
-LINE = "--format=%h %ad %an: %s"
+SHOW_OPTIONS = ("--no-ext-diff", "--no-textconv", "--date=short")
+LOG_FORMAT = "--format=%h %ad %an: %s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +69,8 @@ class GitHistory:
         Raises:
             GitError: there is no such path or line, or it takes too long.
         """
-        return in_runs(
-            blamed(
+        return format_blame(
+            parse_blame(
                 self._read(
                     "blame",
                     "--no-textconv",
@@ -92,14 +92,14 @@ class GitHistory:
         Raises:
             GitError: there is no such commit.
         """
-        commit = self.git.commit(revision)
+        commit = self.git.resolve_commit(revision)
         if commit is None:
             raise GitError(f"There is no commit {revision!r} in this repository.")
         where = ("--", path) if path is not None else ()
         names = self._read(
-            "show", *PLAIN, "--format=", "--name-only", "--no-renames", "-z", commit, *where
+            "show", *SHOW_OPTIONS, "--format=", "--name-only", "--no-renames", "-z", commit, *where
         ).split("\0")
-        hidden = [name for name in names if denied(name, self.deny_read)]
+        hidden = [name for name in names if is_read_denied(name, self.deny_read)]
         limit = (
             (
                 "--",
@@ -109,16 +109,16 @@ class GitHistory:
             if hidden
             else where
         )
-        counts = self._read("show", *PLAIN, "--format=", "--numstat", commit, *limit).split()
+        counts = self._read("show", *SHOW_OPTIONS, "--format=", "--numstat", commit, *limit).split()
         size = sum(int(count) for count in counts if count.isdigit())
         patch = () if size > MOST_CHANGED_LINES else ("--patch",)
-        output = self._read("show", *PLAIN, "--stat", *patch, commit, *limit)
+        output = self._read("show", *SHOW_OPTIONS, "--stat", *patch, commit, *limit)
         # Git shows nothing of a commit if no path is left.
         if len(hidden) == len(list(filter(None, names))):
-            output = self._read("show", *PLAIN, "--no-patch", commit)
+            output = self._read("show", *SHOW_OPTIONS, "--no-patch", commit)
         return "\n".join([output, *(f"{name}: not shown, it may hold secrets" for name in hidden)])
 
-    def file(self, path: str) -> str | None:
+    def read_file(self, path: str) -> str | None:
         """Return a text file as of the revision where history ends; None if missing or over 5 MB."""
         name = f"{self.revision}:{path}"
         size = self.git.call("cat-file", "-s", name, accept=None)
@@ -127,7 +127,7 @@ class GitHistory:
         content = self.git.call("cat-file", "blob", name, accept=None)
         return content.stdout.decode("utf-8", "replace") if content.status == 0 else None
 
-    def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
+    def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
         """Return the newest commits without merges, newest first.
 
         Paths that git would have to quote are left out.
@@ -144,25 +144,25 @@ class GitHistory:
         for head, *names in records:
             commit, date, *subject = head.split(" ", 2)
             paths = tuple(
-                name for name in names if name and name[0] != '"' and not denied(name, self.deny_read)
+                name for name in names if name and name[0] != '"' and not is_read_denied(name, self.deny_read)
             )
-            changes.append(Change(commit=commit, date=date, subject="".join(subject), paths=paths))
+            changes.append(CommitInfo(commit=commit, date=date, subject="".join(subject), paths=paths))
         return tuple(changes)
 
-    def touched(self, path: str, since: str) -> tuple[str, ...]:
+    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
         """Return the commit of each line of a file, empty for lines that are not newer than `since`.
 
         Raises:
             GitError: there is no such path, or it takes too long.
         """
         output = self._read("blame", "--no-textconv", "--porcelain", f"{since}..{self.revision}", "--", path)
-        return tuple("" if "boundary" in line.told else line.commit for line in blamed(output))
+        return tuple("" if "boundary" in line.commit_fields else line.commit for line in parse_blame(output))
 
-    def _log(self, *arguments: str, count: int, form: str = LINE) -> str:
+    def _log(self, *arguments: str, count: int, form: str = LOG_FORMAT) -> str:
         at = arguments.index("--") if "--" in arguments else len(arguments)
         options, where = arguments[:at], arguments[at:]
         return self._read(
-            "log", *PLAIN, form, f"--max-count={count}", *options, self.revision, *where, partly=True
+            "log", *SHOW_OPTIONS, form, f"--max-count={count}", *options, self.revision, *where, partly=True
         )
 
     def _find_word_changes(self, word: str, where: tuple[str, ...], *, count: int) -> str:
@@ -172,13 +172,13 @@ class GitHistory:
         """
         lines: list[str] = []
         # A second search is needed only if commits of private files displaced others.
-        for limit in (count, SEARCHED * count):
+        for limit in (count, SEARCH_FACTOR * count):
             output = self._log(
                 f"-S{word}",
                 "--name-status",
                 *where,
                 count=limit,
-                form=f"--format=%x00{LINE.removeprefix('--format=')}",
+                form=f"--format=%x00{LOG_FORMAT.removeprefix('--format=')}",
             )
             records, _, stop_note = (
                 output.partition("\n[stopped after ") if "[stopped after " in output else (output, "", "")
@@ -195,7 +195,9 @@ class GitHistory:
         A path that git has to quote may not.
         """
         paths = status.split("\t")[1:]
-        return bool(paths) and not any(path.startswith('"') or denied(path, self.deny_read) for path in paths)
+        return bool(paths) and not any(
+            path.startswith('"') or is_read_denied(path, self.deny_read) for path in paths
+        )
 
     def _read(self, *arguments: str, partly: bool = False) -> str:
         """Return the output of git; with `partly`, the partial output on time-out."""

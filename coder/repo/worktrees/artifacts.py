@@ -8,17 +8,26 @@ from pathlib import Path, PurePosixPath
 from coder.files.regular_files import copy_regular
 from coder.repo.git import Git
 
-WANTED = ("*version*.py", "*version*.txt", "version", "*_pb2.py", "*_pb2_grpc.py", "*.so", "*.pyd", "*.dylib")
+ARTIFACT_PATTERNS = (
+    "*version*.py",
+    "*version*.txt",
+    "version",
+    "*_pb2.py",
+    "*_pb2_grpc.py",
+    "*.so",
+    "*.pyd",
+    "*.dylib",
+)
 UNWANTED_DIRECTORIES = frozenset(
     {"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"}
 )
-NEVER_COPIED = (".git", ".venv", "venv", "node_modules", "__pycache__")
+SKIPPED_NAMES = (".git", ".venv", "venv", "node_modules", "__pycache__")
 """Names left out of the copy of a submodule."""
 LARGEST_BYTES = 1 << 30
 """The limit for one artefact, and for all files of a submodule together."""
 
 
-def ignored_artefacts(git: Git) -> tuple[str, ...]:
+def find_ignored_artifacts(git: Git) -> tuple[str, ...]:
     """Return the ignored files of a checkout that its tests need, sorted.
 
     These are version modules, built extensions and egg-info, but no caches, environments or secrets.
@@ -28,13 +37,13 @@ def ignored_artefacts(git: Git) -> tuple[str, ...]:
     return tuple(sorted(path for path in candidates if _is_wanted(PurePosixPath(path))))
 
 
-def submodules(git: Git, tree: str) -> tuple[str, ...]:
+def submodule_paths(git: Git, tree: str) -> tuple[str, ...]:
     """Return the paths of a tree's submodules."""
     entries = (item.split("\t", 1) for item in git.items("ls-tree", "-r", "-z", "--full-tree", tree))
     return tuple(path for words, path in entries if words.startswith("160000 "))
 
 
-def bring(paths: tuple[str, ...], *, source: Path, target: Path) -> frozenset[str]:
+def copy_artifacts(paths: tuple[str, ...], *, source: Path, target: Path) -> frozenset[str]:
     """Copy files and submodule directories to free paths of a worktree; return what was copied."""
     return frozenset(path for path in paths if _is_free(target, path) and _copy(source, target, path))
 
@@ -51,13 +60,13 @@ def _copy(source: Path, target: Path, path: str) -> bool:
         return copy_regular(source / path, target / path, within=source, limit_bytes=LARGEST_BYTES)
     bytes_left = LARGEST_BYTES
     for directory, names, files in os.walk(source / path):
-        names[:] = [name for name in names if name not in NEVER_COPIED]
+        names[:] = [name for name in names if name not in SKIPPED_NAMES]
         relative = Path(directory).relative_to(source)
         (target / relative).mkdir(exist_ok=True)
         for file in (
             relative / name
             for name in files
-            if name not in NEVER_COPIED and not (Path(directory) / name).is_symlink()
+            if name not in SKIPPED_NAMES and not (Path(directory) / name).is_symlink()
         ):
             if copy_regular(source / file, target / file, within=source, limit_bytes=bytes_left):
                 bytes_left -= (target / file).stat().st_size
@@ -83,7 +92,7 @@ def _is_unwanted(directory: PurePosixPath) -> bool:
 
 def _is_wanted(path: PurePosixPath) -> bool:
     in_egg_info = any(part.endswith(".egg-info") for part in path.parts[:-1])
-    matches_pattern = any(fnmatch(path.name.lower(), pattern) for pattern in WANTED)
+    matches_pattern = any(fnmatch(path.name.lower(), pattern) for pattern in ARTIFACT_PATTERNS)
     return (in_egg_info or matches_pattern) and not _is_unwanted(path.parent)
 
 

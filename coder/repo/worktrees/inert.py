@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from coder.files.regular_files import read_regular
-from coder.permissions.git_configuration import entries, inert
+from coder.permissions.git_configuration import parse_configuration, safe_configuration
 
-SHARED = ("HEAD", "objects", "refs", "packed-refs", "shallow", "worktrees")
+LINKED_ENTRIES = ("HEAD", "objects", "refs", "packed-refs", "shallow", "worktrees")
 """Linked, even before they exist; no hooks, no includes, no info/attributes with filters."""
-ONLY_IF_THERE = ("logs", "reftable")
+OPTIONAL_ENTRIES = ("logs", "reftable")
 """Linked only if they exist: a dangling link would make git fail."""
 NO_FILTERS = b"\n* !filter\n"
 """Content of info/attributes, which overrides every .gitattributes: no path has a filter."""
@@ -30,7 +30,7 @@ class InertDirectory:
         self._place = Path(tempfile.mkdtemp(prefix="coder-git-"))
         weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
         self.text = _read_config(common / "config")
-        settings = dict(entries(self.text))
+        settings = dict(parse_configuration(self.text))
         if settings.get("extensions.worktreeconfig", "").lower() in ("true", "yes", "on", "1"):
             self.text += "\n" + _read_config(git_dir / "config.worktree")
         self.is_bare = common == git_dir and settings.get("core.bare", "").lower() in (
@@ -42,7 +42,7 @@ class InertDirectory:
         self.path = self._make_directory("plain", NO_FILTERS)
 
     @cached_property
-    def with_filters(self) -> Path:
+    def path_with_filters(self) -> Path:
         """The same directory with `filter` attributes visible.
 
         It serves to query attributes; nothing may be checked out or staged with it.
@@ -53,11 +53,11 @@ class InertDirectory:
         directory = self._place / name
         (directory / "info").mkdir(parents=True)
         for shared in (
-            *SHARED,
-            *(optional for optional in ONLY_IF_THERE if (self.common / optional).is_dir()),
+            *LINKED_ENTRIES,
+            *(optional for optional in OPTIONAL_ENTRIES if (self.common / optional).is_dir()),
         ):
             (directory / shared).symlink_to(self.common / shared)
-        (directory / "config").write_bytes(os.fsencode(inert(self.text)))
+        (directory / "config").write_bytes(os.fsencode(safe_configuration(self.text)))
         for file, addition in (("attributes", attributes), ("exclude", b"")):
             content = read_regular(self.common / "info" / file, within=self.common) or b""
             (directory / "info" / file).write_bytes(content + addition)

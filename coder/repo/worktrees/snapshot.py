@@ -7,12 +7,12 @@ from pathlib import Path
 from coder.core.errors import UserError
 from coder.files.regular_files import copy_regular
 from coder.repo.git import Git
-from coder.repo.worktrees.filters import filter_drivers
+from coder.repo.worktrees.filters import find_filter_drivers
 
 LARGEST_UNTRACKED_BYTES = 50 << 20
 LARGEST_INDEX_BYTES = 2 << 30
 MOST_UNTRACKED = 50_000
-NOBODYS_WORK = (
+GENERATED_PATTERNS = (
     "__pycache__/",
     "*.py[co]",
     ".hypothesis/",
@@ -23,7 +23,7 @@ NOBODYS_WORK = (
     "node_modules/",
 )
 """Generated files that not every repository ignores; they are left out silently."""
-OURS = {
+CODER_IDENTITY = {
     f"GIT_{role}_{field}": value
     for role in ("AUTHOR", "COMMITTER")
     for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
@@ -31,15 +31,15 @@ OURS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class WorkTreeSnapshot:
     """A commit of the uncommitted work, or HEAD itself where there is none."""
 
     commit: str
-    left_out: tuple[str, ...]
+    exclusions: tuple[str, ...]
     """Untracked paths that the snapshot lacks, each with the reason."""
 
 
-def take(git: Git, *, head: str, index: Path) -> Snapshot:
+def take_snapshot(git: Git, *, head: str, index: Path) -> WorkTreeSnapshot:
     """Commit the work tree on top of `head`, unmerged files with their conflict markers.
 
     Only `index` is written.
@@ -48,19 +48,21 @@ def take(git: Git, *, head: str, index: Path) -> Snapshot:
     # Its timestamps are kept, since git uses them to detect files that may have changed.
     copy_regular(git.git_dir / "index", index, within=git.git_dir, limit_bytes=LARGEST_INDEX_BYTES)
     snapshot_git = git.with_index(index)
-    left_out = stage(snapshot_git, smudged=True)
+    left_out = stage_work_tree(snapshot_git, is_smudged=True)
     tree = write_tree(snapshot_git)
-    if tree == git.tree(head):
-        return Snapshot(commit=head, left_out=left_out)
-    return Snapshot(
-        commit=keep(
+    if tree == git.resolve_tree(head):
+        return WorkTreeSnapshot(commit=head, exclusions=left_out)
+    return WorkTreeSnapshot(
+        commit=commit_tree(
             git, tree=tree, parent=head, subject="The uncommitted work that a coder session started from"
         ),
-        left_out=left_out,
+        exclusions=left_out,
     )
 
 
-def stage(git: Git, ignored: frozenset[str] = frozenset(), *, smudged: bool = False) -> tuple[str, ...]:
+def stage_work_tree(
+    git: Git, ignored: frozenset[str] = frozenset(), *, is_smudged: bool = False
+) -> tuple[str, ...]:
     """Update the index to the work tree, including new files; return what was left out, and why.
 
     Plumbing commands instead of `git add -A`, which starts git inside nested repositories with their
@@ -74,9 +76,9 @@ def stage(git: Git, ignored: frozenset[str] = frozenset(), *, smudged: bool = Fa
     tracked = sorted(
         set(git.items("diff-files", "--name-only", "--no-renames", "--ignore-submodules=all", "-z"))
     )
-    untracked = [path for path in untracked_files(git) if path not in ignored]
+    untracked = [path for path in find_untracked_files(git) if path not in ignored]
     reasons = {path: reason for path in untracked if (reason := _exclusion_reason(git.directory, path))}
-    drivers = filter_drivers(git, [*tracked, *untracked]) if smudged else {}
+    drivers = find_filter_drivers(git, [*tracked, *untracked]) if is_smudged else {}
     reasons |= {
         path: f"the git filter {driver} is not run"
         for path, driver in drivers.items()
@@ -104,7 +106,7 @@ def stage(git: Git, ignored: frozenset[str] = frozenset(), *, smudged: bool = Fa
     return tuple(f"{path} ({reason})" for path, reason in reasons.items())
 
 
-def untracked_files(git: Git) -> list[str]:
+def find_untracked_files(git: Git) -> list[str]:
     """Return the paths that are neither tracked nor ignored.
 
     A nested repository is one path that ends with a slash.
@@ -116,7 +118,7 @@ def untracked_files(git: Git) -> list[str]:
         "ls-files",
         "--others",
         "--exclude-standard",
-        *(f"--exclude={pattern}" for pattern in NOBODYS_WORK),
+        *(f"--exclude={pattern}" for pattern in GENERATED_PATTERNS),
         "-z",
     )
     if len(paths) > MOST_UNTRACKED:
@@ -133,10 +135,17 @@ def write_tree(git: Git) -> str:
     return git.text("write-tree", "--missing-ok")
 
 
-def keep(git: Git, *, tree: str, parent: str, subject: str) -> str:
+def commit_tree(git: Git, *, tree: str, parent: str, subject: str) -> str:
     """Create a commit in coder's name that no branch will contain; return its hash."""
     return git.text(
-        "commit-tree", tree, "-p", parent, "-F", "-", stdin=f"{subject}\n".encode(), environment=OURS
+        "commit-tree",
+        tree,
+        "-p",
+        parent,
+        "-F",
+        "-",
+        stdin=f"{subject}\n".encode(),
+        environment=CODER_IDENTITY,
     )
 
 

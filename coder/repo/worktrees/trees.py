@@ -10,37 +10,37 @@ from tempfile import TemporaryDirectory
 
 from coder.core.values.candidate import Patch
 from coder.patching import PatchError
-from coder.patching.applying.source import decode
-from coder.patching.applying.tree import Tree
-from coder.patching.git_hunks import hunks
+from coder.patching.applying.source import decode_source
+from coder.patching.applying.tree import ConfinedTree
+from coder.patching.git_hunks import split_git_diff
 from coder.repo.git import Git
 
 REGULAR = ("100644", "100755")
-GONE = "000000"
+MISSING_MODE = "000000"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class TreeEntry:
     """Content of a tree at one path; mode GONE means none."""
 
     mode: str
     blob: str
 
-    def line(self, path: str) -> bytes:
+    def index_line(self, path: str) -> bytes:
         """Return the entry as input of `update-index --index-info`."""
         return os.fsencode(f"{self.mode} {self.blob}\t{path}\0")
 
 
-def changes(git: Git, *, old: str, new: str) -> dict[str, Entry]:
+def changed_entries(git: Git, *, old: str, new: str) -> dict[str, TreeEntry]:
     """Return the new entry of every path that differs, sorted by path; a rename counts as two paths."""
     fields = git.items("diff-tree", "-r", "-z", "--no-renames", old, new)
     return {
-        path: Entry(mode=words.split()[1], blob=words.split()[3])
+        path: TreeEntry(mode=words.split()[1], blob=words.split()[3])
         for words, path in zip(fields[::2], fields[1::2], strict=True)
     }
 
 
-def diff(git: Git, *, old: str, new: str) -> str:
+def diff_trees(git: Git, *, old: str, new: str) -> str:
     """Return a unified diff complete for `git apply`, binary files included."""
     output = git.call("diff-tree", "-r", "-p", "-M", "--binary", old, new).stdout
     sections = re.split(rb"^(?=diff --git )", output, flags=re.MULTILINE)
@@ -50,13 +50,13 @@ def diff(git: Git, *, old: str, new: str) -> str:
     )
 
 
-def encoded(text: str, root: Path) -> bytes:
+def encode_diff(text: str, root: Path) -> bytes:
     """Return a diff made by `diff` as bytes.
 
     Each file's lines are in the encoding of that file below `root`.
     """
     parts: list[bytes] = []
-    for header, file_hunks in groupby(hunks(text), key=lambda hunk: hunk.header):
+    for header, file_hunks in groupby(split_git_diff(text), key=lambda hunk: hunk.header):
         body_hunks = list(file_hunks)
         parts.append(header.encode("utf-8", "surrogateescape"))
         parts += [_encode(hunk.body, _encoding_below(root, hunk.path)) for hunk in body_hunks]
@@ -65,16 +65,18 @@ def encoded(text: str, root: Path) -> bytes:
 
 def changed_paths(git: Git, *, old: str, new: str) -> tuple[str, ...]:
     """Return the paths that differ, sorted; bytes of names that are no UTF-8 are replaced."""
-    return tuple(os.fsencode(path).decode("utf-8", "replace") for path in changes(git, old=old, new=new))
+    return tuple(
+        os.fsencode(path).decode("utf-8", "replace") for path in changed_entries(git, old=old, new=new)
+    )
 
 
-def edits(git: Git, *, old: str, new: str) -> dict[str, str | None] | None:
+def changed_texts(git: Git, *, old: str, new: str) -> dict[str, str | None] | None:
     """Return the new text of every path that differs, None for a deleted file.
 
     The result is None if any of them is not a plain UTF-8 file.
     """
-    entries = changes(git, old=old, new=new)
-    present = {path: entry for path, entry in entries.items() if entry.mode != GONE}
+    entries = changed_entries(git, old=old, new=new)
+    present = {path: entry for path, entry in entries.items() if entry.mode != MISSING_MODE}
     if any(entry.mode not in REGULAR for entry in present.values()):
         return None
     output = git.call(
@@ -91,21 +93,21 @@ def edits(git: Git, *, old: str, new: str) -> dict[str, str | None] | None:
     return texts
 
 
-def patch(git: Git, *, old: str, new: str) -> Patch:
+def make_patch(git: Git, *, old: str, new: str) -> Patch:
     """Return the change between two trees."""
     paths = changed_paths(git, old=old, new=new)
-    return Patch(diff=diff(git, old=old, new=new) if paths else "", paths=paths, tree=new)
+    return Patch(diff=diff_trees(git, old=old, new=new) if paths else "", paths=paths, tree=new)
 
 
-def composed(git: Git, *, old: str, new: str, paths: Collection[str]) -> str:
+def compose_tree(git: Git, *, old: str, new: str, paths: Collection[str]) -> str:
     """Return the tree `old` with the content of `new` at `paths`, deletions included.
 
     `paths` are files or directories.
     """
     selected = {path.rstrip("/") for path in paths}
     lines = [
-        entry.line(path)
-        for path, entry in changes(git, old=old, new=new).items()
+        entry.index_line(path)
+        for path, entry in changed_entries(git, old=old, new=new).items()
         if _is_within(path, selected)
     ]
     with TemporaryDirectory(prefix="coder-") as scratch:
@@ -115,7 +117,7 @@ def composed(git: Git, *, old: str, new: str, paths: Collection[str]) -> str:
         return index.text("write-tree", "--missing-ok")
 
 
-def carried(git: Git, *, old: str, new: str, onto: str) -> str | None:
+def merge_change(git: Git, *, old: str, new: str, onto: str) -> str | None:
     """Apply the change from `old` to `new` to the tree `onto` by a three-way merge; None if it conflicts."""
     with TemporaryDirectory(prefix="coder-") as scratch:
         index = git.with_index(Path(scratch) / "index")
@@ -127,7 +129,7 @@ def carried(git: Git, *, old: str, new: str, onto: str) -> str | None:
             entry = _merge_file(git, entries, Path(scratch))
             if entry is None:
                 return None
-            merged.append(entry.line(path))
+            merged.append(entry.index_line(path))
         if merged:
             index.call("update-index", "-z", "--index-info", stdin=b"".join(merged))
         return index.text("write-tree", "--missing-ok")
@@ -151,14 +153,14 @@ def _decode_section(git: Git, section: bytes, *, trees: Sequence[str]) -> str:
 
 def _detect_encoding(data: bytes, path: str) -> str:
     try:
-        return decode(data, path).encoding
+        return decode_source(data, path).encoding
     except PatchError:  # binary: its part of a diff is ASCII
         return "utf-8"
 
 
 def _encoding_below(root: Path, path: str) -> str:
     try:
-        content = Tree(root).read(path)
+        content = ConfinedTree(root).read(path)
     except PatchError:  # git will report why it cannot be changed
         return "utf-8"
     return _detect_encoding(content[0], path) if content else "utf-8"
@@ -176,20 +178,20 @@ def _is_within(path: str, selected: Collection[str]) -> bool:
     return any("/".join(parts[:count]) in selected for count in range(1, len(parts) + 1))
 
 
-def _unmerged_entries(index: Git) -> list[tuple[str, Sequence[Entry | None]]]:
+def _unmerged_entries(index: Git) -> list[tuple[str, Sequence[TreeEntry | None]]]:
     """Return each path changed on both sides, with its entries in the old, the current and the new tree."""
     records = [
         (line.partition("\t")[2], line.partition("\t")[0].split())
         for line in index.items("ls-files", "--unmerged", "-z")
     ]
     stages = [
-        (path, {stage: Entry(mode=mode, blob=blob) for _, (mode, blob, stage) in group})
+        (path, {stage: TreeEntry(mode=mode, blob=blob) for _, (mode, blob, stage) in group})
         for path, group in groupby(records, key=lambda pair: pair[0])
     ]
     return [(path, [entries.get(stage) for stage in "123"]) for path, entries in stages]
 
 
-def _merge_file(git: Git, entries: Sequence[Entry | None], scratch: Path) -> Entry | None:
+def _merge_file(git: Git, entries: Sequence[TreeEntry | None], scratch: Path) -> TreeEntry | None:
     old, ours, theirs = entries
     if (
         old is None
@@ -205,4 +207,4 @@ def _merge_file(git: Git, entries: Sequence[Entry | None], scratch: Path) -> Ent
     if merged.status != 0:
         return None
     blob = git.text("hash-object", "-w", "--stdin", stdin=merged.stdout)
-    return Entry(mode=theirs.mode if ours.mode == old.mode else ours.mode, blob=blob)
+    return TreeEntry(mode=theirs.mode if ours.mode == old.mode else ours.mode, blob=blob)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.repo.git import Git, Place
+from coder.repo.git import Checkout, Git
 from coder.repo.locks import repository_lock
 
 
@@ -17,25 +17,29 @@ class Worktree:
 
     path: Path
     git: Git
-    brought: frozenset[str]
+    artifacts: frozenset[str]
     """Copied artefacts, which are part of no change."""
 
 
-def add(place: Place, path: Path, *, commit: str, tree: str) -> Git:
+def add_worktree(checkout: Checkout, path: Path, *, commit: str, tree: str) -> Git:
     """Create a worktree with the content of `tree` and a detached HEAD at `commit`; return its git."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with repository_lock(place.common):
-        (place.common / "worktrees").mkdir(exist_ok=True)
-        place.git.call("worktree", "add", "--quiet", "--no-checkout", "--detach", str(path), commit)
+    with repository_lock(checkout.common_directory):
+        (checkout.common_directory / "worktrees").mkdir(exist_ok=True)
+        checkout.git.call("worktree", "add", "--quiet", "--no-checkout", "--detach", str(path), commit)
     # Git made the pointer lead into the stand-in of the shared directory, which this process removes.
-    git_dir = place.common / "worktrees" / Path(os.fsdecode((path / ".git").read_bytes()).rstrip("\n")).name
+    git_dir = (
+        checkout.common_directory
+        / "worktrees"
+        / Path(os.fsdecode((path / ".git").read_bytes()).rstrip("\n")).name
+    )
     (path / ".git").write_bytes(os.fsencode(f"gitdir: {git_dir}\n"))
-    git = Git(directory=path, git_dir=git_dir, work_tree=path, inert=place.git.inert)
+    git = Git(directory=path, git_dir=git_dir, work_tree=path, inert=checkout.git.inert)
     git.call("read-tree", "--reset", "-u", tree)
     return git
 
 
-def remove(common: Path, path: Path) -> None:
+def remove_worktree(common: Path, path: Path) -> None:
     """Remove a worktree in any state; in the repository, only its own entry is touched."""
     _remove_entries(
         common,
@@ -48,7 +52,7 @@ def remove(common: Path, path: Path) -> None:
     remove_tree(path)
 
 
-def remove_all(common: Path, directory: Path, *, prefix: str) -> None:
+def remove_worktrees(common: Path, directory: Path, *, prefix: str) -> None:
     """Remove a directory of worktrees whose names start with `prefix`.
 
     This includes worktrees whose location a killed git did not record.

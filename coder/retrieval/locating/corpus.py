@@ -3,14 +3,14 @@
 from array import array
 from functools import cached_property
 
-from coder.index.snapshot import Place, Snapshot
-from coder.workspace.files import standing
+from coder.index.snapshot import IndexedPlace, IndexSnapshot
+from coder.workspace.files import path_category
 
 
-class Terrain:
+class Corpus:
     """The documents of a tree's source; those of its tests only on request."""
 
-    def __init__(self, snapshot: Snapshot, *, tests: bool = False) -> None:
+    def __init__(self, snapshot: IndexSnapshot, *, tests: bool = False) -> None:
         self.snapshot = snapshot
         self.lengths = snapshot.lengths
         self.paths: list[str] = []
@@ -19,10 +19,10 @@ class Terrain:
         """Number of words of each."""
         self.owners = array("i", bytes(4 * len(self.lengths)))
         """For each document the number of its file plus one; 0 for excluded ones."""
-        for first, count, paths in snapshot.contents:
-            included = [path for path in paths if standing(path) != 1 or tests]
+        for first, count, paths in snapshot.document_ranges:
+            included = [path for path in paths if path_category(path) != 1 or tests]
             if included:
-                self.paths.append(min(included, key=standing))
+                self.paths.append(min(included, key=path_category))
                 self.sizes.append(sum(self.lengths[first : first + count]))
                 self.owners[first : first + count] = array("i", [len(self.paths)]) * count
 
@@ -52,8 +52,10 @@ class Terrain:
             if entry >> 8 < document_count and owners[entry >> 8]
         ]
 
-    def place(self, document: int) -> Place | None:
+    def definition_place(self, document: int) -> IndexedPlace | None:
         """Return the place of a document; None for one that is not a definition."""
         owner = self.paths[self.owners[document] - 1]
-        place = next((place for place in self.snapshot.document(document) if place.path == owner), None)
+        place = next(
+            (place for place in self.snapshot.document_places(document) if place.path == owner), None
+        )
         return place if place and place.definition else None

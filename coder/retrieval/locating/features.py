@@ -7,33 +7,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coder.files.tokenize import parts
+from coder.files.tokenize import identifier_terms
 from coder.index.definition import Definition
-from coder.index.resolve import imported
-from coder.retrieval.locating.corpus import Terrain
-from coder.retrieval.locating.identifier_uses import Uses
-from coder.retrieval.locating.issue_terms import Clues
-from coder.retrieval.locating.references import Pointed
-from coder.retrieval.locating.text_match import Matches, worth
-from coder.workspace.files import standing, text_of
+from coder.index.resolve import imported_files
+from coder.retrieval.locating.corpus import Corpus
+from coder.retrieval.locating.identifier_uses import IdentifierUses
+from coder.retrieval.locating.issue_terms import IssueTerms
+from coder.retrieval.locating.references import ReferenceEvidence
+from coder.retrieval.locating.text_match import TextMatches, score_text
+from coder.workspace.files import path_category, read_text_or_empty
 
 MOST_DEFINITIONS = 260
-NAMED = 0.35
+NAME_WORD_WEIGHT = 0.35
 """Extra weight of words in a definition's name when candidates are selected."""
 CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{2,})\(")
 UNKNOWN_RARITY = 6.0
 """Rarity of a word whose postings were not read."""
 
-Evidence = dict[str, float]
+FeatureValues = dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class DefinitionCandidate:
     """A definition with evidence."""
 
     path: str
     item: Definition
-    evidence: Evidence
+    evidence: FeatureValues
 
     @property
     def key(self) -> tuple[str, str]:
@@ -47,18 +47,18 @@ class Candidate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class IssueMatch:
     """An issue, the corpus, and the matches found in it."""
 
-    terrain: Terrain
-    clues: Clues
-    matches: Matches
-    pointed: Pointed
-    uses: Uses
+    terrain: Corpus
+    clues: IssueTerms
+    matches: TextMatches
+    pointed: ReferenceEvidence
+    uses: IdentifierUses
 
-    def candidates(self) -> list[Candidate]:
+    def collect_candidates(self) -> list[DefinitionCandidate]:
         """Return the definitions that words or references lead to."""
-        candidates: dict[tuple[str, str], Candidate] = {}
+        candidates: dict[tuple[str, str], DefinitionCandidate] = {}
         for candidate in self._candidates_by_words():
             existing = candidates.get(candidate.key)
             # of overloads, keep the one with the body
@@ -75,41 +75,41 @@ class Case:
                     None,
                 )
                 if definition is not None:
-                    candidates[(path, name)] = Candidate(
-                        path=path, item=definition, evidence=self.evidence(path, definition, 0.0)
+                    candidates[(path, name)] = DefinitionCandidate(
+                        path=path, item=definition, evidence=self.definition_features(path, definition, 0.0)
                     )
         return list(candidates.values())
 
-    def _candidates_by_words(self) -> Iterator[Candidate]:
+    def _candidates_by_words(self) -> Iterator[DefinitionCandidate]:
         scores = dict(self.matches.documents)
         for document, words in self.matches.named.items():
-            scores[document] = scores.get(document, 0.0) + NAMED * sum(
+            scores[document] = scores.get(document, 0.0) + NAME_WORD_WEIGHT * sum(
                 self.matches.weights[word] for word in words
             )
         for document in sorted(scores, key=lambda document: (-scores[document], document))[:MOST_DEFINITIONS]:
-            place = self.terrain.place(document)
+            place = self.terrain.definition_place(document)
             if place and place.definition:
                 score = self.matches.documents.get(document, 0.0)
-                yield Candidate(
+                yield DefinitionCandidate(
                     path=place.path,
                     item=place.definition,
-                    evidence=self.evidence(place.path, place.definition, score),
+                    evidence=self.definition_features(place.path, place.definition, score),
                 )
 
-    def evidence(self, path: str, item: Definition, words: float) -> Evidence:
+    def definition_features(self, path: str, item: Definition, words: float) -> FeatureValues:
         """Return all evidence for a definition, except that of its callers."""
-        evidence: Evidence = {
+        evidence: FeatureValues = {
             "words": words,
             "size": math.log(1 + item.end - item.start) if item.kind != "class" else 2.5,
             item.kind: 1.0,
         }
-        if item.bare.startswith("__"):
-            evidence["constructor" if item.bare == "__init__" else "special"] = 1.0
-        evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(standing(path), {})
-        evidence |= self._name_evidence(item.bare)
+        if item.bare_name.startswith("__"):
+            evidence["constructor" if item.bare_name == "__init__" else "special"] = 1.0
+        evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(path_category(path), {})
+        evidence |= self._name_evidence(item.bare_name)
         if owner := item.name.rpartition(".")[0].rpartition(".")[2]:
-            evidence |= self._owner_evidence(owner, item.bare)
-        if used_names := self.uses.of(path, item):
+            evidence |= self._owner_evidence(owner, item.bare_name)
+        if used_names := self.uses.used_in(path, item):
             evidence["uses"] = sum(self.uses.worth[name] for name in used_names)
         if test_evidence := self.pointed.files.get(path, {}).get("tested"):
             evidence["tested"] = test_evidence
@@ -119,9 +119,9 @@ class Case:
             evidence["base"] = max(evidence.get("base", 0.0), inherited["base"])
         return evidence
 
-    def _name_evidence(self, bare: str) -> Evidence:
+    def _name_evidence(self, bare: str) -> FeatureValues:
         """Return evidence from the name: zones that mention it, and the share of its words in the issue."""
-        evidence: Evidence = {}
+        evidence: FeatureValues = {}
         zones = [
             zone
             for zone, words in self.clues.zones.items()
@@ -132,7 +132,7 @@ class Case:
             evidence |= {f"named in {zone}": rarity_weight for zone in zones}
             if bare in self.clues.called:
                 evidence["called"] = rarity_weight
-        words = [word for word in parts(bare) if word != bare] or list(parts(bare))
+        words = [word for word in identifier_terms(bare) if word != bare] or list(identifier_terms(bare))
         shared_words = [word for word in words if word in self.matches.weights]
         if shared_words:
             rarity = self.matches.rarity
@@ -147,14 +147,14 @@ class Case:
             )
         return evidence
 
-    def _owner_evidence(self, owner: str, bare: str) -> Evidence:
-        evidence: Evidence = {}
+    def _owner_evidence(self, owner: str, bare: str) -> FeatureValues:
+        evidence: FeatureValues = {}
         zones = [
             zone for zone in ("title", "inline", "block", "name", "prose") if owner in self.clues.zones[zone]
         ]
         if zones:
             evidence |= {f"owner in {zone}": self._name_weight(owner) for zone in zones}
-            if f"{owner}.{bare}" in self.clues.text or f"{owner}.{bare}" in self.clues.methods:
+            if f"{owner}.{bare}" in self.clues.text or f"{owner}.{bare}" in self.clues.qualified_methods:
                 evidence["qualified"] = 1.0
         if bare in self.clues.protocol:
             evidence["protocol"] = 1.0 if zones else 0.3
@@ -166,18 +166,20 @@ class Case:
 
     def _definer_count(self, bare: str) -> int:
         if bare not in self._definer_counts:
-            paths = self.terrain.snapshot.definers(bare)
-            self._definer_counts[bare] = max(1, sum(standing(path) == 0 for path in paths))
+            paths = self.terrain.snapshot.files_defining(bare)
+            self._definer_counts[bare] = max(1, sum(path_category(path) == 0 for path in paths))
         return self._definer_counts[bare]
 
     @cached_property
     def _definer_counts(self) -> dict[str, int]:
         return {}
 
-    def callees(self, callers: Sequence[Candidate]) -> Iterator[tuple[str, Definition, float]]:
+    def weighted_callees(
+        self, callers: Sequence[DefinitionCandidate]
+    ) -> Iterator[tuple[str, Definition, float]]:
         """Yield definitions that the likeliest ones call: path, definition, and weight."""
         for order, caller in enumerate(callers):
-            lines = text_of(self.terrain.snapshot.root, caller.path).split("\n")[
+            lines = read_text_or_empty(self.terrain.snapshot.root, caller.path).split("\n")[
                 caller.item.start - 1 : caller.item.end
             ]
             calls = dict.fromkeys(
@@ -187,7 +189,7 @@ class Case:
                 local_definitions = [
                     definition
                     for definition in self.terrain.snapshot.definitions(caller.path)
-                    if definition.bare == name and definition.kind != "variable"
+                    if definition.bare_name == name and definition.kind != "variable"
                 ]
                 places = [
                     (caller.path, definition) for definition in local_definitions
@@ -200,7 +202,7 @@ class Case:
                             (1.0 if local_definitions else 0.7) / (1 + order / 3) / len(places) ** 0.5,
                         )
 
-    def nested(self, outer: Candidate) -> Iterator[Candidate]:
+    def nested_candidates(self, outer: DefinitionCandidate) -> Iterator[DefinitionCandidate]:
         """Yield the definitions inside a function, which are not documents themselves."""
         inner = [
             definition
@@ -209,23 +211,25 @@ class Case:
         ]
         if outer.item.kind == "class" or not inner:
             return
-        lines = text_of(self.terrain.snapshot.root, outer.path).split("\n")
+        lines = read_text_or_empty(self.terrain.snapshot.root, outer.path).split("\n")
         for definition in inner:
             if definition.kind != "variable" and outer.item.start <= definition.start <= outer.item.end:
-                score = worth(
+                score = score_text(
                     self.terrain, self.matches, "\n".join(lines[definition.start - 1 : definition.end])
                 )
-                yield Candidate(
-                    path=outer.path, item=definition, evidence=self.evidence(outer.path, definition, score)
+                yield DefinitionCandidate(
+                    path=outer.path,
+                    item=definition,
+                    evidence=self.definition_features(outer.path, definition, score),
                 )
 
     def _definitions_elsewhere(self, name: str) -> list[tuple[str, Definition]]:
-        if not 1 <= len(self.terrain.snapshot.definers(name)) <= 6:
+        if not 1 <= len(self.terrain.snapshot.files_defining(name)) <= 6:
             return []
         places = [
             place
-            for place in self.terrain.snapshot.defined(name)
-            if standing(place.path) == 0 and place.definition
+            for place in self.terrain.snapshot.definitions_named(name)
+            if path_category(place.path) == 0 and place.definition
         ]
         return (
             [(place.path, place.definition) for place in places if place.definition]
@@ -233,9 +237,9 @@ class Case:
             else []
         )
 
-    def files(self, scored: Mapping[tuple[str, str], float]) -> dict[str, Evidence]:
+    def file_features(self, scored: Mapping[tuple[str, str], float]) -> dict[str, FeatureValues]:
         """Return the evidence for each file, given the scores of definitions."""
-        evidence_by_path: dict[str, Evidence] = defaultdict(dict)
+        evidence_by_path: dict[str, FeatureValues] = defaultdict(dict)
         for number, score in self.matches.files.items():
             evidence_by_path[self.terrain.paths[number]]["words"] = score
         for path, kinds in self.pointed.files.items():
@@ -251,13 +255,13 @@ class Case:
         for path, evidence in evidence_by_path.items():
             evidence["size"] = math.log(1 + self._size(path)) / 3
             evidence |= {"package": 1.0} if path.endswith("__init__.py") else {}
-            evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(standing(path), {})
+            evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(path_category(path), {})
         return evidence_by_path
 
-    def telling(self, path: str) -> list[str]:
+    def distinctive_words(self, path: str) -> list[str]:
         """Return the issue's words in a file, most distinctive first."""
         worth_by_word = self.matches.telling.get(self._numbers.get(path, -1), {})
-        return self.clues.as_written(sorted(worth_by_word, key=lambda word: (-worth_by_word[word], word)))
+        return self.clues.original_words(sorted(worth_by_word, key=lambda word: (-worth_by_word[word], word)))
 
     def _size(self, path: str) -> int:
         number = self._numbers.get(path)
@@ -267,7 +271,7 @@ class Case:
     def _numbers(self) -> dict[str, int]:
         return {path: number for number, path in enumerate(self.terrain.paths)}
 
-    def _add_path_evidence(self, evidence_by_path: Mapping[str, Evidence]) -> None:
+    def _add_path_evidence(self, evidence_by_path: Mapping[str, FeatureValues]) -> None:
         """Add evidence for words that are part of a path, rarer ones more, and for the file's own name."""
         path_counts: dict[str, int] = defaultdict(int)
         words_in = {path: _path_words(path) for path in self.terrain.paths}
@@ -289,14 +293,14 @@ class Case:
                 evidence_by_path[path]["path in title"] = sum(
                     share for word, share in shares.items() if word in self.matches.titled
                 )
-                own = own_name(path).lower()
+                own = file_subject(path).lower()
                 if own in mentioned:
                     evidence_by_path[path]["stem in title" if own in title else "stem said"] = (
                         max(1, path_counts[own]) ** -0.5
                     )
 
 
-def own_name(path: str) -> str:
+def file_subject(path: str) -> str:
     """Return a file's name without extension, or its folder's name where it represents the package."""
     *folders, name = path.split("/")
     stem = name.rpartition(".")[0]
@@ -307,19 +311,19 @@ def _path_words(path: str) -> dict[str, float]:
     """Return the words of a path with weights; words of the file's own name have full weight."""
     *folders, name = path.split("/")
     words: dict[str, float] = {}
-    own = own_name(path)
+    own = file_subject(path)
     for piece in (*folders, name.rpartition(".")[0]):
         share = 1.0 if piece.strip("_") == own else 0.5
-        for word in (piece.lower(), *parts(piece)):
+        for word in (piece.lower(), *identifier_terms(piece)):
             words[word] = max(words.get(word, 0.0), share)
     return words
 
 
-def neighbours(terrain: Terrain, best: Iterable[str]) -> dict[str, float]:
+def imported_neighbours(terrain: Corpus, best: Iterable[str]) -> dict[str, float]:
     """Return files that the likeliest files import, with weights."""
     weights: dict[str, float] = {}
     for path in best:
-        others = imported(terrain.snapshot, path)
+        others = imported_files(terrain.snapshot, path)
         for other in others:
             weights[other] = max(weights.get(other, 0.0), 1 / (1 + math.log(1 + len(others))))
     return weights

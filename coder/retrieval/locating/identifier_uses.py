@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coder.index.definition import Definition
-from coder.retrieval.locating.corpus import Terrain
-from coder.retrieval.locating.issue_terms import Clues, code_like
+from coder.retrieval.locating.corpus import Corpus
+from coder.retrieval.locating.issue_terms import IssueTerms, is_code_like
 
 MOST_NAMES = 60
 SHORTEST = 5
-RAREST = 6.0
+FULL_WEIGHT_RARITY = 6.0
 """Rarity from which a name has full weight."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Uses:
+class IdentifierUses:
     """Multi-word names that the issue mentions and the tree uses."""
 
     worth: Mapping[str, float]
@@ -27,7 +27,7 @@ class Uses:
     lines: Mapping[str, Mapping[str, tuple[int, ...]]]
     """By path and name."""
 
-    def of(self, path: str, definition: Definition) -> list[str]:
+    def used_in(self, path: str, definition: Definition) -> list[str]:
         """Return the names that a function uses, rarest first.
 
         Empty for a class, which consists of its methods.
@@ -37,25 +37,28 @@ class Uses:
         used_names = (
             name
             for name, lines in self.lines.get(path, {}).items()
-            if name != definition.bare and _has_line_between(lines, definition.start, definition.end)
+            if name != definition.bare_name and _has_line_between(lines, definition.start, definition.end)
         )
         return sorted(used_names, key=lambda name: (-self.worth[name], name))
 
 
-def uses(terrain: Terrain, clues: Clues) -> Uses:
+def find_identifier_uses(terrain: Corpus, clues: IssueTerms) -> IdentifierUses:
     """Look up the issue's names in the index."""
     names = {
-        word for words in clues.zones.values() for word in words if len(word) >= SHORTEST and code_like(word)
+        word
+        for words in clues.zones.values()
+        for word in words
+        if len(word) >= SHORTEST and is_code_like(word)
     }
     files = max(1, len(terrain.snapshot.sources))
     worth: dict[str, float] = {}
     lines: dict[str, dict[str, tuple[int, ...]]] = {}
     for name in sorted(names, key=lambda name: (-clues.names.get(name, 0.0), name))[:MOST_NAMES]:
-        name_uses = terrain.snapshot.used(name)
-        worth[name] = min(RAREST, math.log(1 + files / (1 + len(name_uses)))) / RAREST
+        name_uses = terrain.snapshot.uses_of_name(name)
+        worth[name] = min(FULL_WEIGHT_RARITY, math.log(1 + files / (1 + len(name_uses)))) / FULL_WEIGHT_RARITY
         for use in name_uses:
             lines.setdefault(use.path, {})[name] = use.lines
-    return Uses(worth=worth, lines=lines)
+    return IdentifierUses(worth=worth, lines=lines)
 
 
 def _has_line_between(lines: tuple[int, ...], first: int, last: int) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from coder.files.tokenize import COMMON, WORD, parts, pieces, stem
-from coder.retrieval.locating.issue_code import imports, meanings
+from coder.files.tokenize import STOP_WORDS, WORD, identifier_parts, identifier_terms, stem_word
+from coder.retrieval.locating.issue_code import parse_imports, resolve_local_names
 
 COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
 HEADING = re.compile(r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})[ \t]*$", re.MULTILINE)
-MACHINE = re.compile(
+ENVIRONMENT_HEADING = re.compile(
     r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b"
     r"|your setup|show_versions|pip list",
     re.IGNORECASE,
@@ -38,7 +38,9 @@ PROTOCOLS = {
     "sorted": "lt",
     "dir": "dir",
 }
-EVERYDAY = frozenset({"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"})
+EVERYDAY_WORDS = frozenset(
+    {"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"}
+)
 FENCE = re.compile(
     r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE
 )
@@ -69,7 +71,7 @@ class TracedCall:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clues:
+class IssueTerms:
     """Search terms of an issue."""
 
     names: dict[str, float]
@@ -95,22 +97,25 @@ class Clues:
     """The text without comments and the description of the reporter's machine."""
 
     @cached_property
-    def methods(self) -> frozenset[str]:
+    def qualified_methods(self) -> frozenset[str]:
         """Qualified names such as `Box.get` for the `box.get()` of a `box = Box()`."""
         return frozenset(".".join(name.split(".")[-2:]) for name in self.meanings.values())
 
-    def as_written(self, stems: Iterable[str]) -> list[str]:
+    def original_words(self, stems: Iterable[str]) -> list[str]:
         """Return the issue's own word for each stem, such as `validation` for `valid`."""
         return [self._words_by_stem.get(word, word) for word in stems]
 
     @cached_property
     def _words_by_stem(self) -> Mapping[str, str]:
         return {
-            stem(piece): piece for words in self.zones.values() for word in words for piece in pieces(word)
+            stem_word(piece): piece
+            for words in self.zones.values()
+            for word in words
+            for piece in identifier_parts(word)
         }
 
 
-def clues(issue: str) -> Clues:
+def extract_issue_terms(issue: str) -> IssueTerms:
     """Extract the most distinctive words and quoted messages of an issue, heaviest first."""
     text = _relevant_text(issue)
     title = next((line for line in text.splitlines() if line.strip()), "")
@@ -118,17 +123,17 @@ def clues(issue: str) -> Clues:
     in_code = {word for block in CODE.findall(text) for word in WORD.findall(block)}
     in_title = set(WORD.findall(title))
     for word in WORD.findall(text):
-        if len(word) > 2 and word.lower() not in COMMON:
-            weights[word] = (3.0 if code_like(word) else 1.2 if word in in_code else 0.5) + (
+        if len(word) > 2 and word.lower() not in STOP_WORDS:
+            weights[word] = (3.0 if is_code_like(word) else 1.2 if word in in_code else 0.5) + (
                 1.5 if word in in_title else 0.0
             )
     names = dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
     words: dict[str, float] = {}
     for word, weight in weights.items():
-        for part in parts(word):
+        for part in identifier_terms(word):
             worth = weight if part == word else min(weight, 2.0)
             words[part] = max(words.get(part, 0.0), worth)
-    return Clues(
+    return IssueTerms(
         names=names,
         words=words,
         called=frozenset(METHOD.findall(text)),
@@ -136,8 +141,8 @@ def clues(issue: str) -> Clues:
         phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
         zones=_zones(text, title),
         frames=tuple(_frames(text))[-MOST_FRAMES:],
-        imported=tuple(dict.fromkeys(dotted for dotted, _ in imports(text)))[:MOST_IMPORTED],
-        meanings=meanings(text),
+        imported=tuple(dict.fromkeys(dotted for dotted, _ in parse_imports(text)))[:MOST_IMPORTED],
+        meanings=resolve_local_names(text),
         text=text,
     )
 
@@ -152,8 +157,8 @@ def _zones(text: str, title: str) -> dict[str, Counter[str]]:
         "title": Counter(WORD.findall(title)),
         "inline": Counter(WORD.findall(inline)),
         "block": Counter(WORD.findall(blocks)),
-        "name": Counter({word: count for word, count in counts.items() if code_like(word)}),
-        "prose": Counter({word: count for word, count in counts.items() if not code_like(word)}),
+        "name": Counter({word: count for word, count in counts.items() if is_code_like(word)}),
+        "prose": Counter({word: count for word, count in counts.items() if not is_code_like(word)}),
     }
 
 
@@ -175,7 +180,7 @@ def _protocol(text: str, in_code: set[str]) -> frozenset[str]:
     Short everyday words count only in code.
     """
     text_words = {word.lower() for word in WORD.findall(text)}
-    operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY else text_words)}
+    operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY_WORDS else text_words)}
     return frozenset(f"__{name}__" for operation in operations for name in PROTOCOLS[operation].split())
 
 
@@ -187,12 +192,12 @@ def _relevant_text(issue: str) -> str:
     relevant = [
         section
         for index, section in enumerate(sections)
-        if not index or not MACHINE.search(section.split("\n", 2)[0][:80])
+        if not index or not ENVIRONMENT_HEADING.search(section.split("\n", 2)[0][:80])
     ]
     return "".join(relevant)
 
 
-def code_like(word: str) -> bool:
+def is_code_like(word: str) -> bool:
     """Tell whether a word is in snake_case, CamelCase or camelCase."""
     return "_" in word.strip("_") or word.startswith("_") or bool(re.search(r"[a-z][A-Z]", word))
 

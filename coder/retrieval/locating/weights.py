@@ -5,7 +5,7 @@ evidence has a negative weight, and a penalty, chosen on held-out issues, keeps 
 hand.
 """
 
-DEFINITION = {
+DEFINITION_WEIGHTS = {
     "words": 0.68,
     "name said": 0.94,
     "name in title": 0.21,
@@ -39,7 +39,7 @@ DEFINITION = {
     "owner in prose": 0.81,
 }
 """By kind; a score is their sum, so that its differences are log odds."""
-FILE = {
+FILE_WEIGHTS = {
     "words": 0.28,
     "definitions": 0.72,
     "best definition": 0.1,
@@ -58,5 +58,5 @@ FILE = {
     "aside": -1.3,
     "test": -0.5,
 }
-OF_FILE = 0.54
+FILE_SCORE_WEIGHT = 0.54
 """Weight of a file's score in those of its definitions."""

@@ -8,29 +8,29 @@ from typing import Any, Protocol
 from coder.core.errors import SandboxError
 from coder.core.policy import Policy
 from coder.core.ports.sandbox import Limits
-from coder.sandbox.view.view import View
+from coder.sandbox.view.view import FileSystemView
 
 
-class Vanished(SandboxError):
+class MountSourceMissing(SandboxError):
     """A path that the sandbox was to mount over is gone; planning the mounts again may succeed."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class CommandSpec:
     """A command to run, before it is wrapped by a backend."""
 
     argv: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]
     policy: Policy
-    view: View
+    view: FileSystemView
     scratch: Path
     limits: Limits = field(default_factory=Limits)
     """Only for backends whose processes are not our descendants; otherwise the launcher enforces them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Walled:
+class WrappedCommand:
     """The wrapped command that the launcher starts."""
 
     argv: tuple[str, ...]
@@ -39,23 +39,23 @@ class Walled:
     data: Mapping[int, bytes] = field(default_factory=dict)
     """Content by the number of the descriptor at which the program reads it."""
     confinement: Mapping[str, Any] | None = None
-    """The plan for `coder.sandbox.kernel.confinement.confine`."""
+    """The plan for `coder.sandbox.kernel.confinement.confine_process`."""
     held_input: bool = False
     """Keep standard input open and silent until the command ends or coder exits."""
 
 
-class Walls(Protocol):
+class SandboxBackend(Protocol):
     """A sandbox backend."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def reduced(self) -> str:
+    def limitations(self) -> str:
         """A sentence for the user about what is not isolated; empty for full isolation."""
         ...
 
-    def around(self, command: Command) -> Walled:
+    def wrap(self, command: CommandSpec) -> WrappedCommand:
         """Return the command that runs `command` inside the sandbox."""
         ...
 

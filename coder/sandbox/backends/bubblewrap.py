@@ -15,13 +15,15 @@ from functools import cache
 from pathlib import Path
 
 from coder.core.errors import SandboxError
-from coder.sandbox.backends.backend import Command, Vanished, Walled
+from coder.sandbox.backends.backend import CommandSpec, MountSourceMissing, WrappedCommand
 from coder.sandbox.kernel import seccomp
-from coder.sandbox.view.view import View
+from coder.sandbox.view.view import FileSystemView
 
-FILTER = 100
+FILTER_DESCRIPTOR = 100
 """The descriptor of the seccomp program; those of replaced files follow it."""
-MISSING = re.compile(r"bwrap: Can't (create file|mkdir|find source path|get type of source|bind mount)")
+MISSING_SOURCE_ERROR = re.compile(
+    r"bwrap: Can't (create file|mkdir|find source path|get type of source|bind mount)"
+)
 TMPFS_BYTES = 1 << 30
 SHARED_MEMORY_BYTES = 1 << 30
 
@@ -29,17 +31,17 @@ SHARED_MEMORY_BYTES = 1 << 30
 class Bubblewrap:
     """A backend that runs one executable of bubblewrap 0.8 or later."""
 
-    reduced = ""
+    limitations = ""
 
     def __init__(self, executable: str, name: str) -> None:
         self.executable = executable
         self.name = name
 
-    def around(self, command: Command) -> Walled:
+    def wrap(self, command: CommandSpec) -> WrappedCommand:
         """Return the bwrap command line that runs the command."""
         replaced = {
-            FILTER + 1 + index: (path, content)
-            for index, (path, content) in enumerate(command.view.replaced.items())
+            FILTER_DESCRIPTOR + 1 + index: (path, content)
+            for index, (path, content) in enumerate(command.view.replacements.items())
         }
         data = {number: content for number, (_, content) in replaced.items()}
         arguments = [self.executable, *_namespace_options(network=command.policy.network), *_system_options()]
@@ -49,14 +51,14 @@ class Bubblewrap:
             for number, (path, _) in replaced.items()
             for argument in ("--ro-bind-data", str(number), str(path))
         ]
-        if seccomp.is_known():
-            data[FILTER] = seccomp.program(families=seccomp.OWN_NETWORK)
-            arguments += ["--seccomp", str(FILTER)]
+        if seccomp.is_machine_supported():
+            data[FILTER_DESCRIPTOR] = seccomp.build_filter(families=seccomp.NAMESPACED_FAMILIES)
+            arguments += ["--seccomp", str(FILTER_DESCRIPTOR)]
         arguments += ["--chdir", os.path.realpath(command.cwd), "--", *command.argv]
         # Without a network namespace the abstract sockets of this machine are reachable; Landlock blocks them
         # where the kernel supports it.
         confinement = {"scoped": True, "network": True} if command.policy.network else None
-        return Walled(
+        return WrappedCommand(
             argv=tuple(arguments),
             directory="/",
             environment=command.environment,
@@ -71,7 +73,7 @@ class Bubblewrap:
         exit code 1 and a line of output.
         """
         if code == 1 and output.startswith("bwrap: "):
-            error_type = Vanished if MISSING.match(output) else SandboxError
+            error_type = MountSourceMissing if MISSING_SOURCE_ERROR.match(output) else SandboxError
             raise error_type(output.removeprefix("bwrap: ").strip().partition("\n")[0])
         return 128 - code if 128 < code <= 128 + signal.NSIG else code
 
@@ -99,7 +101,7 @@ def _system_options() -> Iterator[str]:
     yield from ("--perms", "1777", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm")
 
 
-def _mount_options(view: View) -> Iterator[str]:
+def _mount_options(view: FileSystemView) -> Iterator[str]:
     """Yield mount options from the root downwards, so that each lies on top of its parents."""
     mounts = {path: "hidden" for path in view.hidden}
     mounts |= dict.fromkeys(view.readable, "--ro-bind-try") | dict.fromkeys(view.writable, "--bind")
@@ -113,7 +115,7 @@ def _mount_options(view: View) -> Iterator[str]:
             yield from ("--perms", "1777", "--dir", "/var/tmp", "--symlink", "../run", "/var/run")
 
 
-def _mask_options(view: View) -> Iterator[str]:
+def _mask_options(view: FileSystemView) -> Iterator[str]:
     """Yield options that cover secret files and the sockets of other programs.
 
     A read-only mount alone does not prevent connecting to a socket.

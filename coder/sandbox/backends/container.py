@@ -10,30 +10,32 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from coder.core.errors import SandboxError
-from coder.sandbox.backends.backend import Command, Walled
+from coder.sandbox.backends.backend import CommandSpec, WrappedCommand
 
 ENGINES = ("podman", "docker")
 """Podman first: it has no daemon that runs as root."""
-OWN_FAULTS = (125, 126, 127)
+ENGINE_EXIT_CODES = (125, 126, 127)
 """Exit codes of an engine that could not start the command; 126 and 127 may also be the command's own."""
 TMPFS = "rw,exec,nosuid,nodev,size=1g,mode=1777"
-GUARD = 'exec 3<&0 < /dev/null; { cat; kill -KILL -1; } <&3 > /dev/null 2>&1 & exec 3<&-; "$@"; exit $?'
+GUARD_SCRIPT = (
+    'exec 3<&0 < /dev/null; { cat; kill -KILL -1; } <&3 > /dev/null 2>&1 & exec 3<&-; "$@"; exit $?'
+)
 """Kills everything inside when the client's standard input closes: a container outlives its client."""
-OF_THE_HOST = frozenset({"HOME", "LOGNAME", "PATH", "PYENV_ROOT", "SHELL", "USER", "VIRTUAL_ENV"})
+HOST_VARIABLES = frozenset({"HOME", "LOGNAME", "PATH", "PYENV_ROOT", "SHELL", "USER", "VIRTUAL_ENV"})
 """Variables of a command's environment that mean nothing in an image."""
 
 
 class Container:
     """A backend that uses an engine's command line and a local image; nothing is ever pulled."""
 
-    reduced = ""
+    limitations = ""
 
     def __init__(self, executable: str, image: str) -> None:
         self.executable = executable
         self.image = image
         self.name = f"{Path(executable).name} with {image}"
 
-    def around(self, command: Command) -> Walled:
+    def wrap(self, command: CommandSpec) -> WrappedCommand:
         """Return the engine's command line that runs the command.
 
         Raises:
@@ -59,21 +61,21 @@ class Container:
             f"/tmp:{TMPFS}",
         ]
         arguments += [*_mount_options(command), "--workdir", str(command.cwd)]
-        variables = {name: value for name, value in command.environment.items() if name not in OF_THE_HOST}
+        variables = {name: value for name, value in command.environment.items() if name not in HOST_VARIABLES}
         arguments += [
             argument
             for name, value in {"HOME": str(command.scratch), **variables}.items()
             for argument in ("--env", f"{name}={value}")
         ]
-        arguments += ["--entrypoint", "/bin/sh", self.image, "-c", GUARD, "sh", *command.argv]
-        return Walled(
+        arguments += ["--entrypoint", "/bin/sh", self.image, "-c", GUARD_SCRIPT, "sh", *command.argv]
+        return WrappedCommand(
             argv=tuple(arguments), directory="/", environment=client_environment(os.environ), held_input=True
         )
 
     def exit_code(self, code: int, output: str) -> int:
         """Return the command's exit code; both engines report a signal by 128 plus its number."""
         first_line = output.strip().partition("\n")[0]
-        if code == 125 or (code in OWN_FAULTS and first_line.startswith(("docker: ", "Error: "))):
+        if code == 125 or (code in ENGINE_EXIT_CODES and first_line.startswith(("docker: ", "Error: "))):
             raise SandboxError(
                 first_line.removeprefix("docker: ").removeprefix("Error: ").rstrip(".")
                 or "the engine says nothing"
@@ -100,7 +102,7 @@ def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in names if name in environment}
 
 
-def _limit_options(command: Command) -> Iterator[str]:
+def _limit_options(command: CommandSpec) -> Iterator[str]:
     """Yield limits for the container.
 
     Its processes are not our descendants, so the limits that the launcher sets and watches do not count for
@@ -127,7 +129,7 @@ def _limit_options(command: Command) -> Iterator[str]:
         yield from ("--ulimit", f"cpu={limits.cpu_seconds}:{limits.cpu_seconds}")
 
 
-def _mount_options(command: Command) -> Iterator[str]:
+def _mount_options(command: CommandSpec) -> Iterator[str]:
     """Yield mounts from the root downwards, so that each lies on top of its parents.
 
     Toolchain directories are left out: an image brings its own.
@@ -140,7 +142,7 @@ def _mount_options(command: Command) -> Iterator[str]:
     mounts |= dict.fromkeys(view.protected, ",readonly")
     for path in sorted(mounts, key=lambda path: (len(path.parts), path)):
         yield from ("--mount", _bind_mount(path, path) + mounts[path])
-    for number, (path, content) in enumerate(view.replaced.items()):
+    for number, (path, content) in enumerate(view.replacements.items()):
         replacement = command.scratch.with_name(f"replaced-{number}")
         replacement.write_bytes(content)
         yield from ("--mount", _bind_mount(replacement, path) + ",readonly")

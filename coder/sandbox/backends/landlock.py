@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.sandbox.backends.backend import Command, Walled
+from coder.sandbox.backends.backend import CommandSpec, WrappedCommand
 from coder.sandbox.kernel import seccomp
 from coder.sandbox.kernel.broker import can_broker
-from coder.sandbox.kernel.confinement import abi
+from coder.sandbox.kernel.confinement import landlock_abi
 
 OLDEST_ABI = 3
 """Older versions do not restrict truncating files."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 SCOPED_ABI = 6
-INTERNET = seccomp.OWN_NETWORK[1:]
+INTERNET_FAMILIES = seccomp.NAMESPACED_FAMILIES[1:]
 """Without AF_UNIX: Landlock cannot refuse a connection to a socket in the file system."""
-KEYS = re.compile(rb"://[^/\\s]*@|extraheader|token|password|secret", re.IGNORECASE)
+CREDENTIAL_PATTERN = re.compile(rb"://[^/\\s]*@|extraheader|token|password|secret", re.IGNORECASE)
 LARGEST_BYTES = 1_000_000
 
 
@@ -37,16 +37,16 @@ class Landlock:
             SandboxError: the kernel lacks Landlock or has too old a version, or no filter exists for this
                 machine.
         """
-        self._abi = abi()
+        self._abi = landlock_abi()
         if self._abi < OLDEST_ABI:
             available = f"version {self._abi} of it" if self._abi else "none"
             raise SandboxError(f"this kernel has {available}; version {OLDEST_ABI} (Linux 6.2) is needed")
-        if not seccomp.is_known():
+        if not seccomp.is_machine_supported():
             raise SandboxError(f"no system call filter is known for {os.uname().machine}")
         self._brokered = seccomp.metadata_calls() if can_broker() else {}
 
     @property
-    def reduced(self) -> str:
+    def limitations(self) -> str:
         """A sentence for the user about what Landlock does not isolate."""
         metadata = (
             ""
@@ -60,16 +60,16 @@ class Landlock:
             f"files of the worktree such as .env, can be read{signals}{metadata}"
         )
 
-    def around(self, command: Command) -> Walled:
+    def wrap(self, command: CommandSpec) -> WrappedCommand:
         """Return the command with a confinement plan for its own process."""
         home = command.scratch / "home"
         home.mkdir(exist_ok=True)
         view, network = command.view, command.policy.network
-        git_directories = [path.parent for path in view.replaced if _may_contain_keys(path)]
+        git_directories = [path.parent for path in view.replacements if _may_contain_keys(path)]
         readable = [
             str(path)
             for path in (
-                *visible((*view.hidden, *view.masked, *git_directories)),
+                *visible_paths((*view.hidden, *view.masked, *git_directories)),
                 *view.readable,
                 *view.writable,
             )
@@ -80,14 +80,16 @@ class Landlock:
             "write": [*map(str, view.writable), *(f"/dev/{name}" for name in DEVICES)],
             "network": network,
             "scoped": True,
-            "filter": seccomp.program(
-                families=INTERNET if network else (), sees_others=True, brokered=tuple(self._brokered)
+            "filter": seccomp.build_filter(
+                families=INTERNET_FAMILIES if network else (),
+                sees_others=True,
+                brokered=tuple(self._brokered),
             ),
             "brokered": self._brokered,
             "changeable": [*map(str, view.writable)],
         }
         environment = {**command.environment, "HOME": str(home)}
-        return Walled(
+        return WrappedCommand(
             argv=command.argv, directory=str(command.cwd), environment=environment, confinement=confinement
         )
 
@@ -95,7 +97,7 @@ class Landlock:
         return code
 
 
-def visible(hidden: tuple[Path, ...]) -> Iterator[Path]:
+def visible_paths(hidden: tuple[Path, ...]) -> Iterator[Path]:
     """Yield the fewest paths that contain everything except the hidden paths."""
     return _visible_below(Path("/"), hidden)
 
@@ -116,4 +118,4 @@ def _may_contain_keys(config: Path) -> bool:
 
     Landlock cannot hide parts of a file, so such a repository is not shown at all.
     """
-    return bool(KEYS.search(config.read_bytes()[:LARGEST_BYTES]))
+    return bool(CREDENTIAL_PATTERN.search(config.read_bytes()[:LARGEST_BYTES]))

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coder.linux_distribution import distributions, install_command
+from coder.linux_distribution import distribution_ids, install_command
 
 PACKAGES = {"": "bubblewrap", "gentoo": "sys-apps/bubblewrap"}
 """The name of bubblewrap's package by distribution."""
@@ -17,7 +17,7 @@ APPARMOR = (
 )
 
 
-def remedy(faults: Sequence[str], root: Path = Path("/")) -> str:
+def suggest_remedy(faults: Sequence[str], root: Path = Path("/")) -> str:
     """Return one sentence for each cause found, and how to install bubblewrap.
 
     `root` is the directory that contains /proc and /etc.
@@ -48,7 +48,7 @@ def _find_causes(root: Path) -> Iterator[str]:
 
 
 def _install_hint(root: Path) -> str:
-    if "nixos" in distributions(root):
+    if "nixos" in distribution_ids(root):
         return NIXOS
     return install_command(PACKAGES, root) or "your distribution has a package of that name"
 

@@ -24,11 +24,11 @@ from coder.sandbox.kernel.metadata_calls import (
     AT_FDCWD,
     FORMS,
     LIBC,
-    SETS_TIMES,
-    UNCHANGED,
-    Call,
-    Form,
-    error,
+    LOWER_HALF,
+    TIME_CHANGES,
+    CallForm,
+    SystemCall,
+    os_error,
 )
 
 RECEIVE, SEND, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
@@ -39,7 +39,7 @@ ALLOW_ALL = struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)
 AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
 PATH_BYTES = 4096
 CAPABILITY_VERSION = 0x20080522
-OWN = re.compile(rb"(/proc/(self|thread-self)|/dev/fd)(?=/|$)")
+SELF_PATHS = re.compile(rb"(/proc/(self|thread-self)|/dev/fd)(?=/|$)")
 """Paths that mean the caller but would mean the broker when the broker opens them."""
 # ruff: noqa: PTH115, PTH123 - no pathlib: start-up time
 
@@ -75,7 +75,7 @@ def _ptrace_scope() -> int:
         return 0
 
 
-def start(channel: socket.socket, plan: dict[str, Any]) -> None:
+def start_broker(channel: socket.socket, plan: dict[str, Any]) -> None:
     """Answer the system calls of a command in a daemon thread.
 
     It starts when the listener comes through `channel` and lasts until this process ends.
@@ -124,7 +124,8 @@ class Broker:
                 continue
             identifier, thread, _, number, _, _, *arguments = NOTIFICATION.unpack(notification)
             self._answer(
-                identifier, self._carry_out(Call(identifier, thread, tuple(arguments)), self._names[number])
+                identifier,
+                self._carry_out(SystemCall(identifier, thread, tuple(arguments)), self._names[number]),
             )
 
     def _answer(self, identifier: int, code: int) -> None:
@@ -133,7 +134,7 @@ class Broker:
         except OSError:  # the caller was killed
             return
 
-    def _carry_out(self, call: Call, name: str) -> int:
+    def _carry_out(self, call: SystemCall, name: str) -> int:
         """Carry out a call and return its error number, 0 for success."""
         try:
             form = FORMS[name]
@@ -148,30 +149,30 @@ class Broker:
             return fault.errno or errno.EPERM
         return 0
 
-    def _check_target(self, call: Call, target: int) -> None:
+    def _check_target(self, call: SystemCall, target: int) -> None:
         """Check that the target may be changed and that the caller still exists.
 
         Otherwise the memory and descriptors that named the target may have been those of another process.
         """
         path = os.readlink(b"/proc/self/fd/%d" % target)
         if not any(path == directory or path.startswith(directory + b"/") for directory in self._changeable):
-            raise error(errno.EPERM)
+            raise os_error(errno.EPERM)
         fcntl.ioctl(self._listener, IS_VALID, struct.pack("=Q", call.identifier))
 
-    def _open_target(self, call: Call, form: Form) -> int:
+    def _open_target(self, call: SystemCall, form: CallForm) -> int:
         """Return a descriptor of the object that the call names."""
-        flags = call.arguments[form.flags] & UNCHANGED if form.flags is not None else 0
+        flags = call.arguments[form.flags] & LOWER_HALF if form.flags is not None else 0
         if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
-            raise error(errno.EINVAL)
+            raise os_error(errno.EINVAL)
         directory = _to_signed(call.arguments[form.directory]) if form.directory is not None else AT_FDCWD
         address = call.arguments[form.path] if form.path is not None else 0
-        if form.path is None or (not address and form.change in SETS_TIMES and directory != AT_FDCWD):
+        if form.path is None or (not address and form.change in TIME_CHANGES and directory != AT_FDCWD):
             return _open_descriptor(call, directory, needs_file=True)
         path = call.read_string(address, PATH_BYTES, errno.ENAMETOOLONG)
         if not path and flags & AT_EMPTY_PATH:
             return _open_descriptor(call, directory)
         nofollow = os.O_NOFOLLOW if flags & AT_SYMLINK_NOFOLLOW or not form.follows else 0
-        path = OWN.sub(_path_replacer(call.thread), path, count=1) if OWN.match(path) else path
+        path = SELF_PATHS.sub(_path_replacer(call.thread), path, count=1) if SELF_PATHS.match(path) else path
         if path.startswith(b"/") or not path:
             return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow)
         base = _open_descriptor(call, directory)
@@ -186,7 +187,7 @@ def _path_replacer(thread: int) -> Callable[[re.Match[bytes]], bytes]:
     return lambda match: b"/proc/%d%s" % (thread, b"/fd" if match[0].startswith(b"/dev") else b"")
 
 
-def _open_descriptor(call: Call, number: int, *, needs_file: bool = False) -> int:
+def _open_descriptor(call: SystemCall, number: int, *, needs_file: bool = False) -> int:
     """Return a descriptor of what a descriptor of the caller refers to.
 
     With `needs_file`, it must have been opened for more than its path.
@@ -196,11 +197,11 @@ def _open_descriptor(call: Call, number: int, *, needs_file: bool = False) -> in
     link = f"/proc/{call.thread}/fd/{number}"
     try:
         if needs_file and not os.lstat(link).st_mode & 0o600:
-            raise error(errno.EBADF)
+            raise os_error(errno.EBADF)
         return os.open(link, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise error(errno.EBADF) from None
+        raise os_error(errno.EBADF) from None
 
 
 def _to_signed(number: int) -> int:
-    return ctypes.c_int(number & UNCHANGED).value
+    return ctypes.c_int(number & LOWER_HALF).value

@@ -21,19 +21,19 @@ PR_CAPBSET_DROP = 24
 PR_SET_NO_NEW_PRIVS = 38
 READ = 0b1101
 """Execute, read a file, read a directory."""
-OF_FILES = 0b1100_0000_0000_0111
+FILE_RIGHTS = 0b1100_0000_0000_0111
 """The rights that apply to a file: execute, write, read, truncate, control a device."""
-SCOPED = 0b11
+SCOPE_FLAGS = 0b11
 """Abstract sockets and signals: only those of processes with the same restrictions."""
 HIGHEST_CAPABILITY = 64
 
 
-def abi() -> int:
+def landlock_abi() -> int:
     """Return the version of the kernel's Landlock; 0 for none."""
     return max(0, int(ctypes.CDLL(None).syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
 
 
-def confine(plan: dict[str, Any] | None) -> int | None:
+def confine_process(plan: dict[str, Any] | None) -> int | None:
     """Confine the calling process as planned.
 
     The keys of `plan` are optional: `read` and `write` (paths), `network`, `scoped`, `filter` (a seccomp
@@ -72,10 +72,10 @@ def install_filter(libc: ctypes.CDLL, program: bytes, *, flags: int) -> int:
 
 
 def _restrict(libc: ctypes.CDLL, plan: dict[str, Any]) -> None:
-    version = abi()
+    version = landlock_abi()
     files = _file_rights(version) if plan.get("read") else 0
     network = 0b11 if plan.get("read") and not plan["network"] and version >= 4 else 0
-    scoped = SCOPED if plan.get("scoped") and version >= 6 else 0
+    scoped = SCOPE_FLAGS if plan.get("scoped") and version >= 6 else 0
     if not (files or network or scoped):
         return
     attributes = struct.pack("<QQQ", files, network, scoped)[
@@ -103,7 +103,7 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
         return
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            rights &= OF_FILES
+            rights &= FILE_RIGHTS
         _check_result(libc.syscall(ADD_RULE, ruleset, 1, struct.pack("<Qi", rights, descriptor), 0), path)
     finally:
         os.close(descriptor)

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 AT_FDCWD = -100
 NAME_BYTES, VALUE_BYTES = 256, 65536
 PAGE_BYTES = 4096
-UNCHANGED = 0xFFFFFFFF
+LOWER_HALF = 0xFFFFFFFF
 """The lower half of a register; as an owner, it means no change."""
 LIBC = ctypes.CDLL(None, use_errno=True)
 # ruff: noqa: PTH101 - no pathlib: start-up time
 
 
-def error(code: int) -> OSError:
+def os_error(code: int) -> OSError:
     """Return the exception for an error number."""
     return OSError(code, os.strerror(code))
 
 
 @dataclass(frozen=True)
-class Call:
+class SystemCall:
     """A system call of the command, stopped until it is answered."""
 
     identifier: int
@@ -42,7 +42,7 @@ class Call:
         try:
             return os.pread(memory, size, address)
         except (OverflowError, OSError):
-            raise error(errno.EFAULT) from None
+            raise os_error(errno.EFAULT) from None
         finally:
             os.close(memory)
 
@@ -54,7 +54,7 @@ class Call:
         """
         content = self.read(address, size) if size else b""
         if len(content) < size:
-            raise error(errno.EFAULT)
+            raise os_error(errno.EFAULT)
         return content
 
     def read_string(self, address: int, size: int, too_long: int) -> bytes:
@@ -73,97 +73,97 @@ class Call:
             if b"\0" in page:
                 return content.partition(b"\0")[0]
             if not page:
-                raise error(errno.EFAULT)
-        raise error(too_long)
+                raise os_error(errno.EFAULT)
+        raise os_error(too_long)
 
 
-Change = Callable[[str, Call, tuple[int, ...]], None]
+MetadataChange = Callable[[str, SystemCall, tuple[int, ...]], None]
 """Applies a call to the object at a path, with the arguments after those that name the object."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form:
+class CallForm:
     """Positions of the arguments by which a system call names its object.
 
     With only `directory`, that descriptor is the object.
     """
 
-    change: Change
+    change: MetadataChange
     directory: int | None = None
     path: int | None = None
     flags: int | None = None
     follows: bool = True
 
 
-def _change_mode(target: str, _call: Call, arguments: tuple[int, ...]) -> None:
+def _change_mode(target: str, _call: SystemCall, arguments: tuple[int, ...]) -> None:
     os.chmod(target, arguments[0] & 0o7777)
 
 
-def _change_owner(target: str, _call: Call, arguments: tuple[int, ...]) -> None:
-    owners = (number & UNCHANGED for number in arguments[:2])
-    os.chown(target, *(-1 if number == UNCHANGED else number for number in owners))
+def _change_owner(target: str, _call: SystemCall, arguments: tuple[int, ...]) -> None:
+    owners = (number & LOWER_HALF for number in arguments[:2])
+    os.chown(target, *(-1 if number == LOWER_HALF else number for number in owners))
 
 
 def _set_times(target: str, times: bytes | None) -> None:
     if LIBC.utimensat(AT_FDCWD, target.encode(), times, 0) < 0:
-        raise error(ctypes.get_errno())
+        raise os_error(ctypes.get_errno())
 
 
-def _set_nanosecond_times(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+def _set_nanosecond_times(target: str, call: SystemCall, arguments: tuple[int, ...]) -> None:
     _set_times(target, call.read_exactly(arguments[0], 32) if arguments[0] else None)
 
 
-def _set_microsecond_times(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+def _set_microsecond_times(target: str, call: SystemCall, arguments: tuple[int, ...]) -> None:
     if not arguments[0]:
         return _set_times(target, None)
     access, access_part, change, change_part = struct.unpack("=4q", call.read_exactly(arguments[0], 32))
     if not (0 <= access_part < 1_000_000 and 0 <= change_part < 1_000_000):
-        raise error(errno.EINVAL)
+        raise os_error(errno.EINVAL)
     return _set_times(target, struct.pack("=4q", access, access_part * 1000, change, change_part * 1000))
 
 
-def _set_second_times(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+def _set_second_times(target: str, call: SystemCall, arguments: tuple[int, ...]) -> None:
     if not arguments[0]:
         return _set_times(target, None)
     access, change = struct.unpack("=2q", call.read_exactly(arguments[0], 16))
     return _set_times(target, struct.pack("=4q", access, 0, change, 0))
 
 
-def _set_attribute(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+def _set_attribute(target: str, call: SystemCall, arguments: tuple[int, ...]) -> None:
     name, value, size, flags = arguments[:4]
-    if flags & UNCHANGED & ~3:
-        raise error(errno.EINVAL)
+    if flags & LOWER_HALF & ~3:
+        raise os_error(errno.EINVAL)
     if size > VALUE_BYTES:
-        raise error(errno.E2BIG)
+        raise os_error(errno.E2BIG)
     os.setxattr(
         target, call.read_string(name, NAME_BYTES, errno.ERANGE), call.read_exactly(value, size), flags & 3
     )
 
 
-def _remove_attribute(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+def _remove_attribute(target: str, call: SystemCall, arguments: tuple[int, ...]) -> None:
     os.removexattr(target, call.read_string(arguments[0], NAME_BYTES, errno.ERANGE))
 
 
 FORMS = {
-    "chmod": Form(change=_change_mode, path=0),
-    "fchmod": Form(change=_change_mode, directory=0),
-    "fchmodat": Form(change=_change_mode, directory=0, path=1),
-    "fchmodat2": Form(change=_change_mode, directory=0, path=1, flags=3),
-    "chown": Form(change=_change_owner, path=0),
-    "lchown": Form(change=_change_owner, path=0, follows=False),
-    "fchown": Form(change=_change_owner, directory=0),
-    "fchownat": Form(change=_change_owner, directory=0, path=1, flags=4),
-    "utime": Form(change=_set_second_times, path=0),
-    "utimes": Form(change=_set_microsecond_times, path=0),
-    "futimesat": Form(change=_set_microsecond_times, directory=0, path=1),
-    "utimensat": Form(change=_set_nanosecond_times, directory=0, path=1, flags=3),
-    "setxattr": Form(change=_set_attribute, path=0),
-    "lsetxattr": Form(change=_set_attribute, path=0, follows=False),
-    "fsetxattr": Form(change=_set_attribute, directory=0),
-    "removexattr": Form(change=_remove_attribute, path=0),
-    "lremovexattr": Form(change=_remove_attribute, path=0, follows=False),
-    "fremovexattr": Form(change=_remove_attribute, directory=0),
+    "chmod": CallForm(change=_change_mode, path=0),
+    "fchmod": CallForm(change=_change_mode, directory=0),
+    "fchmodat": CallForm(change=_change_mode, directory=0, path=1),
+    "fchmodat2": CallForm(change=_change_mode, directory=0, path=1, flags=3),
+    "chown": CallForm(change=_change_owner, path=0),
+    "lchown": CallForm(change=_change_owner, path=0, follows=False),
+    "fchown": CallForm(change=_change_owner, directory=0),
+    "fchownat": CallForm(change=_change_owner, directory=0, path=1, flags=4),
+    "utime": CallForm(change=_set_second_times, path=0),
+    "utimes": CallForm(change=_set_microsecond_times, path=0),
+    "futimesat": CallForm(change=_set_microsecond_times, directory=0, path=1),
+    "utimensat": CallForm(change=_set_nanosecond_times, directory=0, path=1, flags=3),
+    "setxattr": CallForm(change=_set_attribute, path=0),
+    "lsetxattr": CallForm(change=_set_attribute, path=0, follows=False),
+    "fsetxattr": CallForm(change=_set_attribute, directory=0),
+    "removexattr": CallForm(change=_remove_attribute, path=0),
+    "lremovexattr": CallForm(change=_remove_attribute, path=0, follows=False),
+    "fremovexattr": CallForm(change=_remove_attribute, directory=0),
 }
 
-SETS_TIMES = (_set_nanosecond_times, _set_microsecond_times)
+TIME_CHANGES = (_set_nanosecond_times, _set_microsecond_times)
 """Changes whose path may be null: then the descriptor is the object."""

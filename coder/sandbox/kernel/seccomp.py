@@ -33,16 +33,16 @@ ATTRIBUTE_IOCTLS = (
     *(0x50009401, 0x50009417, 0x5000940E, 0x50009418, 0x5000940F, 0x5000943F, 0x4008941A, 0xC0C89425),
 )
 """ioctls that change a file's attributes, or whole subvolumes, through a read-only descriptor."""
-OWN_NETWORK = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
+NAMESPACED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
 """Address families confined to a network namespace (16 is AF_NETLINK); AF_VSOCK, for example, is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
+class Architecture:
     """An architecture: its name in the audit system and the numbers of its system calls."""
 
     audit: int
-    refused: tuple[int, ...]
+    refused_calls: tuple[int, ...]
     clone: int
     ioctl: int
     prlimit: int
@@ -51,7 +51,7 @@ class Machine:
     """System calls that change modes, owners, times and extended attributes."""
 
 
-EVERYWHERE = (
+REFUSED_EVERYWHERE = (
     # io_uring_setup, enter and register: operations in a ring bypass every filter.
     *(425, 426, 427),
     # open_tree, move_mount, fsopen, fsconfig, fsmount, fspick; mount_setattr
@@ -59,9 +59,9 @@ EVERYWHERE = (
     438,  # pidfd_getfd
 )
 MACHINES = {
-    "x86_64": Machine(
+    "x86_64": Architecture(
         audit=0xC000003E,
-        refused=(
+        refused_calls=(
             *(101, 310, 311),  # ptrace, process_vm_readv, process_vm_writev
             *(165, 166, 155, 272, 308),  # mount, umount2, pivot_root, unshare, setns
             *(248, 249, 250),  # add_key, request_key, keyctl
@@ -75,7 +75,7 @@ MACHINES = {
             ),  # kexec_load, kexec_file_load, init_module, finit_module, delete_module
             304,  # open_by_handle_at
             *(179, 169, 167, 168, 163),  # quotactl, reboot, swapon, swapoff, acct
-            *EVERYWHERE,
+            *REFUSED_EVERYWHERE,
         ),
         clone=56,
         ioctl=16,
@@ -89,9 +89,9 @@ MACHINES = {
             **{"removexattr": 197, "lremovexattr": 198, "fremovexattr": 199},
         },
     ),
-    "aarch64": Machine(
+    "aarch64": Architecture(
         audit=0xC00000B7,
-        refused=(
+        refused_calls=(
             *(117, 270, 271),
             *(40, 39, 41, 97, 268),
             *(217, 218, 219),
@@ -99,7 +99,7 @@ MACHINES = {
             *(104, 294, 105, 273, 106),
             265,
             *(60, 142, 224, 225, 89),
-            *EVERYWHERE,
+            *REFUSED_EVERYWHERE,
         ),
         clone=220,
         ioctl=29,
@@ -120,14 +120,14 @@ MACHINES = {
 }
 CLONE3 = 435
 """Its flags lie in memory, which a filter cannot read: on ENOSYS the C library falls back to clone."""
-NEWEST_METADATA = (463, 466, 469)
+NEW_METADATA_CALLS = (463, 466, 469)
 """setxattrat, removexattrat and file_setattr: on ENOSYS programs fall back to the older calls."""
 
 Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand."""
 
 
-def is_known() -> bool:
+def is_machine_supported() -> bool:
     """Return whether a filter can be made for this machine."""
     return platform.machine() in MACHINES
 
@@ -138,12 +138,12 @@ def metadata_calls() -> dict[int, str]:
 
 
 @cache
-def program(
+def build_filter(
     *,
     families: tuple[int, ...],
-    sees_others: bool = False,
+    shares_namespaces: bool = False,
     brokered: tuple[int, ...] = (),
-    machine: Machine | None = None,
+    machine: Architecture | None = None,
 ) -> bytes:
     """Return a filter: sockets of some address families only; no new namespaces, mounts, keys or tracing.
 
@@ -160,14 +160,14 @@ def program(
     refuse = (RETURN, 0, 0, REFUSE | errno.EPERM)
     allow = (RETURN, 0, 0, ALLOW)
     missing = (RETURN, 0, 0, REFUSE | errno.ENOSYS)
-    ioctls = (TIOCSTI, TIOCLINUX, *(ATTRIBUTE_IOCTLS if sees_others else ()))
+    ioctls = (TIOCSTI, TIOCLINUX, *(ATTRIBUTE_IOCTLS if shares_namespaces else ()))
     instructions = [
         *((LOAD, 0, 0, ARCHITECTURE_AT), (EQUAL, 1, 0, machine.audit), refuse),
         *((LOAD, 0, 0, NUMBER_AT), (AT_LEAST, 0, 1, X32), refuse),
-        *(step for number in machine.refused for step in _match_call(number, refuse)),
+        *(step for number in machine.refused_calls for step in _match_call(number, refuse)),
         *(
             step
-            for number in (CLONE3, *(NEWEST_METADATA if sees_others else ()))
+            for number in (CLONE3, *(NEW_METADATA_CALLS if shares_namespaces else ()))
             for step in _match_call(number, missing)
         ),
         *(step for number in brokered for step in _match_call(number, (RETURN, 0, 0, NOTIFY))),
@@ -175,7 +175,7 @@ def program(
         *_match_call(machine.ioctl, _load_argument(1), *_match_any(ioctls), allow, refuse),
         *(
             _match_call(machine.prlimit, _load_argument(0), (EQUAL, 0, 1, 0), allow, refuse)
-            if sees_others
+            if shares_namespaces
             else []
         ),
         *_match_call(machine.socket, _load_argument(0), *_match_any(families), refuse, allow),

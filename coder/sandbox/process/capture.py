@@ -3,11 +3,11 @@
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 
-LINE = 2000
+LONGEST_LINE = 2000
 """Length in characters at which an incomplete line is passed on."""
 
 
-class Capture:
+class OutputCapture:
     """Bounded capture of the output of one command."""
 
     def __init__(self, limit: int) -> None:
@@ -33,7 +33,7 @@ class Capture:
             self._dropped += excess
         *lines, self._line = (self._line + self._decoder.decode(data)).split("\n")
         yield from lines
-        if len(self._line) > LINE:
+        if len(self._line) > LONGEST_LINE:
             yield self._line
             self._line = ""
 

@@ -21,16 +21,16 @@ import time
 from typing import Any
 
 from coder.sandbox.kernel import broker
-from coder.sandbox.kernel.confinement import confine
+from coder.sandbox.kernel.confinement import confine_process
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
-SHARE = 50
+CHECK_TIME_SHARE = 50
 """Checking the limits may take one part in so many of the time."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # ruff: noqa: PTH112, PTH116, PTH123, PTH208 - no pathlib: start-up time
 
 
-class Watch:
+class LimitMonitor:
     """Monitor of the limits that the kernel does not enforce: total memory, processes, disk."""
 
     def __init__(self, limits: dict[str, Any]) -> None:
@@ -42,11 +42,11 @@ class Watch:
         self.pause = SHORTEST_PAUSE
         """Seconds until the next check."""
 
-    def exceeded(self, root: int) -> str:
+    def find_exceeded_limit(self, root: int) -> str:
         """Return which limit the processes below `root` exceed, in words; empty if none."""
         started = time.monotonic()
         limit = self._find_exceeded(descendants(root))
-        self.pause = min(max(SHORTEST_PAUSE, SHARE * (time.monotonic() - started)), LONGEST_PAUSE)
+        self.pause = min(max(SHORTEST_PAUSE, CHECK_TIME_SHARE * (time.monotonic() - started)), LONGEST_PAUSE)
         return limit
 
     def _find_exceeded(self, pids: list[int]) -> str:
@@ -117,11 +117,11 @@ def threads_of_user(user: int) -> int:
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-PATIENCE_SECONDS = 5.0
+KILL_WAIT_SECONDS = 5.0
 """The wait for processes that do not die of SIGKILL at once (disk wait)."""
-LAST_SECONDS = 0.02
+EXIT_WAIT_SECONDS = 0.02
 """The wait for processes that end after the command, such as the first of a namespace."""
-COUNT_SECONDS = 10.0
+THREAD_COUNT_SECONDS = 10.0
 """The time for which a count of the user's own threads is reused."""
 LIBC = ctypes.CDLL(None)
 """Opened before any fork, which is faster than after each."""
@@ -137,7 +137,7 @@ def serve(door: socket.socket) -> None:
         message, descriptors, _, _ = socket.recv_fds(door, 1, 4)
         if not message:
             return
-        if time.monotonic() - counted_at > COUNT_SECONDS:
+        if time.monotonic() - counted_at > THREAD_COUNT_SECONDS:
             own_threads, counted_at = threads_of_user(os.getuid()), time.monotonic()
         if os.fork() == 0:
             door.close()
@@ -165,8 +165,8 @@ def supervise(orders: int, lifeline: int, status: int, output: int, *, own_threa
 def _run_supervised(
     order: dict[str, Any], *, lifeline: int, status: int, output: int, own_threads: int
 ) -> str:
-    control(PR_SET_CHILD_SUBREAPER, 1)
-    watch = Watch(order["limits"])
+    call_prctl(PR_SET_CHILD_SUBREAPER, 1)
+    watch = LimitMonitor(order["limits"])
     wakeup, alarm = os.pipe()
     os.set_blocking(alarm, False)
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
@@ -178,33 +178,35 @@ def _run_supervised(
     if child == 0:
         if input_end is not None:
             os.dup2(input_end, 0)
-        become(order, status=status, output=output, own_threads=own_threads, far=far)
+        execute_command(order, status=status, output=output, own_threads=own_threads, far=far)
     far.close()
     if (order["confinement"] or {}).get("brokered"):
-        broker.start(near, order["confinement"])
+        broker.start_broker(near, order["confinement"])
     os.close(output)
     os.write(status, f"pid {child}\n".encode())
-    report = wait(child, lifeline=lifeline, wakeup=wakeup, watch=watch)
+    report = wait_for_child(child, lifeline=lifeline, wakeup=wakeup, watch=watch)
     if report.startswith("exit"):
-        see_off(wakeup)
-    end_tree(child)
+        wait_briefly(wakeup)
+    kill_tree(child)
     return report
 
 
-def control(option: int, value: int) -> None:
+def call_prctl(option: int, value: int) -> None:
     """Call prctl(2) on Linux; do nothing elsewhere."""
     if sys.platform == "linux":
         LIBC.prctl(option, value, 0, 0, 0)
 
 
-def become(order: dict[str, Any], *, status: int, output: int, own_threads: int, far: socket.socket) -> None:
+def execute_command(
+    order: dict[str, Any], *, status: int, output: int, own_threads: int, far: socket.socket
+) -> None:
     """Execute the command in this forked process; never return.
 
     The listener of brokered system calls, if any, is sent through `far`.
     """
     try:
         os.setsid()
-        control(PR_SET_PDEATHSIG, signal.SIGKILL)
+        call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
@@ -214,7 +216,7 @@ def become(order: dict[str, Any], *, status: int, output: int, own_threads: int,
             _provide(number, content)
         _set_limits(order["limits"], own_threads)
         os.chdir(order["directory"])
-        if (listener := confine(order["confinement"])) is not None:
+        if (listener := confine_process(order["confinement"])) is not None:
             socket.send_fds(far, [b"!"], [listener])
         os.execvpe(order["argv"][0], order["argv"], order["environment"])
     except (OSError, ValueError) as error:
@@ -248,7 +250,7 @@ def _set_limits(limits: dict[str, int], own_threads: int) -> None:
             resource.setrlimit(kind, (value, value))
 
 
-def wait(child: int, *, lifeline: int, wakeup: int, watch: Watch) -> str:
+def wait_for_child(child: int, *, lifeline: int, wakeup: int, watch: LimitMonitor) -> str:
     """Wait for the child and return the final status line.
 
     It holds the exit code, negative for a signal, or the exceeded limit; empty if the lifeline closed first.
@@ -257,16 +259,16 @@ def wait(child: int, *, lifeline: int, wakeup: int, watch: Watch) -> str:
         ready, _, _ = select.select([lifeline, wakeup], [], [], watch.pause)
         if wakeup in ready:
             os.read(wakeup, 512)
-            _, codes = reap()
+            _, codes = reap_children()
             if child in codes:
                 return f"exit {codes[child]}"
         if lifeline in ready:
             return ""
-        if exceeded := watch.exceeded(os.getpid()):
+        if exceeded := watch.find_exceeded_limit(os.getpid()):
             return f"exceeded {exceeded}"
 
 
-def reap() -> tuple[bool, dict[int, int]]:
+def reap_children() -> tuple[bool, dict[int, int]]:
     """Collect ended children; return whether any are left, and the exit codes of those collected."""
     codes: dict[int, int] = {}
     while True:
@@ -279,21 +281,21 @@ def reap() -> tuple[bool, dict[int, int]]:
         codes[pid] = os.waitstatus_to_exitcode(status)
 
 
-def see_off(wakeup: int) -> None:
+def wait_briefly(wakeup: int) -> None:
     """Wait briefly for processes that are about to end, which is faster than searching for them."""
-    give_up = time.monotonic() + LAST_SECONDS
-    while reap()[0] and (seconds_left := give_up - time.monotonic()) > 0:
+    give_up = time.monotonic() + EXIT_WAIT_SECONDS
+    while reap_children()[0] and (seconds_left := give_up - time.monotonic()) > 0:
         if select.select([wakeup], [], [], seconds_left)[0]:
             os.read(wakeup, 512)
 
 
-def end_tree(child: int) -> None:
+def kill_tree(child: int) -> None:
     """Kill all remaining processes.
 
     On Linux orphans become our children, so no daemon escapes; elsewhere only the process group is killed.
     """
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while reap()[0] and time.monotonic() < give_up:
+    give_up = time.monotonic() + KILL_WAIT_SECONDS
+    while reap_children()[0] and time.monotonic() < give_up:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
         # Stop processes first, since they could fork faster than they are found.

@@ -16,7 +16,7 @@ from typing import Any
 from coder.core.errors import SandboxError
 
 PACKAGES = Path(__file__).parents[3]
-SERVE = """
+SERVE_SCRIPT = """
 import socket, sys
 sys.path.append(sys.argv[1])
 from coder.sandbox.process.launcher import serve
@@ -25,24 +25,24 @@ serve(socket.socket(fileno=int(sys.argv[2])))
 """Our packages come last on the path, so that no file beside them shadows the standard library."""
 
 
-class Lifeline:
+class ParentPipe:
     """The pipe end that keeps one command alive; any thread may cut it, once."""
 
     def __init__(self) -> None:
         self.read_end, self._write_end = os.pipe()
         self._lock = threading.Lock()
-        self.is_cut = False
+        self.is_closed = False
 
-    def cut(self) -> None:
+    def close(self) -> None:
         """Close the pipe, which ends the command; further calls do nothing."""
         with self._lock:
-            if not self.is_cut:
-                self.is_cut = True
+            if not self.is_closed:
+                self.is_closed = True
                 os.close(self._write_end)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipes:
+class CommandPipes:
     """The reading ends of one command's status and output; the reader closes them."""
 
     status: int
@@ -57,7 +57,7 @@ class Launcher:
         self._process: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
 
-    def order(self, order: Mapping[str, Any], lifeline: Lifeline) -> Pipes:
+    def start_command(self, order: Mapping[str, Any], lifeline: ParentPipe) -> CommandPipes:
         """Order the start of a command.
 
         Raises:
@@ -77,7 +77,7 @@ class Launcher:
         finally:
             for descriptor in (status_write, output_write, lifeline.read_end):
                 os.close(descriptor)
-        return Pipes(status=status, output=output)
+        return CommandPipes(status=status, output=output)
 
     def close(self) -> None:
         """Let the process end; running commands are not affected."""
@@ -103,7 +103,7 @@ class Launcher:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", SERVE, str(PACKAGES), str(theirs.fileno())],
+                [sys.executable, "-I", "-S", "-c", SERVE_SCRIPT, str(PACKAGES), str(theirs.fileno())],
                 env={},
                 cwd="/",
                 stdin=subprocess.DEVNULL,

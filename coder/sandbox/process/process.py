@@ -15,23 +15,23 @@ from coder.core.errors import SandboxError
 from coder.core.policy import Policy
 from coder.core.ports.sandbox import Execution, Limits, Progress
 from coder.permissions.private_files import DENY_READ
-from coder.sandbox.backends.backend import Command, Vanished, Walled, Walls
-from coder.sandbox.process.capture import Capture
-from coder.sandbox.process.launcher_client import Launcher, Lifeline, Pipes
-from coder.sandbox.process.scratch import Scratch
-from coder.sandbox.view.environment import filtered, private_places
-from coder.sandbox.view.linked_worktree import git_directory, holds
-from coder.sandbox.view.private_files import private_files
-from coder.sandbox.view.view import check_place, tools, view
+from coder.sandbox.backends.backend import CommandSpec, MountSourceMissing, SandboxBackend, WrappedCommand
+from coder.sandbox.process.capture import OutputCapture
+from coder.sandbox.process.launcher_client import CommandPipes, Launcher, ParentPipe
+from coder.sandbox.process.scratch import ScratchDirectory
+from coder.sandbox.view.environment import filter_environment, private_directories
+from coder.sandbox.view.linked_worktree import git_directory, repository_contains
+from coder.sandbox.view.private_files import find_private_files
+from coder.sandbox.view.view import check_directory, find_tool_directories, plan_view
 
 REDUCED = "Reduced sandbox: no network or shared memory (details: coder doctor)."
 
 
 GRACE_SECONDS = 8.0
 """The time a supervisor has to end its tree before it is killed itself."""
-REPLANNED = 10
+REPLAN_LIMIT = 10
 """The number of times mounts are planned again after a path to cover has disappeared."""
-MOST_MEMORY = 0.8
+MEMORY_SHARE = 0.8
 """The largest share of this machine's memory for one command."""
 
 
@@ -42,7 +42,7 @@ class ProcessSandbox:
         self,
         environment: Mapping[str, str],
         *,
-        walls: Walls | None = None,
+        backend: SandboxBackend | None = None,
         exposed: Iterable[Path] = (),
         deny_read: Sequence[str] = DENY_READ,
         caps: Mapping[str, int] | None = None,
@@ -56,9 +56,9 @@ class ProcessSandbox:
             deny_read: patterns of `coder.permissions.private_files`; files of `cwd` that match appear empty.
             caps: replaces fields of the `Limits` of every command.
         """
-        self._scratch = Scratch()
-        self._environment = filtered(environment, scratch=self._scratch.path)
-        self.walls = walls
+        self._scratch = ScratchDirectory()
+        self._environment = filter_environment(environment, scratch=self._scratch.path)
+        self.backend = backend
         self._exposed = tuple(exposed)
         self._deny_read = tuple(deny_read)
         self._caps = dict(caps or {})
@@ -66,20 +66,20 @@ class ProcessSandbox:
         self._tools: dict[tuple[str, str], tuple[Path, ...]] = {}
         self._launcher = Launcher()
         self._lock = threading.Lock()
-        self._lifelines: set[Lifeline] = set()
+        self._lifelines: set[ParentPipe] = set()
         self._stopped = False
 
     @property
-    def contained(self) -> bool:
+    def is_sandboxed(self) -> bool:
         """Whether commands are isolated."""
-        return self.walls is not None
+        return self.backend is not None
 
     @property
     def notice(self) -> str:
         """A sentence for the user about missing isolation; empty where isolation is full."""
-        if self.walls is None:
+        if self.backend is None:
             return "There is no sandbox: commands and tests run with all your rights."
-        return REDUCED if self.walls.reduced else ""
+        return REDUCED if self.backend.limitations else ""
 
     @property
     def scratch(self) -> Path:
@@ -100,7 +100,7 @@ class ProcessSandbox:
         effective_limits = (limits or Limits()).model_copy(update=self._caps)
 
         def run_once() -> Execution:
-            wrapped = self.walled(
+            wrapped = self.wrap_command(
                 argv,
                 cwd=cwd,
                 environment=environment,
@@ -113,16 +113,16 @@ class ProcessSandbox:
             )
             return (
                 execution
-                if self.walls is None or execution.exit_code is None
-                else self._with_exit_code(argv[0], execution, self.walls)
+                if self.backend is None or execution.exit_code is None
+                else self._with_exit_code(argv[0], execution, self.backend)
             )
 
-        for _ in range(REPLANNED):
-            with contextlib.suppress(Vanished):
+        for _ in range(REPLAN_LIMIT):
+            with contextlib.suppress(MountSourceMissing):
                 return run_once()
         return run_once()
 
-    def _with_exit_code(self, name: str, execution: Execution, walls: Walls) -> Execution:
+    def _with_exit_code(self, name: str, execution: Execution, walls: SandboxBackend) -> Execution:
         """Replace the exit code of the wrapped command by that of the command itself."""
         try:
             return execution.model_copy(
@@ -137,18 +137,18 @@ class ProcessSandbox:
         with self._lock:
             if self._stopped:
                 raise SandboxError(f"{name} was not started: the session has been stopped.")
-            lifeline = Lifeline()
+            lifeline = ParentPipe()
             self._lifelines.add(lifeline)
         try:
-            return _RunningCommand(name, self._launcher.order(order, lifeline), lifeline).watch(
+            return _RunningCommand(name, self._launcher.start_command(order, lifeline), lifeline).watch(
                 limits, on_line
             )
         finally:
             with self._lock:
                 self._lifelines.discard(lifeline)
-            lifeline.cut()
+            lifeline.close()
 
-    def walled(
+    def wrap_command(
         self,
         argv: Sequence[str],
         *,
@@ -157,7 +157,7 @@ class ProcessSandbox:
         policy: Policy | None = None,
         limits: Limits | None = None,
         private: Path | None = None,
-    ) -> Walled:
+    ) -> WrappedCommand:
         """Return the command that is started instead of `argv`.
 
         Raises:
@@ -165,7 +165,7 @@ class ProcessSandbox:
         """
         variables = {
             **self._environment,
-            **(private_places(private, self._environment) if private else {}),
+            **(private_directories(private, self._environment) if private else {}),
             **(environment or {}),
         }
         scratch = private or self._scratch.path
@@ -182,25 +182,25 @@ class ProcessSandbox:
         limits: Limits,
         *,
         scratch: Path,
-    ) -> Walled:
-        if self.walls is None:
-            return Walled(argv=argv, directory=str(cwd), environment=environment)
+    ) -> WrappedCommand:
+        if self.backend is None:
+            return WrappedCommand(argv=argv, directory=str(cwd), environment=environment)
         directory = Path(os.path.realpath(cwd))
         try:
-            check_place(directory)
+            check_directory(directory)
         except SandboxError as error:
             raise SandboxError(f"{argv[0]} could not be started: {error}.") from None
         with self._lock:
             # Read before the first command there, since a command may change the pointer to the repository.
             if directory not in self._access_by_directory:
                 self._access_by_directory[directory] = _repository_access(
-                    directory, private_files(directory, self._deny_read)
+                    directory, find_private_files(directory, self._deny_read)
                 )
             git, private = self._access_by_directory[directory]
         key = argv[0], environment.get("PATH", "")
         if key not in self._tools:
-            self._tools[key] = tools(argv[0], environment)
-        plan = view(
+            self._tools[key] = find_tool_directories(argv[0], environment)
+        plan = plan_view(
             tools=self._tools[key],
             cwd=directory,
             writes=policy.writes,
@@ -210,8 +210,8 @@ class ProcessSandbox:
             exposed=self._exposed,
             denied=private,
         )
-        return self.walls.around(
-            Command(
+        return self.backend.wrap(
+            CommandSpec(
                 argv=argv,
                 cwd=directory,
                 environment=environment,
@@ -222,7 +222,7 @@ class ProcessSandbox:
             )
         )
 
-    def _order(self, wrapped: Walled, cwd: Path, limits: Limits) -> dict[str, Any]:
+    def _order(self, wrapped: WrappedCommand, cwd: Path, limits: Limits) -> dict[str, Any]:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         return {
             "argv": list(wrapped.argv),
@@ -233,7 +233,7 @@ class ProcessSandbox:
             "held_input": wrapped.held_input,
             "limits": {
                 **limits.model_dump(),
-                "resident_bytes": min(limits.resident_bytes, int(MOST_MEMORY * machine)),
+                "resident_bytes": min(limits.resident_bytes, int(MEMORY_SHARE * machine)),
                 "directories": [str(cwd), str(self._scratch.path)],
             },
         }
@@ -243,7 +243,7 @@ class ProcessSandbox:
             self._stopped = True
             lifelines = tuple(self._lifelines)
         for lifeline in lifelines:
-            lifeline.cut()
+            lifeline.close()
 
     def close(self) -> None:
         """Stop, and remove the private directory."""
@@ -266,13 +266,13 @@ def _repository_access(directory: Path, private: tuple[Path, ...]) -> tuple[Path
     If the repository contains private files, all of it is denied.
     """
     git = git_directory(directory)
-    return (None, (*private, git)) if git and holds(directory, private) else (git, private)
+    return (None, (*private, git)) if git and repository_contains(directory, private) else (git, private)
 
 
 class _RunningCommand:
     """One command under its supervisor."""
 
-    def __init__(self, name: str, pipes: Pipes, lifeline: Lifeline) -> None:
+    def __init__(self, name: str, pipes: CommandPipes, lifeline: ParentPipe) -> None:
         self._name = name
         self._pipes = pipes
         self._lifeline = lifeline
@@ -281,13 +281,13 @@ class _RunningCommand:
 
     def watch(self, limits: Limits, on_line: Progress | None) -> Execution:
         """Read output until the tree is gone, ending it at the time limit."""
-        capture = Capture(limits.output_bytes)
+        capture = OutputCapture(limits.output_bytes)
         try:
             timed_out = self._read(
                 capture, deadline=self._started + limits.wall_seconds, on_line=on_line or (lambda _line: None)
             )
         finally:
-            self._lifeline.cut()  # first, since an exception in `on_line` must not leave the tree alive
+            self._lifeline.close()  # first, since an exception in `on_line` must not leave the tree alive
             self._wait_for_supervisor()
         report = self._report
         if "error" in report:
@@ -307,7 +307,7 @@ class _RunningCommand:
         lines = self._status_output.decode("utf-8", "replace").splitlines()
         return {kind: text for kind, _, text in (line.partition(" ") for line in lines)}
 
-    def _read(self, capture: Capture, *, deadline: float, on_line: Progress) -> bool:
+    def _read(self, capture: OutputCapture, *, deadline: float, on_line: Progress) -> bool:
         """Read output and status until the supervisor has ended; return whether the time limit ended it."""
         timed_out = False
         output, status = self._pipes.output, self._pipes.status
@@ -320,8 +320,8 @@ class _RunningCommand:
                 if now >= deadline:
                     if timed_out:
                         return True
-                    timed_out, deadline = not self._lifeline.is_cut, now + GRACE_SECONDS
-                    self._lifeline.cut()
+                    timed_out, deadline = not self._lifeline.is_closed, now + GRACE_SECONDS
+                    self._lifeline.close()
                 for key, _ in selector.select(max(deadline - now, 0.0)):
                     if not (data := _read(key.fd)):
                         selector.unregister(key.fd)

@@ -9,7 +9,7 @@ from pathlib import Path
 PREFIX = "coder-sandbox-"
 
 
-class Scratch:
+class ScratchDirectory:
     """A directory for temporary files, locked while its owner lives."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-ALLOWED = frozenset(
+ALLOWED_VARIABLES = frozenset(
     {
         "HOME",
         "LANG",
@@ -26,13 +26,13 @@ ALLOWED = frozenset(
 )
 
 
-def filtered(environment: Mapping[str, str], *, scratch: Path) -> dict[str, str]:
+def filter_environment(environment: Mapping[str, str], *, scratch: Path) -> dict[str, str]:
     """Return the variables that programs need to start, with temporary files directed to `scratch`."""
-    allowed = {name: value for name, value in environment.items() if name in ALLOWED}
+    allowed = {name: value for name, value in environment.items() if name in ALLOWED_VARIABLES}
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", **allowed, "TERM": "dumb", "TMPDIR": str(scratch)}
 
 
-def private_places(directory: Path, environment: Mapping[str, str]) -> dict[str, str]:
+def private_directories(directory: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """Return HOME and TMPDIR inside `directory`, creating them where needed.
 
     Packages in the user's own site directory stay importable.

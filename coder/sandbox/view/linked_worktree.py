@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from coder.files.regular_files import read_regular
-from coder.permissions.git_configuration import inert
+from coder.permissions.git_configuration import safe_configuration
 
-SEEN = ("core", "extensions")
+VISIBLE_SECTIONS = ("core", "extensions")
 """Sections that say how to read the repository; the others may contain URLs with credentials."""
 LARGEST_BYTES = 1_000_000
 
@@ -25,7 +25,7 @@ def git_directory(tree: Path) -> Path | None:
     return directory if (directory / "HEAD").is_file() and (directory / "objects").is_dir() else None
 
 
-def holds(tree: Path, files: Iterable[Path]) -> bool:
+def repository_contains(tree: Path, files: Iterable[Path]) -> bool:
     """Return whether the checkout's repository contains any of these files."""
     names = [os.fsencode(file.relative_to(tree)) for file in files]
     own_directory = _own_directory(tree)
@@ -38,9 +38,13 @@ def holds(tree: Path, files: Iterable[Path]) -> bool:
     return content[4:8] == b"\0\0\0\4" or any(name + b"\0" in content for name in names)
 
 
-def sanitized(config: Path) -> bytes:
+def sanitize_config(config: Path) -> bytes:
     """Return a repository's configuration without remotes, helpers and includes."""
-    return os.fsencode(inert(os.fsdecode(read_regular(config, limit_bytes=LARGEST_BYTES) or b""), SEEN))
+    return os.fsencode(
+        safe_configuration(
+            os.fsdecode(read_regular(config, limit_bytes=LARGEST_BYTES) or b""), VISIBLE_SECTIONS
+        )
+    )
 
 
 def _own_directory(tree: Path) -> Path | None:

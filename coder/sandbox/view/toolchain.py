@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-IN_HOMES = (
+TOOL_DIRECTORIES = (
     *(
         ".pyenv",
         ".asdf",
@@ -41,15 +41,17 @@ IN_HOMES = (
 )
 """Directories in which tools keep programs and environments, but no secrets."""
 PATH_FILE = re.compile(r"__editable__.*\.py|.*\.pth|.*\.egg-link")
-QUOTED = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
+STRING_LITERAL = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 LARGEST_BYTES = 1_000_000
 
 
-def needed(program: str, environment: Mapping[str, str], homes: tuple[Path, ...]) -> Iterator[Path]:
+def toolchain_directories(
+    program: str, environment: Mapping[str, str], homes: tuple[Path, ...]
+) -> Iterator[Path]:
     """Yield the directories that must be readable for a command to start and import."""
     for home in homes:
-        yield from (home / name for name in IN_HOMES)
+        yield from (home / name for name in TOOL_DIRECTORIES)
     # A PATH inherited from another user may contain directories that this user cannot enter: skip those.
     directories = [Path(name) for name in environment.get("PATH", "").split(":") if name.startswith("/")]
     search = [path for path in directories if os.access(path, os.X_OK)]
@@ -57,11 +59,11 @@ def needed(program: str, environment: Mapping[str, str], homes: tuple[Path, ...]
     if program.startswith("/"):
         search.append(Path(program).parent)
     for prefix in dict.fromkeys(directory.parent for directory in search):
-        if (prefix / "pyvenv.cfg").is_file() or is_python(prefix):
+        if (prefix / "pyvenv.cfg").is_file() or is_python_installation(prefix):
             yield from _environment_directories(prefix)
 
 
-def is_python(prefix: Path) -> bool:
+def is_python_installation(prefix: Path) -> bool:
     """Return whether a directory is the root of a Python installation."""
     return any(prefix.glob("bin/py*")) and any(prefix.glob("lib/py*/os.py"))
 
@@ -72,7 +74,7 @@ def _environment_directories(prefix: Path) -> Iterator[Path]:
     For the latter, these include its base installation and the entries of its path files.
     """
     yield prefix
-    yield from (path for path in _base_installations(prefix) if is_python(path))
+    yield from (path for path in _base_installations(prefix) if is_python_installation(path))
     for site in prefix.glob("lib/python*/site-packages"):
         for entry in os.scandir(site):
             if PATH_FILE.fullmatch(entry.name):
@@ -98,7 +100,9 @@ def _import_directories(file: Path) -> Iterator[Path]:
     """Yield the directories that a path file or an editable finder adds to the import path."""
     text = _read_text(file)
     words = (
-        [_literal_text(word) for word in QUOTED.findall(text)] if file.suffix == ".py" else text.splitlines()
+        [_literal_text(word) for word in STRING_LITERAL.findall(text)]
+        if file.suffix == ".py"
+        else text.splitlines()
     )
     paths = (Path(word.strip()) for word in words if word.strip().startswith("/") and "\0" not in word)
     return (path for path in paths if os.access(path, os.X_OK) and path.is_dir())
@@ -107,7 +111,7 @@ def _import_directories(file: Path) -> Iterator[Path]:
 def _is_project_code(path: Path) -> bool:
     """Return whether a directory belongs to a Python environment, or to a project and is not hidden."""
     if "site-packages" in path.parts:
-        return is_python(path.parents[2]) or (path.parents[2] / "pyvenv.cfg").is_file()
+        return is_python_installation(path.parents[2]) or (path.parents[2] / "pyvenv.cfg").is_file()
     visible = not any(part.startswith(".") for part in path.parts)
     return visible and any(
         (directory / name).is_file() for directory in (path, *path.parents[:3]) for name in PROJECT_FILES

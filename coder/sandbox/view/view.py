@@ -7,11 +7,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coder.core.errors import SandboxError
-from coder.sandbox.view.linked_worktree import sanitized
-from coder.sandbox.view.toolchain import needed
+from coder.sandbox.view.linked_worktree import sanitize_config
+from coder.sandbox.view.toolchain import toolchain_directories
 
-HIDDEN = ("/boot", "/home", "/lost+found", "/media", "/mnt", "/root", "/run", "/srv", "/tmp", "/var")
-SHOWN = (
+HIDDEN_DIRECTORIES = (
+    "/boot",
+    "/home",
+    "/lost+found",
+    "/media",
+    "/mnt",
+    "/root",
+    "/run",
+    "/srv",
+    "/tmp",
+    "/var",
+)
+SHOWN_DIRECTORIES = (
     "/run/current-system",
     "/run/opengl-driver",
     "/var/lib/dpkg",
@@ -21,7 +32,7 @@ SHOWN = (
 )
 RESOLVERS = ("/run/systemd/resolve", "/run/NetworkManager/resolv.conf", "/run/resolvconf")
 """Possible targets of /etc/resolv.conf."""
-MASKED = (
+MASKED_PATHS = (
     *(
         "/etc/shadow",
         "/etc/gshadow",
@@ -46,7 +57,7 @@ ENVIRONMENTS = (".venv", "venv", "env")
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class FileSystemView:
     """Path rules: later rules override earlier ones, and deeper paths override those above them."""
 
     hidden: tuple[Path, ...]
@@ -59,19 +70,22 @@ class View:
     """Files, directories and sockets whose content is hidden."""
     shared: tuple[Path, ...] = ()
     """Readable paths that are no tools, whether or not they lie in a hidden directory."""
-    replaced: Mapping[Path, bytes] = field(default_factory=dict)
+    replacements: Mapping[Path, bytes] = field(default_factory=dict)
     """Files that show other content."""
 
 
-def tools(program: str, environment: Mapping[str, str]) -> tuple[Path, ...]:
+def find_tool_directories(program: str, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the hidden directories that a program needs to start and import; this search is slow."""
     homes = home_directories()
     return tuple(
-        _exposable_paths([*map(Path, SHOWN), *needed(program, environment, homes)], hidden_directories(homes))
+        _exposable_paths(
+            [*map(Path, SHOWN_DIRECTORIES), *toolchain_directories(program, environment, homes)],
+            hidden_directories(homes),
+        )
     )
 
 
-def view(
+def plan_view(
     *,
     tools: tuple[Path, ...],
     cwd: Path,
@@ -81,7 +95,7 @@ def view(
     exposed: Iterable[Path] = (),
     denied: Iterable[Path] = (),
     network: bool = False,
-) -> View:
+) -> FileSystemView:
     """Plan a command's view.
 
     Args:
@@ -94,7 +108,7 @@ def view(
     hidden = hidden_directories(home_directories())
     requested = [*(map(Path, RESOLVERS) if network else ()), *exposed, cwd, *([git] if git else [])]
     config = git / "config" if git else None
-    return View(
+    return FileSystemView(
         hidden=hidden,
         readable=(*tools, *_exposable_paths(requested, hidden)),
         writable=(scratch, cwd) if writes else (scratch,),
@@ -104,18 +118,18 @@ def view(
             for path in (*exposed, *([git] if git else []))
             if os.access(path, os.F_OK)
         ),
-        masked=tuple(path for path in (*map(Path, MASKED), *denied) if os.path.lexists(path)),
-        replaced={config: sanitized(config)} if config and config.is_file() else {},
+        masked=tuple(path for path in (*map(Path, MASKED_PATHS), *denied) if os.path.lexists(path)),
+        replacements={config: sanitize_config(config)} if config and config.is_file() else {},
     )
 
 
 def hidden_directories(homes: tuple[Path, ...]) -> tuple[Path, ...]:
     """Return the directories that commands see as empty, those of `homes` included."""
-    paths = (path for path in (*map(Path, HIDDEN), *homes) if os.access(path, os.F_OK))
+    paths = (path for path in (*map(Path, HIDDEN_DIRECTORIES), *homes) if os.access(path, os.F_OK))
     return tuple(dict.fromkeys(path for path in paths if path.is_dir() and not path.is_symlink()))
 
 
-def check_place(place: Path) -> None:
+def check_directory(place: Path) -> None:
     """Check that commands may be run in a directory.
 
     Raises:

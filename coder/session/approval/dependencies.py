@@ -5,14 +5,14 @@ import asyncio
 from coder.core.events import Warned
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import TestReport
-from coder.session.baseline import baseline
-from coder.session.context import Kit
+from coder.session.baseline import measure_baseline
+from coder.session.context import SessionContext
 
 INSTALL, GO_ON = "install", "go on without"
 
 
-async def equipped(
-    context: Kit, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
+async def ensure_dependencies(
+    context: SessionContext, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
 ) -> TestReport | None:
     """Return the base's report, measured again if the user let missing packages be installed.
 
@@ -20,12 +20,12 @@ async def equipped(
     """
     if report is None or not await offer_missing_packages(context, report):
         return report
-    return await baseline(context, candidate, wait_seconds=wait_seconds)
+    return await measure_baseline(context, candidate, wait_seconds=wait_seconds)
 
 
-async def offer_missing_packages(context: Kit, report: TestReport) -> bool:
+async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:
     """Offer to install the packages that failing tests lack, and return whether they were installed."""
-    missing = context.equipment.lacks(report) if context.equipment is not None else ()
+    missing = context.equipment.missing_packages(report) if context.equipment is not None else ()
     if context.equipment is None or not missing:
         return False
     question = (

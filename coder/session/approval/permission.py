@@ -8,29 +8,34 @@ from glob import escape
 from pathlib import Path
 
 from coder.core.values.base import Value
-from coder.permissions.built_in_rules import built_in, feeds_a_shell, is_spoken_of, leads_out
-from coder.permissions.command_rules import Action, Mode, Rule, Run, chosen, runs
-from coder.permissions.private_files import denied
-from coder.permissions.shell import Parsed, parse
+from coder.permissions.built_in_rules import (
+    depends_on_arguments,
+    find_built_in_rule,
+    may_leave_root,
+    pipes_download_into_shell,
+)
+from coder.permissions.command_rules import Action, Mode, ProgramRun, Rule, find_program_runs, select_rule
+from coder.permissions.private_files import is_read_denied
+from coder.permissions.shell import ParsedCommand, parse_command
 
-Which = Callable[[str], str | None]
+FindProgram = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rights:
+class Permissions:
     """Standing permissions that the user has granted; nothing a model says changes them."""
 
     mode: Mode = "auto-edit"
-    contained: bool = False
+    is_sandboxed: bool = False
     """Whether commands run in a sandbox that keeps files and network out of reach."""
     rules: tuple[Rule, ...] = ()
     """The user's own rules and those by which a repository narrows them; they precede the built-in rules."""
     test_command: str = ""
     """The project's own test command, which always runs without asking."""
-    which: Which = shutil.which
+    which: FindProgram = shutil.which
 
 
-class Decision(Value):
+class PermissionDecision(Value):
     """Outcome of a permission check."""
 
     action: Action
@@ -42,23 +47,25 @@ class Decision(Value):
     """Rules to remember if the user never wants to be asked again; empty if it must be asked each time."""
 
 
-def of_change(rights: Rights) -> Decision:
+def decide_change(rights: Permissions) -> PermissionDecision:
     """Decide whether files of the candidate's worktree may be changed."""
     if rights.mode == "read-only":
-        return Decision(action="deny", why="nothing is changed in the mode read-only")
-    return Decision(action="ask" if rights.mode == "ask" else "allow", why="changes files")
+        return PermissionDecision(action="deny", why="nothing is changed in the mode read-only")
+    return PermissionDecision(action="ask" if rights.mode == "ask" else "allow", why="changes files")
 
 
-def of_command(rights: Rights, command: str, *, root: Path, network: bool = False) -> Decision:
+def decide_command(
+    rights: Permissions, command: str, *, root: Path, network: bool = False
+) -> PermissionDecision:
     """Decide whether a shell command may run in `root`; `network` tells if it is meant to use the network."""
-    parsed_command = parse(command)
-    runs_found, uncertainty = runs(parsed_command)
+    parsed_command = parse_command(command)
+    runs_found, uncertainty = find_program_runs(parsed_command)
     resolved_runs = [_resolve_program(run, root, rights.which) for run in runs_found]
     matching_rules = [_find_rule(rights, run, root) for run in resolved_runs]
     if denial := _denial_reason(resolved_runs, matching_rules):
-        return Decision(action="deny", why=denial)
+        return PermissionDecision(action="deny", why=denial)
     doubts = [*([uncertainty] if uncertainty else []), *_unsafe_redirections(parsed_command, rights, root)]
-    if any(not run.known and is_spoken_of(rights.rules, run) for run in resolved_runs):
+    if any(not run.known and depends_on_arguments(rights.rules, run) for run in resolved_runs):
         doubts.append("an argument is only known when it runs")
     ask_reasons = dict.fromkeys(rule.why for rule in matching_rules if rule and rule.action == "ask")
     is_allowed = bool(matching_rules) and all(
@@ -72,15 +79,15 @@ def of_command(rights: Rights, command: str, *, root: Path, network: bool = Fals
         *(["wants the network"] if network and not network_is_allowed and not ask_reasons else []),
     ]
     runs_without_asking = rights.mode == "full" or (
-        not reasons and (is_allowed or (rights.contained and rights.mode != "ask"))
+        not reasons and (is_allowed or (rights.is_sandboxed and rights.mode != "ask"))
     )
     if runs_without_asking:
-        return Decision(action="allow", network=needs_network)
-    why = "; ".join(reasons) or ("runs a program" if rights.contained else "runs without walls around it")
+        return PermissionDecision(action="allow", network=needs_network)
+    why = "; ".join(reasons) or ("runs a program" if rights.is_sandboxed else "runs without walls around it")
     if rights.mode == "read-only":
-        return Decision(action="deny", why=f"{why}: the mode read-only does not allow that")
+        return PermissionDecision(action="deny", why=f"{why}: the mode read-only does not allow that")
     is_certain = not doubts and all(run.sure for run in resolved_runs)
-    return Decision(
+    return PermissionDecision(
         action="ask",
         why=why,
         network=needs_network,
@@ -88,24 +95,26 @@ def of_command(rights: Rights, command: str, *, root: Path, network: bool = Fals
     )
 
 
-def _denial_reason(runs_found: Sequence[Run], matching_rules: Sequence[Rule | None]) -> str:
+def _denial_reason(runs_found: Sequence[ProgramRun], matching_rules: Sequence[Rule | None]) -> str:
     """Return why these runs are never allowed; empty if they may be."""
-    if feeds_a_shell(runs_found):
+    if pipes_download_into_shell(runs_found):
         return "feeds a shell with what comes from the network"
     return next((rule.why for rule in matching_rules if rule and rule.action == "deny"), "")
 
 
-def _find_rule(rights: Rights, run: Run, root: Path) -> Rule | None:
-    user_rule = chosen(rights.rules, run)
-    return user_rule or built_in(run, root=str(root)) or _test_command_rule(rights.test_command, run)
+def _find_rule(rights: Permissions, run: ProgramRun, root: Path) -> Rule | None:
+    user_rule = select_rule(rights.rules, run)
+    return (
+        user_rule or find_built_in_rule(run, root=str(root)) or _test_command_rule(rights.test_command, run)
+    )
 
 
-def _test_command_rule(command: str, run: Run) -> Rule | None:
+def _test_command_rule(command: str, run: ProgramRun) -> Rule | None:
     """Return a rule that allows the project's test command on repository tests; None for other runs.
 
     `run_tests` runs the same command without asking.
     """
-    parsed_command = parse(command)
+    parsed_command = parse_command(command)
     words = (
         tuple(word.text for word in parsed_command.commands[0].words)
         if len(parsed_command.commands) == 1 and not parsed_command.unsure
@@ -120,25 +129,25 @@ def _test_command_rule(command: str, run: Run) -> Rule | None:
     )
     return (
         Rule(action="allow", program=words[0], why="runs the tests")
-        if has_plain_arguments and not any(leads_out(path, "/") for path in extra)
+        if has_plain_arguments and not any(may_leave_root(path, "/") for path in extra)
         else None
     )
 
 
-def _unsafe_redirections(parsed_command: Parsed, rights: Rights, root: Path) -> list[str]:
+def _unsafe_redirections(parsed_command: ParsedCommand, rights: Permissions, root: Path) -> list[str]:
     """Return redirections that forbid running without asking, whatever programs the command starts."""
     doubts = []
     for redirection in (
         redirection for simple in parsed_command.commands for redirection in simple.redirections
     ):
         target = redirection.target
-        is_unsafe = not target.sure or leads_out(target.text, str(root)) or denied(target.text)
+        is_unsafe = not target.sure or may_leave_root(target.text, str(root)) or is_read_denied(target.text)
         if is_unsafe or (redirection.writes and rights.mode == "read-only"):
             doubts.append(f"{'writes to' if redirection.writes else 'reads'} {target.text}")
     return doubts
 
 
-def _resolve_program(run: Run, root: Path, which: Which) -> Run:
+def _resolve_program(run: ProgramRun, root: Path, which: FindProgram) -> ProgramRun:
     """Return the run with the names its program goes by, and whether the project brings the program along."""
     typed_name = run.names[0]
     name = typed_name.rpartition("/")[2]
@@ -163,10 +172,12 @@ def _is_link_out(argument: str, root: Path) -> bool:
     if not os.path.lexists(root / argument):
         return False
     real_path, real_root = os.path.realpath(root / argument), os.path.realpath(root)
-    return not Path(real_path).is_relative_to(real_root) or denied(os.path.relpath(real_path, real_root))
+    return not Path(real_path).is_relative_to(real_root) or is_read_denied(
+        os.path.relpath(real_path, real_root)
+    )
 
 
-def _exact_rules(runs_found: Sequence[Run], network: bool) -> tuple[Rule, ...]:
+def _exact_rules(runs_found: Sequence[ProgramRun], network: bool) -> tuple[Rule, ...]:
     """Return rules that allow exactly these runs and no others."""
     return tuple(
         Rule(

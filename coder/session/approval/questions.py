@@ -16,7 +16,7 @@ from coder.core.events import (
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.values.base import Value
-from coder.patching.git_hunks import hunks
+from coder.patching.git_hunks import split_git_diff
 from coder.permissions.command_rules import Rule
 from coder.session.log import EventLog
 
@@ -24,7 +24,7 @@ Reply = TypeVar("Reply", Answer, Decide, Amend)
 ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"
 
 
-class Wish(Value):
+class ApprovalRequest(Value):
     """Request for permission to carry out one tool call."""
 
     call: ToolCall
@@ -63,21 +63,21 @@ class Approval:
         """Whether a user is there to answer."""
         return self._attended
 
-    async def permit(self, call: ToolCall, wishes: Sequence[Wish]) -> bool:
+    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> bool:
         """Return whether the call may be carried out.
 
         The first of a reply's requests asks for all of them in one question.
         """
         if call not in self._permitted:
-            option = await self._ask_for_permission(wishes)
+            option = await self._ask_for_permission(requests)
             if option == ALWAYS and self._remember is not None:
-                rules = tuple(rule for request in wishes for rule in request.rules)
+                rules = tuple(rule for request in requests for rule in request.rules)
                 self.rules += rules
                 self._remember(rules)
-            self._permitted = {request.call: option != REFUSE for request in wishes}
+            self._permitted = {request.call: option != REFUSE for request in requests}
         return self._permitted.pop(call)
 
-    async def _ask_for_permission(self, requests: Sequence[Wish]) -> str:
+    async def _ask_for_permission(self, requests: Sequence[ApprovalRequest]) -> str:
         lines = [f"{request.text}   ({request.why})" for request in requests]
         text = (
             f"Allow this? {lines[0]}"
@@ -100,7 +100,7 @@ class Approval:
         self._log.append(QuestionAnswered(question=question, option=option, by="person"))
         return option
 
-    async def review(self, diff: str, droppable: tuple[int, ...] = ()) -> tuple[int, ...]:
+    async def review_diff(self, diff: str, droppable: tuple[int, ...] = ()) -> tuple[int, ...]:
         """Return the numbers of the hunks of `diff` to deliver; immediately all of them if unattended.
 
         Hunks in `droppable` can be left out without a change of the verdict.
@@ -108,14 +108,14 @@ class Approval:
         question = self._next_question_id()
         self._log.append(ReviewAsked(question=question, diff=diff, droppable=droppable))
         if not self._attended:
-            all_hunks = tuple(range(len(hunks(diff))))
+            all_hunks = tuple(range(len(split_git_diff(diff))))
             self._log.append(ReviewAnswered(question=question, accepted=all_hunks, by="default"))
             return all_hunks
         accepted_numbers = (await _reply(self._decisions, question)).accepted
         self._log.append(ReviewAnswered(question=question, accepted=accepted_numbers, by="person"))
         return accepted_numbers
 
-    async def plan(self, plan: Plan) -> Plan | None:
+    async def review_plan(self, plan: Plan) -> Plan | None:
         """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""
         question = self._next_question_id()
         self._log.append(PlanAsked(question=question, plan=plan))
@@ -126,15 +126,15 @@ class Approval:
         self._log.append(PlanAnswered(question=question, plan=approved_plan, by="person"))
         return approved_plan
 
-    def answer(self, word: Answer | Decide | Amend) -> None:
+    def deliver_answer(self, command: Answer | Decide | Amend) -> None:
         """Pass an answer to the question that waits for it; drop it if none does."""
-        match word:
+        match command:
             case Answer():
-                _resolve_future(self._answers, word)
+                _resolve_future(self._answers, command)
             case Decide():
-                _resolve_future(self._decisions, word)
+                _resolve_future(self._decisions, command)
             case Amend():
-                _resolve_future(self._amendments, word)
+                _resolve_future(self._amendments, command)
 
     def _next_question_id(self) -> str:
         self._count += 1

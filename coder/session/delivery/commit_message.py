@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from coder.core.values.text import printable
+from coder.core.values.text import sanitize_text
 
 SUBJECT_CHARACTERS = 72
 BODY_LINES = 12
@@ -41,14 +41,16 @@ _PREFIXED = re.compile(r"[\w./-]+: ")
 _FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
 
 
-def message(summary: str, issue: str, *, recent: Sequence[str], trailers: Sequence[str]) -> str:
+def compose_message(summary: str, issue: str, *, recent: Sequence[str], trailers: Sequence[str]) -> str:
     """Return a subject in the repository's style, the explanation that came with the change, and trailers.
 
     Without an explanation the body is the beginning of the issue, as whole paragraphs of prose.
     """
     explanation = summary.strip().partition("\n")[2].strip()
-    body = printable("\n".join(line.rstrip() for line in (explanation or _leading_prose(issue)).splitlines()))
-    return f"{subject(summary or issue, recent)}\n\n{body}\n\n" + "\n".join(trailers) + "\n"
+    body = sanitize_text(
+        "\n".join(line.rstrip() for line in (explanation or _leading_prose(issue)).splitlines())
+    )
+    return f"{format_subject(summary or issue, recent)}\n\n{body}\n\n" + "\n".join(trailers) + "\n"
 
 
 def _leading_prose(text: str) -> str:
@@ -65,9 +67,11 @@ def _leading_prose(text: str) -> str:
     return "\n\n".join(part for part in paragraphs if part)
 
 
-def subject(summary: str, recent: Sequence[str]) -> str:
+def format_subject(summary: str, recent: Sequence[str]) -> str:
     """Return one line in the shape of most `recent` subjects: `fix: ` prefix, capital letter, full stop."""
-    line = next((line.strip() for line in printable(summary).splitlines() if line.strip()), "Fix the issue")
+    line = next(
+        (line.strip() for line in sanitize_text(summary).splitlines() if line.strip()), "Fix the issue"
+    )
     line = re.sub(r"^#+\s*|^[-*]\s+|`", "", line)
     if (sentence := _FIRST_SENTENCE.match(line)) and len(sentence[1]) > 15:
         line = sentence[1]
@@ -82,7 +86,7 @@ def subject(summary: str, recent: Sequence[str]) -> str:
     return _shorten(line, SUBJECT_CHARACTERS - len(full_stop)) + full_stop
 
 
-def slug(subject_line: str) -> str:
+def branch_slug(subject_line: str) -> str:
     """Return the readable part of a branch name: a few lower-case words with hyphens."""
     words = re.findall(r"[a-z0-9]+", _CONVENTIONAL.sub("", subject_line).lower())[:6]
     while words and (len("-".join(words)) > BRANCH_CHARACTERS or words[-1] in _FUNCTION_WORDS):

@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.verdict import Verdict
 from coder.patching import PatchError
-from coder.patching.git_hunks import hunks
-from coder.session.context import Kit
-from coder.session.delivery.removable_hunks import droppable, place_of
-from coder.session.delivery.review import announced, part_of
+from coder.patching.git_hunks import split_git_diff
+from coder.session.context import SessionContext
+from coder.session.delivery.removable_hunks import hunk_location, removable_hunk_numbers
+from coder.session.delivery.review import log_partial_change, verify_hunks
 
-MOST_ALONE = 5
+MAX_SINGLE_REMOVALS = 5
 """Number of hunks to try one by one, each with a whole verification, if not all of them can be removed."""
 
 
-async def minimised(
-    context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
+async def minimize_change(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> tuple[Patch, Verdict]:
     """Return the smallest part of the change that keeps the proof, and its verdict.
 
     The part is left in the candidate's worktree.
     """
-    removable = droppable(patch.diff, verdict.guarded, wording=not context.task.keep_comments)
-    all_numbers = range(len(hunks(patch.diff)))
+    removable = removable_hunk_numbers(patch.diff, verdict.guarded, wording=not context.task.keep_comments)
+    all_numbers = range(len(split_git_diff(patch.diff)))
     best, removed_numbers = (patch, verdict), frozenset[int]()
     for attempt in _removal_attempts(removable):
         if removed_numbers == frozenset(removable):
@@ -37,13 +37,15 @@ async def minimised(
         return patch, verdict
     smaller, new_verdict = best
     new_verdict = await asyncio.to_thread(
-        context.verifier.guard, new_verdict, context.log.progress(candidate.id)
+        context.verifier.assess_coverage, new_verdict, context.log.progress_listener(candidate.id)
     )
-    places = ", ".join(place_of(hunks(patch.diff)[number]) for number in sorted(removed_numbers))
+    places = ", ".join(
+        hunk_location(split_git_diff(patch.diff)[number]) for number in sorted(removed_numbers)
+    )
     new_verdict = new_verdict.model_copy(
         update={"notes": (*new_verdict.notes, f"left out, for it changes no verdict: {places}")}
     )
-    announced(context, candidate, smaller, new_verdict)
+    log_partial_change(context, candidate, smaller, new_verdict)
     return smaller, new_verdict
 
 
@@ -52,17 +54,17 @@ def _removal_attempts(removable: Sequence[int]) -> Iterator[frozenset[int]]:
     if removable:
         yield frozenset(removable)
     if len(removable) > 1:
-        yield from (frozenset({number}) for number in reversed(removable[-MOST_ALONE:]))
+        yield from (frozenset({number}) for number in reversed(removable[-MAX_SINGLE_REMOVALS:]))
 
 
 async def _verify_part(
-    context: Kit, candidate: Candidate, patch: Patch, remaining: Sequence[int], verdict: Verdict
+    context: SessionContext, candidate: Candidate, patch: Patch, remaining: Sequence[int], verdict: Verdict
 ) -> tuple[Patch, Verdict] | None:
     """Return a part of the change with its own verdict; None if the whole change has a better one."""
     if not remaining:
         return None
     try:
-        part, new_verdict = await part_of(context, candidate, patch, remaining)
+        part, new_verdict = await verify_hunks(context, candidate, patch, remaining)
     except PatchError:
         return None
     return (

@@ -7,23 +7,28 @@ from contextlib import suppress
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, Plan, Sites
-from coder.core.state import gave_up, named_tests, notes, opinions, verdicts
+from coder.core.state import candidate_notes, candidate_verdicts, has_given_up, named_tests, reviewer_findings
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate, Delivery, Patch
-from coder.core.values.plan import written
+from coder.core.values.plan import format_plan
 from coder.core.values.verdict import Verdict, VerdictKind
-from coder.session.context import Kit
-from coder.session.delivery.commit_message import message, slug, subject
-from coder.session.delivery.minimize import minimised
-from coder.session.delivery.report import advice, explanation
-from coder.session.delivery.review import announce, clear, review, unreviewed
+from coder.session.context import SessionContext
+from coder.session.delivery.commit_message import branch_slug, compose_message, format_subject
+from coder.session.delivery.minimize import minimize_change
+from coder.session.delivery.report import session_report, summarize_reviews
+from coder.session.delivery.review import (
+    confirm_risky_files,
+    review_change,
+    unreviewed_files,
+    warn_of_risky_files,
+)
 
 INTERRUPTED = 130
 MISUSE = 2
 BUG = 1
 
 
-class Ending(Value):
+class SessionOutcome(Value):
     """Fields of SessionFinished beyond the totals."""
 
     kind: VerdictKind | None
@@ -34,53 +39,57 @@ class Ending(Value):
     delivery: Delivery | None = None
 
 
-async def conclude(context: Kit, candidate: Candidate) -> Ending:
+async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutcome:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
     if context.task.plan_only:
         return _planning_outcome(context)
-    all_verdicts = verdicts(context.log.records, candidate.id)
+    all_verdicts = candidate_verdicts(context.log.records, candidate.id)
     newest = all_verdicts[-1] if all_verdicts else None
     if newest is not None and context.task.given:
-        page = context.verifier.evidence(newest).page
-        return Ending(
+        page = context.verifier.commit_evidence(newest).page
+        return SessionOutcome(
             kind=newest.kind,
             summary=newest.reason,
             report=page,
             verdict=newest,
             exit_code=newest.kind.exit_code,
         )
-    patch = await asyncio.to_thread(context.repository.patch, candidate)
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     if (
         newest is None
         or newest.tree != patch.tree
-        or not newest.good
-        or (gave_up(context.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
+        or not newest.is_deliverable
+        or (has_given_up(context.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
     ):
         return _outcome_without_delivery(context, candidate, newest)
     if context.task.minimise:
-        patch, newest = await minimised(context, candidate, patch, newest)
+        patch, newest = await minimize_change(context, candidate, patch, newest)
     newest = newest.model_copy(
-        update={"notes": (*newest.notes, *advice(opinions(context.log.records, candidate.id)))}
+        update={
+            "notes": (*newest.notes, *summarize_reviews(reviewer_findings(context.log.records, candidate.id)))
+        }
     )
-    if context.reviews:
-        announce(context, patch)
-        accepted_part = await review(context, candidate, patch, newest)
+    if context.needs_review:
+        warn_of_risky_files(context, patch)
+        accepted_part = await review_change(context, candidate, patch, newest)
         if accepted_part is None:
-            return Ending(
+            return SessionOutcome(
                 kind=VerdictKind.GAVE_UP,
                 summary="You accepted nothing of it, so nothing was delivered.",
                 exit_code=4,
             )
         patch, newest = accepted_part
-        if not newest.good:
-            return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", context)
-    confirmed_verdict = await clear(context, patch, newest)
+        if not newest.is_deliverable:
+            return outcome_without_fix(
+                VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", context
+            )
+    confirmed_verdict = await confirm_risky_files(context, patch, newest)
     if confirmed_verdict is None:
-        return ended(
+        return outcome_without_fix(
             VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", context
         )
     verdict, delivery = await _deliver(context, candidate, patch, confirmed_verdict)
-    return Ending(
+    return SessionOutcome(
         kind=verdict.kind,
         summary=verdict.reason,
         verdict=verdict,
@@ -89,50 +98,54 @@ async def conclude(context: Kit, candidate: Candidate) -> Ending:
     )
 
 
-def ended(kind: VerdictKind, summary: str, context: Kit) -> Ending:
+def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext) -> SessionOutcome:
     """Return an outcome without a fix, with a report of what was learnt."""
-    return Ending(
+    return SessionOutcome(
         kind=kind,
         summary=summary,
-        report=explanation(context.log.records),
+        report=session_report(context.log.records),
         exit_code=kind.exit_code,
     )
 
 
-def _planning_outcome(context: Kit) -> Ending:
+def _planning_outcome(context: SessionContext) -> SessionOutcome:
     """Return the outcome of a session that only plans."""
     made_notes = [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
     plan = next((note for note in reversed(made_notes) if isinstance(note, Plan)), None)
     if plan is None:
-        return ended(
+        return outcome_without_fix(
             VerdictKind.GAVE_UP,
             _first_line(made_notes[-1].summary) if made_notes else "No plan was made.",
             context,
         )
-    return Ending(
-        kind=None, summary="This is the plan; nothing was changed.", report=written(plan), exit_code=0
+    return SessionOutcome(
+        kind=None, summary="This is the plan; nothing was changed.", report=format_plan(plan), exit_code=0
     )
 
 
-def _outcome_without_delivery(context: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
-    if gave_up(context.log.records, candidate.id):
-        return ended(
-            VerdictKind.GAVE_UP, _first_line(notes(context.log.records, candidate.id)[-1].summary), context
+def _outcome_without_delivery(
+    context: SessionContext, candidate: Candidate, verdict: Verdict | None
+) -> SessionOutcome:
+    if has_given_up(context.log.records, candidate.id):
+        return outcome_without_fix(
+            VerdictKind.GAVE_UP,
+            _first_line(candidate_notes(context.log.records, candidate.id)[-1].summary),
+            context,
         )
     if verdict is None:
-        return ended(VerdictKind.GAVE_UP, "Nothing was verified.", context)
+        return outcome_without_fix(VerdictKind.GAVE_UP, "Nothing was verified.", context)
     kind = VerdictKind.INCONCLUSIVE if verdict.kind is VerdictKind.INCONCLUSIVE else VerdictKind.GAVE_UP
-    return ended(kind, verdict.reason, context)
+    return outcome_without_fix(kind, verdict.reason, context)
 
 
 async def _deliver(
-    context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> tuple[Verdict, Delivery]:
     """Deliver the fix on top of HEAD, proven again there; as a diff only if it needs the uncommitted work."""
     repository = context.repository
-    rebased_patch = await asyncio.to_thread(repository.rebased, patch)
+    rebased_patch = await asyncio.to_thread(repository.rebase_on_head, patch)
     if rebased_patch is not None and repository.dirty:
-        head_verifier = context.verifier_of(repository.on_head())
+        head_verifier = context.make_verifier(repository.on_head())
         new_verdict = await asyncio.to_thread(
             head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
         )
@@ -157,7 +170,9 @@ async def _deliver(
     )
 
 
-async def _deliver_on_head(context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
+async def _deliver_on_head(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> Delivery:
     delivery = await asyncio.to_thread(_commit, context, candidate, patch, verdict)
     if not context.task.merge:
         return delivery
@@ -166,7 +181,7 @@ async def _deliver_on_head(context: Kit, candidate: Candidate, patch: Patch, ver
             Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
         )
         return delivery
-    if unreviewed_paths := unreviewed(context, patch):
+    if unreviewed_paths := unreviewed_files(context, patch):
         context.log.append(
             Warned(text=f"Not merged: nobody has reviewed {unreviewed_paths}. Look at it, then: coder apply.")
         )
@@ -197,22 +212,22 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
     return task.result()
 
 
-def _commit(context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
-    recent = context.repository.subjects(30)
-    evidence = context.verifier.evidence(verdict)
+def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
+    recent = context.repository.recent_subjects(30)
+    evidence = context.verifier.commit_evidence(verdict)
     summary = _change_summary(context, candidate)
-    text = context.secrets.masked(
-        message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
+    text = context.secrets.mask(
+        compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
     )
-    page = context.secrets.masked(evidence.page)
-    name = slug(subject(summary or context.task.issue, recent))
+    page = context.secrets.mask(evidence.page)
+    name = branch_slug(format_subject(summary or context.task.issue, recent))
     steps_of = candidate if context.task.keep_steps else None
     return context.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
 
 
-def _change_summary(context: Kit, candidate: Candidate) -> str:
+def _change_summary(context: SessionContext, candidate: Candidate) -> str:
     """Return what the change does in the model's words, from the newest note that says so."""
-    phase_notes = notes(context.log.records, candidate.id)
+    phase_notes = candidate_notes(context.log.records, candidate.id)
     for kinds in ((Done,), (Diagnosis, Sites)):
         for note in reversed(phase_notes):
             if isinstance(note, kinds) and _first_line(note.summary):

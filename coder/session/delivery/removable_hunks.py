@@ -4,14 +4,16 @@ from pathlib import PurePosixPath
 
 from coder.core.values.hunk import Hunk
 from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import Guarded
-from coder.patching.git_hunks import blocks, hunks
+from coder.core.values.verdict import MutationReport
+from coder.patching.git_hunks import changed_line_starts, split_git_diff
 
-WRITING = frozenset({".adoc", ".md", ".rst", ".txt"})
+DOCUMENTATION_SUFFIXES = frozenset({".adoc", ".md", ".rst", ".txt"})
 """Suffixes of documentation files."""
 
 
-def droppable(diff: str, guarded: Guarded | None, *, wording: bool = False) -> tuple[int, ...]:
+def removable_hunk_numbers(
+    diff: str, guarded: MutationReport | None, *, wording: bool = False
+) -> tuple[int, ...]:
     """Return the numbers of hunks whose removal no test notices.
 
     Hunks of tests are never among them. With `wording`, hunks of comments, docstrings and documentation are
@@ -22,11 +24,11 @@ def droppable(diff: str, guarded: Guarded | None, *, wording: bool = False) -> t
     )
     wording_lines = set(guarded.wording) if guarded else set()
     numbers = []
-    for number, hunk in enumerate(hunks(diff)):
+    for number, hunk in enumerate(split_git_diff(diff)):
         if _is_documentation(hunk):
             is_removable = wording
         else:
-            places = {(hunk.path, line) for line in blocks(hunk)}
+            places = {(hunk.path, line) for line in changed_line_starts(hunk)}
             is_removable = bool(places) and places <= (
                 unguarded_lines | wording_lines if wording else unguarded_lines
             )
@@ -35,10 +37,10 @@ def droppable(diff: str, guarded: Guarded | None, *, wording: bool = False) -> t
     return tuple(numbers)
 
 
-def place_of(hunk: Hunk) -> str:
+def hunk_location(hunk: Hunk) -> str:
     """Return the location of a hunk, such as `shop.py:12`."""
-    return f"{hunk.path}:{next(blocks(hunk), 1)}"
+    return f"{hunk.path}:{next(changed_line_starts(hunk), 1)}"
 
 
 def _is_documentation(hunk: Hunk) -> bool:
-    return PurePosixPath(hunk.path).suffix in WRITING
+    return PurePosixPath(hunk.path).suffix in DOCUMENTATION_SUFFIXES

@@ -8,11 +8,11 @@ from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind
 
-SHOWN_LINES = 60
+MAX_PATCH_LINES = 60
 """Most lines of a patch that the report shows; a longer patch is only stored."""
 
 
-def explanation(records: Sequence[Record]) -> str:
+def session_report(records: Sequence[Record]) -> str:
     """Return a Markdown report of the session; empty if there was neither a note nor a verdict.
 
     It has attempts, failures, suspected places, the closest patch and the next step.
@@ -113,12 +113,12 @@ def _best_patch_section(records: Sequence[Record]) -> str:
     if not (diff := closest_patch(records)):
         return ""
     sessions = (record.event.session for record in records if isinstance(record.event, SessionStarted))
-    diff_block = f"\n```diff\n{diff.rstrip()}\n```" if diff.count("\n") <= SHOWN_LINES else ""
+    diff_block = f"\n```diff\n{diff.rstrip()}\n```" if diff.count("\n") <= MAX_PATCH_LINES else ""
     saved = f"coder log diff {next(sessions, 'last')}"
     return f"## The patch that came closest\nNot applied. Saved: {saved}{diff_block}"
 
 
-NEXT: Mapping[Cause, str] = {
+NEXT_STEPS: Mapping[Cause, str] = {
     "environment": (
         "Provide what the machine lacks for {test}, then start again: the code was not what failed."
     ),
@@ -137,7 +137,7 @@ def _next_step_section(records: Sequence[Record]) -> str:
         return ""
     return (
         "## The cheapest next "
-        f"step\n{NEXT[failing_results[0].cause or 'logic'].format(test=failing_results[0].id)}"
+        f"step\n{NEXT_STEPS[failing_results[0].cause or 'logic'].format(test=failing_results[0].id)}"
     )
 
 
@@ -148,7 +148,7 @@ def _summary_section(records: Sequence[Record]) -> str:
     return f"## In short\n{summary}" if "\n" in summary.strip() else ""
 
 
-def advice(opinions: Mapping[str, Findings]) -> tuple[str, ...]:
+def summarize_reviews(opinions: Mapping[str, Findings]) -> tuple[str, ...]:
     """Return what reviewers said of a delivered change, for its evidence: half a sentence each."""
     lines = []
     for reviewer, opinion in opinions.items():

@@ -10,16 +10,16 @@ from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.hunk import Hunk
 from coder.core.values.verdict import Verdict
 from coder.patching import PatchError, apply
-from coder.patching.git_hunks import hunks, rebuilt
-from coder.permissions.risk import high_risk
-from coder.session.context import Kit
-from coder.session.delivery.removable_hunks import droppable
+from coder.patching.git_hunks import rebuild_diff, split_git_diff
+from coder.permissions.risk import high_risk_paths
+from coder.session.context import SessionContext
+from coder.session.delivery.removable_hunks import removable_hunk_numbers
 
-LONGEST_SHOWN = 3_000
+MAX_QUESTION_CHARACTERS = 3_000
 DELIVER, DROP = "deliver", "drop"
 
 
-async def clear(context: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
+async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Verdict) -> Verdict | None:
     """Return the verdict with a note on files that need a user's review; None if the user rejects the change.
 
     If nobody can be asked, the change is delivered to a branch but never merged, and report and evidence say
@@ -28,9 +28,9 @@ async def clear(context: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
     risky_files = _describe_risky_files(patch)
     if not risky_files:
         return verdict
-    if context.reviews or (context.approval.attended and not context.task.dry_run):
+    if context.needs_review or (context.approval.attended and not context.task.dry_run):
         if (
-            not context.reviews
+            not context.needs_review
             and await context.approval.ask(
                 _review_question(patch, risky_files), options=(DELIVER, DROP), default=DROP
             )
@@ -40,35 +40,35 @@ async def clear(context: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
         note = f"reviewed by a person: {risky_files}"
     else:
         note = f"no person has reviewed {risky_files}"
-        announce(context, patch)
+        warn_of_risky_files(context, patch)
     return verdict.model_copy(update={"notes": (*verdict.notes, note)})
 
 
-def announce(context: Kit, patch: Patch) -> None:
+def warn_of_risky_files(context: SessionContext, patch: Patch) -> None:
     """Warn of changed files that the user should review; nothing if there are none."""
     if risky_files := _describe_risky_files(patch):
         context.log.append(Warned(text=f"Look twice at {risky_files}."))
 
 
-def unreviewed(context: Kit, patch: Patch) -> str:
+def unreviewed_files(context: SessionContext, patch: Patch) -> str:
     """Return the files that need a review if nobody could be asked for it; otherwise an empty text."""
-    return "" if context.reviews or context.approval.attended else _describe_risky_files(patch)
+    return "" if context.needs_review or context.approval.attended else _describe_risky_files(patch)
 
 
 def _describe_risky_files(patch: Patch) -> str:
-    return ", ".join(f"{path} ({kind})" for path, kind in high_risk(patch.paths).items())
+    return ", ".join(f"{path} ({kind})" for path, kind in high_risk_paths(patch.paths).items())
 
 
 def _review_question(patch: Patch, risky_files: str) -> str:
-    risky = high_risk(patch.paths)
-    risky_hunks: list[Hunk] = [hunk for hunk in hunks(patch.diff) if hunk.path in risky]
+    risky = high_risk_paths(patch.paths)
+    risky_hunks: list[Hunk] = [hunk for hunk in split_git_diff(patch.diff) if hunk.path in risky]
     text = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in risky_hunks)
-    excerpt = f"{text[:LONGEST_SHOWN]}\n[...]" if len(text) > LONGEST_SHOWN else text
+    excerpt = f"{text[:MAX_QUESTION_CHARACTERS]}\n[...]" if len(text) > MAX_QUESTION_CHARACTERS else text
     return f"{excerpt}\nThe fix changes {risky_files}. Deliver it?"
 
 
-async def review(
-    context: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
+async def review_change(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> tuple[Patch, Verdict] | None:
     """Return the accepted part of a change with its own verdict; None if the user accepts nothing.
 
@@ -77,23 +77,25 @@ async def review(
     Raises:
         UserError: the part does not apply without the rest.
     """
-    accepted_numbers = await context.approval.review(patch.diff, droppable(patch.diff, verdict.guarded))
-    if len(accepted_numbers) == len(hunks(patch.diff)):
+    accepted_numbers = await context.approval.review_diff(
+        patch.diff, removable_hunk_numbers(patch.diff, verdict.guarded)
+    )
+    if len(accepted_numbers) == len(split_git_diff(patch.diff)):
         return patch, verdict
     if not accepted_numbers:
         return None
     try:
-        part, new_verdict = await part_of(context, candidate, patch, accepted_numbers)
+        part, new_verdict = await verify_hunks(context, candidate, patch, accepted_numbers)
     except PatchError as error:
         raise UserError(
             f"What you accepted does not fit without the rest, so nothing was delivered. {error}"
         ) from None
-    announced(context, candidate, part, new_verdict)
+    log_partial_change(context, candidate, part, new_verdict)
     return part, new_verdict
 
 
-async def part_of(
-    context: Kit, candidate: Candidate, patch: Patch, accepted: Collection[int]
+async def verify_hunks(
+    context: SessionContext, candidate: Candidate, patch: Patch, accepted: Collection[int]
 ) -> tuple[Patch, Verdict]:
     """Apply some hunks of a change alone in the candidate's worktree, and verify the result.
 
@@ -101,18 +103,18 @@ async def part_of(
         PatchError: they do not apply without the rest; the worktree is as it was before any change.
     """
     await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
-    await asyncio.to_thread(apply, rebuilt(patch.diff, accepted), candidate.worktree)
-    part = await asyncio.to_thread(context.repository.patch, candidate)
+    await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted), candidate.worktree)
+    part = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     verdict = await asyncio.to_thread(
         context.verifier.verify,
         part,
         named_tests(context.log.records, candidate.id),
-        context.log.progress(candidate.id),
+        context.log.progress_listener(candidate.id),
     )
     return part, verdict.model_copy(update={"tree": part.tree})
 
 
-def announced(context: Kit, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
+def log_partial_change(context: SessionContext, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
     """Log the remaining part of a change and its verdict."""
     context.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
     context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))

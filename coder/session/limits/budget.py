@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from decimal import Decimal
 
 from coder.core.errors import LimitReached
-from coder.core.messages import Request, Spent, Usage
+from coder.core.messages import Request, Usage, UsageTotals
 from coder.core.values.task import Budget
 
 TOKENS_PER_BYTE = 0.4
 """High estimate for source code; raised after the first reply of a model that counts more."""
-LEAST_OUTPUT = 256
+MIN_OUTPUT_TOKENS = 256
 """Shortest output limit, in tokens, that is worth a request."""
 
 Price = Callable[[int, int], Decimal | None]
@@ -21,36 +21,40 @@ Price = Callable[[int, int], Decimal | None]
 class Reservation:
     """Upper bound of the cost of one call, held until the call is settled or was never billed."""
 
-    def __init__(self, purses: tuple["Purse", ...], request: Request, *, role: str, usd: Decimal) -> None:
+    def __init__(
+        self, purses: tuple["BudgetTracker", ...], request: Request, *, role: str, usd: Decimal
+    ) -> None:
         self.request = request
         """The request with its output limited to what is left."""
         self.role = role
-        self.tokens = purses[0].estimate(request) + request.max_output_tokens
+        self.tokens = purses[0].estimate_input_tokens(request) + request.max_output_tokens
         self.usd = usd
         self._purses = purses
         for purse in purses:
-            purse.held.append(self)
+            purse.reservations.append(self)
 
     def release(self) -> None:
         """Release the reservation of a call that was not billed."""
         for purse in self._purses:
-            purse.held.remove(self)
+            purse.reservations.remove(self)
 
-    def settle(self, usage: Usage) -> Spent:
+    def settle(self, usage: Usage) -> UsageTotals:
         """Record the cost of the call and return the totals of the session."""
         self.release()
         for purse in self._purses:
-            purse.count(self, usage)
+            purse.record_usage(self, usage)
         return self._purses[-1].spent
 
 
-class Purse:
+class BudgetTracker:
     """Tracks what was spent and reserved, and refuses a call that could exceed the limits.
 
     A share is a nested tracker: its spending counts in the whole, and the limits of both hold.
     """
 
-    def __init__(self, budget: Budget, clock: Callable[[], float], *, whole: "Purse | None" = None) -> None:
+    def __init__(
+        self, budget: Budget, clock: Callable[[], float], *, whole: "BudgetTracker | None" = None
+    ) -> None:
         self._budget = budget
         self._clock = clock
         self._started = clock()
@@ -58,10 +62,10 @@ class Purse:
         self._tokens_per_byte = TOKENS_PER_BYTE
         self._released: asyncio.Event = whole._released if whole else asyncio.Event()
         self._in_progress: list[Reservation] = whole._in_progress if whole else []
-        self.held: list[Reservation] = []
+        self.reservations: list[Reservation] = []
         """Reservations without a settlement: in progress, or ended with an unknown cost."""
-        self.spent = Spent()
-        self.roles: dict[str, Spent] = {}
+        self.spent = UsageTotals()
+        self.roles: dict[str, UsageTotals] = {}
 
     @property
     def seconds(self) -> float:
@@ -72,17 +76,17 @@ class Purse:
     def seconds_left(self) -> float | None:
         return None if self._budget.seconds is None else max(0.0, self._budget.seconds - self.seconds)
 
-    def share(self, parts: int) -> "Purse":
+    def share(self, parts: int) -> "BudgetTracker":
         """Return a tracker for one of `parts` equal shares of the remaining tokens, money and requests."""
         budget = Budget(
             tokens=None if (tokens := self._tokens_left()) is None else tokens // parts,
             usd=None if (usd := self._usd_left()) is None else usd / parts,
             requests=None if (requests := self._requests_left()) is None else -(-requests // parts),
         )
-        return Purse(budget, self._clock, whole=self)
+        return BudgetTracker(budget, self._clock, whole=self)
 
     @asynccontextmanager
-    async def reserved(self, request: Request, *, price: Price, role: str) -> AsyncIterator[Reservation]:
+    async def reserve(self, request: Request, *, price: Price, role: str) -> AsyncIterator[Reservation]:
         """Reserve the worst case of a request while it is in progress.
 
         Wait if only the reservations of other calls stand in the way. A reservation that is neither settled
@@ -95,7 +99,7 @@ class Purse:
             self._released.clear()
             await self._released.wait()
         admitted_request = request.model_copy(update={"max_output_tokens": output})
-        usd = price(self.estimate(request), output) or Decimal(0)
+        usd = price(self.estimate_input_tokens(request), output) or Decimal(0)
         reservation = Reservation(tuple(self._chain()), admitted_request, role=role, usd=usd)
         self._in_progress.append(reservation)
         try:
@@ -104,7 +108,7 @@ class Purse:
             self._in_progress.remove(reservation)
             self._released.set()
 
-    def estimate(self, request: Request) -> int:
+    def estimate_input_tokens(self, request: Request) -> int:
         """Return the input tokens of a request, rather too many."""
         texts = [request.system, *(part.model_dump_json() for part in (*request.messages, *request.tools))]
         return int(
@@ -112,16 +116,16 @@ class Purse:
             * max(purse._tokens_per_byte for purse in self._chain())
         )
 
-    def count(self, reservation: Reservation, usage: Usage) -> None:
+    def record_usage(self, reservation: Reservation, usage: Usage) -> None:
         """Add one call to the totals, and adjust the estimate to the model's token count."""
         self.spent = _add_usage(self.spent, usage)
-        self.roles[reservation.role] = _add_usage(self.roles.get(reservation.role, Spent()), usage)
-        estimate = self.estimate(reservation.request)
+        self.roles[reservation.role] = _add_usage(self.roles.get(reservation.role, UsageTotals()), usage)
+        estimate = self.estimate_input_tokens(reservation.request)
         if usage.input_tokens > estimate > 0:
             self._tokens_per_byte *= usage.input_tokens / estimate
 
-    def _chain(self) -> Iterator["Purse"]:
-        purse: Purse | None = self
+    def _chain(self) -> Iterator["BudgetTracker"]:
+        purse: BudgetTracker | None = self
         while purse is not None:
             yield purse
             purse = purse._parent
@@ -132,13 +136,17 @@ class Purse:
         output, error = min(limits, key=lambda limit: limit[0])
         if output < request.max_output_tokens and self._in_progress and not _is_final(error):
             return None
-        if output < LEAST_OUTPUT and error is not None:
+        if output < MIN_OUTPUT_TOKENS and error is not None:
             raise error
         return output
 
     def _own_output_limit(self, request: Request, price: Price) -> tuple[int, LimitReached | None]:
         """Return the longest output within this tracker's own limits, and the error for a longer one."""
-        size, requested_tokens, budget = self.estimate(request), request.max_output_tokens, self._budget
+        size, requested_tokens, budget = (
+            self.estimate_input_tokens(request),
+            request.max_output_tokens,
+            self._budget,
+        )
         limits: list[tuple[int, LimitReached | None]] = [(requested_tokens, None)]
         if budget.seconds is not None and self.seconds >= budget.seconds:
             limits.append(
@@ -170,20 +178,20 @@ class Purse:
             self._budget.tokens
             - self.spent.input_tokens
             - self.spent.output_tokens
-            - sum(reservation.tokens for reservation in self.held)
+            - sum(reservation.tokens for reservation in self.reservations)
         )
 
     def _requests_left(self) -> int | None:
         return (
             None
             if self._budget.requests is None
-            else self._budget.requests - self.spent.requests - len(self.held)
+            else self._budget.requests - self.spent.requests - len(self.reservations)
         )
 
     def _usd_left(self) -> Decimal | None:
         if self._budget.usd is None:
             return None
-        reserved_usd = sum((reservation.usd for reservation in self.held), Decimal(0))
+        reserved_usd = sum((reservation.usd for reservation in self.reservations), Decimal(0))
         return (
             self._budget.usd - reserved_usd - self.spent.cost_usd
             if self.spent.cost_usd is not None
@@ -213,9 +221,9 @@ def _is_final(error: LimitReached | None) -> bool:
     return error is not None and (error.limit == "seconds" or "not known" in str(error))
 
 
-def _add_usage(spent: Spent, usage: Usage) -> Spent:
+def _add_usage(spent: UsageTotals, usage: Usage) -> UsageTotals:
     is_price_known = spent.cost_usd is not None and usage.cost_usd is not None
-    return Spent(
+    return UsageTotals(
         requests=spent.requests + 1,
         input_tokens=spent.input_tokens + usage.input_tokens,
         cached_tokens=spent.cached_tokens + usage.cached_tokens,

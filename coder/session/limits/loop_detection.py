@@ -5,22 +5,22 @@ from typing import Literal
 
 from coder.core.events import Record
 from coder.core.messages import AssistantMessage, ToolMessage
-from coder.core.state import conversation
+from coder.core.state import candidate_messages
 
-LOST = (
+LOOP_SUMMARY = (
     "The model went round in circles: the same calls with the same answers, three times over, and no change."
 )
 
 
-class Wandering:
+class LoopDetector:
     """Counts the identical turns of one phase since files last changed."""
 
     def __init__(self) -> None:
         self._turns: dict[tuple[str, ...], int] = {}
 
-    def seen(self, turn: tuple[str, ...], *, moved: bool) -> Literal["new", "again", "lost"]:
+    def record_turn(self, turn: tuple[str, ...], *, has_changed: bool) -> Literal["new", "again", "lost"]:
         """Record a turn (its calls and results) and return whether it is new, repeated, or repeated twice."""
-        if moved:
+        if has_changed:
             self._turns.clear()
             return "new"
         self._turns[turn] = self._turns.get(turn, 0) + 1
@@ -29,10 +29,10 @@ class Wandering:
         return "again" if self._turns[turn] == 2 else "lost"
 
 
-def answers(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+def latest_call_results(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
     """Return the calls of the newest reply with their results, sorted; empty if it has no call."""
     results: list[str] = []
-    for message in reversed(conversation(records, candidate)):
+    for message in reversed(candidate_messages(records, candidate)):
         match message:
             case ToolMessage(name=name, text=text):
                 results.append(f"{name}: {text}")

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 MINUTE = 60.0
 
 
-class Pace:
+class RateLimiter:
     """Limits the rate of requests and the number of concurrent verifications."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Pace:
         self._start_times: deque[float] = deque()
 
     @asynccontextmanager
-    async def request(self) -> AsyncIterator[None]:
+    async def request_slot(self) -> AsyncIterator[None]:
         """Hold a slot for one request to a model."""
         async with self._requests:
             while (pause := self._seconds_to_wait()) > 0:
@@ -42,20 +42,20 @@ class Pace:
             yield
 
     @asynccontextmanager
-    async def verification(self) -> AsyncIterator[None]:
+    async def verification_slot(self) -> AsyncIterator[None]:
         """Hold a slot for one verification."""
         async with self._verifications:
             yield
 
     @asynccontextmanager
-    async def attempt(self, left: Callable[[], int]) -> AsyncIterator[bool]:
+    async def attempt_slot(self, count_left: Callable[[], int]) -> AsyncIterator[bool]:
         """Hold a slot for a verification that may fail: yield False if no attempt is left for it.
 
         `left` counts attempts not yet spent; wait while verifications in progress may spend all of them.
         """
         async with self._attempts:
-            await self._attempts.wait_for(lambda: left() < 1 or self._in_progress < left())
-            is_granted = left() >= 1
+            await self._attempts.wait_for(lambda: count_left() < 1 or self._in_progress < count_left())
+            is_granted = count_left() >= 1
             self._in_progress += is_granted
         try:
             yield is_granted

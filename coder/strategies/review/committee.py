@@ -8,39 +8,43 @@ from coder.core.events import FilesChanged, Warned
 from coder.core.notes import Findings
 from coder.core.state import named_tests
 from coder.core.values.candidate import Candidate, Patch
-from coder.session.context import Kit, Strategy
-from coder.strategies.candidate_status import good, stands
-from coder.strategies.review.review_phase import opinion
-from coder.strategies.review.review_targets import flagged
-from coder.strategies.verify_phase import judge
+from coder.session.context import SessionContext, Strategy
+from coder.strategies.candidate_status import has_deliverable_change, is_judged_good
+from coder.strategies.review.review_phase import try_review
+from coder.strategies.review.review_targets import repairable_findings
+from coder.strategies.verify_phase import judge_change
 
-Mend = Callable[[tuple[Findings, ...], Patch], Strategy]
-
-
-Readers = Callable[[Patch], Sequence[str]]
+MakeRepair = Callable[[tuple[Findings, ...], Patch], Strategy]
 
 
-def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -> Strategy:
+ChooseReviewers = Callable[[Patch], Sequence[str]]
+
+
+def review_and_repair(
+    strategy: Strategy, make_repair: MakeRepair, *, choose_reviewers: ChooseReviewers, rounds: int
+) -> Strategy:
     """Return a strategy that has its good change reviewed, and flagged places repaired, up to `rounds` times.
 
-    After a repair, the reviewers who objected review it again, with those that `readers` chooses for the new
+    After a repair, the reviewers who objected review it again, with those that `choose_reviewers` chooses for the new
     change. A repair that leaves no good change is rolled back; the findings then go into the evidence as
     advice.
     """
 
-    async def run_and_review(context: Kit, candidate: Candidate) -> Candidate:
+    async def run_and_review(context: SessionContext, candidate: Candidate) -> Candidate:
         candidate = await strategy(context, candidate)
         reviewed_tree, objectors = "", tuple[str, ...]()
         for number in range(1, rounds + 2):
-            patch = await asyncio.to_thread(context.repository.patch, candidate)
-            reviewers = dict.fromkeys((*readers(patch), *objectors))
-            if patch.tree == reviewed_tree or not (reviewers and good(context, candidate)):
+            patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+            reviewers = dict.fromkeys((*choose_reviewers(patch), *objectors))
+            if patch.tree == reviewed_tree or not (reviewers and has_deliverable_change(context, candidate)):
                 return candidate
-            reviews = await asyncio.gather(*(opinion(context, candidate, reviewer) for reviewer in reviewers))
+            reviews = await asyncio.gather(
+                *(try_review(context, candidate, reviewer) for reviewer in reviewers)
+            )
             repairable = tuple(
                 review
                 for review in reviews
-                if review is not None and not review.approve and flagged(review, patch)
+                if review is not None and not review.approve and repairable_findings(review, patch)
             )
             reviewed_tree = patch.tree
             objectors = tuple(
@@ -51,10 +55,10 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
             if not repairable or number > rounds:
                 return candidate
             try:
-                await mend(repairable, patch)(context, candidate)
+                await make_repair(repairable, patch)(context, candidate)
             except (ModelError, LimitReached) as error:
                 context.log.append(Warned(text=f"What was found is not mended: {error}"))
-            if not await stands(context, candidate):
+            if not await is_judged_good(context, candidate):
                 await _roll_back(context, candidate, patch)
                 return candidate
         return candidate
@@ -62,7 +66,7 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
     return run_and_review
 
 
-async def _roll_back(context: Kit, candidate: Candidate, patch: Patch) -> None:
+async def _roll_back(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
     await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
     context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-    await judge(context, candidate, patch, named_tests(context.log.records, candidate.id))
+    await judge_change(context, candidate, patch, named_tests(context.log.records, candidate.id))

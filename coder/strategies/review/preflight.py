@@ -2,17 +2,17 @@
 
 from coder.core.events import FilesChanged, Verified
 from coder.core.messages import UserMessage
-from coder.core.state import conversation
+from coder.core.state import candidate_messages
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import Verdict, VerdictKind
-from coder.python.lint import syntax_error, undefined_names
-from coder.session.context import Kit
-from coder.session.phase import Standing
+from coder.python.lint import find_syntax_error, find_undefined_names
+from coder.session.context import SessionContext
+from coder.session.phase import PhaseState
 
-SHOWN = 5
+MAX_FAULTS = 5
 
 
-def objections(context: Kit, candidate: Candidate, state: Standing) -> str:
+def preflight_objections(context: SessionContext, candidate: Candidate, state: PhaseState) -> str:
     """Return objections to a change, for the model; empty if it may be tested.
 
     Faults are reported once; the earlier failure of an equivalent change is reported each time.
@@ -25,15 +25,15 @@ def objections(context: Kit, candidate: Candidate, state: Standing) -> str:
     )
     if failed_verdict is None and not faults:
         return ""
-    objection = context.prompts.render("objection", failed=failed_verdict, faults=faults[:SHOWN])
+    objection = context.prompts.render("objection", failed=failed_verdict, faults=faults[:MAX_FAULTS])
     is_repeated = any(
         isinstance(message, UserMessage) and message.text == objection
-        for message in conversation(context.log.records, candidate.id)
+        for message in candidate_messages(context.log.records, candidate.id)
     )
     return "" if is_repeated and failed_verdict is None else objection
 
 
-def _earlier_failure(context: Kit, candidate: Candidate) -> Verdict | None:
+def _earlier_failure(context: SessionContext, candidate: Candidate) -> Verdict | None:
     """Return the failed verdict on an equivalent change of any candidate, None if there is none."""
     newest: dict[str, str] = {}
     failed_verdicts: dict[str, Verdict] = {}
@@ -42,7 +42,7 @@ def _earlier_failure(context: Kit, candidate: Candidate) -> Verdict | None:
             case FilesChanged(candidate=author, fingerprint=fingerprint):
                 newest[author] = fingerprint
             case Verified(candidate=author, verdict=verdict) if (
-                not verdict.good and verdict.kind is not VerdictKind.INCONCLUSIVE
+                not verdict.is_deliverable and verdict.kind is not VerdictKind.INCONCLUSIVE
             ):
                 failed_verdicts[newest.get(author, "")] = verdict
             case _:
@@ -51,11 +51,11 @@ def _earlier_failure(context: Kit, candidate: Candidate) -> Verdict | None:
     return failed_verdicts.get(own_fingerprint) if own_fingerprint else None
 
 
-def _find_faults(context: Kit, candidate: Candidate, path: str) -> list[str]:
+def _find_faults(context: SessionContext, candidate: Candidate, path: str) -> list[str]:
     file = candidate.worktree / path
     if not path.endswith(".py") or file.is_symlink() or not file.is_file():
         return []
     after = file.read_text("utf-8", "replace")
-    if error := syntax_error(after, path):
+    if error := find_syntax_error(after, path):
         return [error]
-    return undefined_names(context.workspace(candidate).history.file(path) or "", after, path)
+    return find_undefined_names(context.workspace(candidate).history.read_file(path) or "", after, path)

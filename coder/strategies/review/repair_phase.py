@@ -8,20 +8,20 @@ from coder.core.events import FilesChanged
 from coder.core.notes import Done, Finding, Note
 from coder.core.phases import REPAIR
 from coder.core.values.candidate import Candidate, Patch
-from coder.session.context import Kit, Strategy
-from coder.session.phase import Purpose, Standing
-from coder.strategies.follow import Route, follow
-from coder.strategies.phases import PURPOSES
-from coder.strategies.review.review_targets import astray, places
+from coder.session.context import SessionContext, Strategy
+from coder.session.phase import PhaseSpec, PhaseState
+from coder.strategies.follow import Route, follow_route
+from coder.strategies.phases import PHASE_SPECS
+from coder.strategies.review.review_targets import changes_outside_findings, format_places
 
 
-def mending(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strategy:
+def repair_findings(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strategy:
     """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
 
-    async def opening(context: Kit, _candidate: Candidate) -> str:
+    async def opening(context: SessionContext, _candidate: Candidate) -> str:
         return context.prompts.render("mend", findings=findings)
 
-    async def settle(context: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+    async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
         if state.entry or not state.changed:
             return (
                 None
@@ -30,24 +30,24 @@ def mending(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strate
             )
         outside_places = await asyncio.to_thread(_changes_outside, context, candidate, findings, patch)
         if not outside_places:
-            return state.note or Done(summary=f"What was found in {places(findings)} is mended.")
+            return state.note or Done(summary=f"What was found in {format_places(findings)} is mended.")
         await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
         context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         return context.prompts.render("astray", astray=outside_places, findings=findings)
 
-    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         only = tuple(dict.fromkeys(finding.path for finding in findings))
         restricted_context = replace(
             context, workspace=lambda other: replace(context.workspace(other), only=only)
         )
-        purposes = {**PURPOSES, "repair": Purpose(phase=REPAIR, opening=opening, settle=settle)}
-        return await follow(then, "repair", purposes)(restricted_context, candidate)
+        purposes = {**PHASE_SPECS, "repair": PhaseSpec(phase=REPAIR, opening=opening, settle=settle)}
+        return await follow_route(then, "repair", purposes)(restricted_context, candidate)
 
     return strategy
 
 
 def _changes_outside(
-    context: Kit, candidate: Candidate, findings: Sequence[Finding], patch: Patch
+    context: SessionContext, candidate: Candidate, findings: Sequence[Finding], patch: Patch
 ) -> list[str]:
     with context.repository.checkout(patch.tree) as before:
-        return astray(findings, before, candidate.worktree)
+        return changes_outside_findings(findings, before, candidate.worktree)

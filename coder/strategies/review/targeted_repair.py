@@ -8,46 +8,55 @@ from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked
 from coder.core.notes import Finding, Findings
 from coder.core.values.candidate import Candidate, Patch
-from coder.session.context import Kit, Strategy
-from coder.session.phase import keep
-from coder.session.turn import say
-from coder.strategies.follow import follow
-from coder.strategies.review.merge import merged
-from coder.strategies.review.repair_phase import mending
-from coder.strategies.review.review_targets import apart, flagged, places, text_of
-from coder.strategies.tree.branch import drop, share_views
+from coder.session.context import SessionContext, Strategy
+from coder.session.phase import record_change
+from coder.session.turn import add_user_message
+from coder.strategies.follow import follow_route
+from coder.strategies.review.merge import merge_texts
+from coder.strategies.review.repair_phase import repair_findings
+from coder.strategies.review.review_targets import (
+    format_places,
+    group_independent_findings,
+    read_exact_text,
+    repairable_findings,
+)
+from coder.strategies.tree.branch import drop_candidate, share_views
 
 DIFF_CHARACTERS = 6_000
 
 
-def mend(wanted: tuple[Findings, ...], patch: Patch) -> Strategy:
+def repair_flagged(reviews: tuple[Findings, ...], patch: Patch) -> Strategy:
     """Return a strategy that repairs the flagged places and verifies the whole change again.
 
     Independent places are repaired concurrently, each in a fork; if the results clash, all in one
     conversation.
     """
-    findings = tuple(finding for review in wanted for finding in flagged(review, patch))
+    findings = tuple(finding for review in reviews for finding in repairable_findings(review, patch))
 
-    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
-        groups = await asyncio.to_thread(apart, candidate.worktree, findings)
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        groups = await asyncio.to_thread(group_independent_findings, candidate.worktree, findings)
         if len(groups) == 1 or not await _repair_concurrently(context, candidate, groups, patch):
-            return await mending(findings, patch, then={("repair", True): "verify"})(context, candidate)
-        repaired_patch = await asyncio.to_thread(context.repository.patch, candidate)
+            return await repair_findings(findings, patch, then={("repair", True): "verify"})(
+                context, candidate
+            )
+        repaired_patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
         if repaired_patch.tree == patch.tree:
             return candidate
-        await keep(context, candidate, repaired_patch)
-        say(context, candidate, context.prompts.render("mended", diff=repaired_patch.diff[:DIFF_CHARACTERS]))
-        return await follow({}, "verify")(context, candidate)
+        await record_change(context, candidate, repaired_patch)
+        add_user_message(
+            context, candidate, context.prompts.render("mended", diff=repaired_patch.diff[:DIFF_CHARACTERS])
+        )
+        return await follow_route({}, "verify")(context, candidate)
 
     return strategy
 
 
 async def _repair_concurrently(
-    context: Kit, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch
+    context: SessionContext, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch
 ) -> bool:
     """Repair each group in a fork and merge the results; return False and change nothing at a clash."""
     forks = [await _fork_for_repair(context, candidate, group, patch) for group in groups]
-    shared_context = replace(context, purse=context.purse.share(len(groups)))
+    shared_context = replace(context, budget=context.budget.share(len(groups)))
     await asyncio.gather(
         *(
             _repair_group(shared_context, fork, group, patch)
@@ -56,12 +65,15 @@ async def _repair_concurrently(
     )
     paths = dict.fromkeys(finding.path for group in groups for finding in group)
     merged_texts = {
-        path: merged(text_of(candidate.worktree, path), [text_of(fork.worktree, path) for fork in forks])
+        path: merge_texts(
+            read_exact_text(candidate.worktree, path),
+            [read_exact_text(fork.worktree, path) for fork in forks],
+        )
         for path in paths
     }
     if clashes := [path for path, text in merged_texts.items() if not text]:
         for fork in forks:
-            drop(context, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
+            drop_candidate(context, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
         return False
     for path, text in merged_texts.items():
         (candidate.worktree / path).write_bytes((text or "").encode("utf-8", "surrogateescape"))
@@ -69,7 +81,7 @@ async def _repair_concurrently(
 
 
 async def _fork_for_repair(
-    context: Kit, candidate: Candidate, group: Sequence[Finding], patch: Patch
+    context: SessionContext, candidate: Candidate, group: Sequence[Finding], patch: Patch
 ) -> Candidate:
     """Fork the candidate as it is, for the repair of some findings alone."""
     repair_count = sum(
@@ -77,8 +89,10 @@ async def _fork_for_repair(
         for record in context.log.records
     )
     position = context.log.records[-1].number
-    child = await asyncio.to_thread(context.repository.candidate, f"{candidate.id}-mend-{repair_count + 1}")
-    approach = f"mends {places(group)}"
+    child = await asyncio.to_thread(
+        context.repository.create_candidate, f"{candidate.id}-mend-{repair_count + 1}"
+    )
+    approach = f"mends {format_places(group)}"
     context.log.append(
         CandidateForked(
             candidate=child.id, parent=candidate.id, position=position, role="mender", approach=approach
@@ -89,10 +103,12 @@ async def _fork_for_repair(
     return child
 
 
-async def _repair_group(context: Kit, fork: Candidate, group: Sequence[Finding], patch: Patch) -> None:
+async def _repair_group(
+    context: SessionContext, fork: Candidate, group: Sequence[Finding], patch: Patch
+) -> None:
     """Repair one group of findings; if that fails, the other groups go on."""
     try:
-        await mending(group, patch, then={})(context, fork)
+        await repair_findings(group, patch, then={})(context, fork)
     except (ModelError, LimitReached) as error:
         await asyncio.to_thread(context.repository.rollback, fork, patch.tree)
-        drop(context, fork, str(error))
+        drop_candidate(context, fork, str(error))

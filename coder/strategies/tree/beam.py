@@ -4,24 +4,36 @@ from collections.abc import Awaitable, Callable
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.values.candidate import Candidate
-from coder.session.context import Kit, Strategy
-from coder.strategies.candidate_status import Score, fresh, good, mendable, red
-from coder.strategies.tree.branch import branches, drop, race, teach, twin
+from coder.session.context import SessionContext, Strategy
+from coder.strategies.candidate_status import (
+    Score,
+    has_deliverable_change,
+    has_unjudged_source,
+    is_red,
+    is_repairable,
+)
+from coder.strategies.tree.branch import (
+    drop_candidate,
+    find_duplicate,
+    fork_branches,
+    race_branches,
+    share_failures,
+)
 from coder.strategies.verify_phase import attempts_left
 
-Scoring = Callable[[Kit, Candidate], Awaitable[Score]]
+ScoreCandidate = Callable[[SessionContext, Candidate], Awaitable[Score]]
 
 
-def beam(
+def beam_search(
     *,
-    first: Strategy,
-    then: Strategy,
+    edit: Strategy,
+    repair: Strategy,
     check: Strategy,
-    last: Strategy,
+    explain: Strategy,
     width: int,
     keep: int,
     rounds: int,
-    score: Scoring,
+    score: ScoreCandidate,
 ) -> Strategy:
     """Return a strategy that searches over `width` branches and keeps the `keep` best after each round.
 
@@ -31,44 +43,44 @@ def beam(
     Without a fix, `last` runs on the best branch.
     """
 
-    async def strategy(context: Kit, trunk: Candidate) -> Candidate:
-        contexts = await branches(context, trunk, max(1, min(width, attempts_left(context))))
+    async def strategy(context: SessionContext, trunk: Candidate) -> Candidate:
+        contexts = await fork_branches(context, trunk, max(1, min(width, attempts_left(context))))
         failures: list[Exception] = []
 
         async def grow(branch: Candidate) -> bool:
             try:
-                await (then if await red(context, branch) else first)(contexts[branch], branch)
-                if duplicate := twin(context, branch, contexts):
-                    drop(context, branch, f"It is the same change as that of {duplicate}.")
+                await (repair if await is_red(context, branch) else edit)(contexts[branch], branch)
+                if duplicate := find_duplicate(context, branch, contexts):
+                    drop_candidate(context, branch, f"It is the same change as that of {duplicate}.")
                     return False
                 await check(contexts[branch], branch)
-                if await fresh(context, branch):
-                    drop(context, branch, "No attempt is left to judge its change.")
+                if await has_unjudged_source(context, branch):
+                    drop_candidate(context, branch, "No attempt is left to judge its change.")
                     return False
             except (ModelError, LimitReached) as error:
                 failures.append(error)
-                drop(context, branch, str(error))
+                drop_candidate(context, branch, str(error))
                 return False
             return True
 
-        active = [branch for branch in contexts if not good(context, branch)]
+        active = [branch for branch in contexts if not has_deliverable_change(context, branch)]
         scores = {branch: await score(context, branch) for branch in contexts if branch not in active}
         for _ in range(rounds):
-            completed_branches = await race(context, active, grow)
+            completed_branches = await race_branches(context, active, grow)
             scores |= {branch: await score(context, branch) for branch in completed_branches}
-            repairable = [branch for branch in completed_branches if mendable(context, branch)]
+            repairable = [branch for branch in completed_branches if is_repairable(context, branch)]
             if (
                 not repairable
-                or any(good(context, branch) for branch in completed_branches)
+                or any(has_deliverable_change(context, branch) for branch in completed_branches)
                 or attempts_left(context) < 1
             ):
                 break
             active = sorted(repairable, key=scores.__getitem__, reverse=True)[:keep]
-            teach(context, active, completed_branches)
+            share_failures(context, active, completed_branches)
         if not scores and failures:
             raise failures[-1]
         scores = scores or {trunk: await score(context, trunk)}
         best = max(scores, key=scores.__getitem__)
-        return best if good(context, best) else await last(context, best)
+        return best if has_deliverable_change(context, best) else await explain(context, best)
 
     return strategy

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
 from coder.core.events import CandidateDropped, CandidateForked, FilesChanged
-from coder.core.state import verdicts, working
+from coder.core.state import active_candidates, candidate_verdicts
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate
-from coder.session.context import Kit
-from coder.session.turn import say
-from coder.strategies.candidate_status import settled, trace
-from coder.strategies.restart import bring_tests
+from coder.session.context import SessionContext
+from coder.session.turn import add_user_message
+from coder.strategies.candidate_status import is_settled, summarize_attempt
+from coder.strategies.restart import apply_test_hunks
 
 
 class Seed(Value):
@@ -48,25 +48,27 @@ SEEDS = (
 )
 
 
-async def branches(context: Kit, trunk: Candidate, width: int) -> dict[Candidate, Kit]:
+async def fork_branches(
+    context: SessionContext, trunk: Candidate, width: int
+) -> dict[Candidate, SessionContext]:
     """Return the trunk and its new siblings, each with an equal share of the remaining budget.
 
     Each sibling has an approach of its own.
     """
-    contexts = {trunk: replace(context, purse=context.purse.share(width))}
+    contexts = {trunk: replace(context, budget=context.budget.share(width))}
     for number, seed in enumerate(SEEDS[: width - 1], start=1):
         role = f"branch {number}"
         sibling_context = replace(
             contexts[trunk],
-            purse=context.purse.share(width),
+            budget=context.budget.share(width),
             temperature=seed.temperature,
             role=role if role in context.models else context.role,
         )
-        contexts[await fork(sibling_context, trunk, seed)] = sibling_context
+        contexts[await fork_sibling(sibling_context, trunk, seed)] = sibling_context
     return contexts
 
 
-async def fork(context: Kit, parent: Candidate, seed: Seed) -> Candidate:
+async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -> Candidate:
     """Fork a sibling that shares the conversation so far and the tests.
 
     Other changes of the parent are set aside. `context` is the sibling's own.
@@ -76,21 +78,25 @@ async def fork(context: Kit, parent: Candidate, seed: Seed) -> Candidate:
         for record in context.log.records
     )
     position = context.log.records[-1].number
-    patch = await asyncio.to_thread(context.repository.patch, parent)
-    child = await asyncio.to_thread(context.repository.candidate, f"c{count + 1}")
-    model_name = context.speakers[0].name
+    patch = await asyncio.to_thread(context.repository.candidate_patch, parent)
+    child = await asyncio.to_thread(context.repository.create_candidate, f"c{count + 1}")
+    model_name = context.available_models[0].name
     approach = seed.approach if model_name == context.model.name else f"{seed.approach} ({model_name})"
     context.log.append(
         CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach)
     )
-    await asyncio.to_thread(bring_tests, child, patch)
-    test_patch = await asyncio.to_thread(context.repository.patch, child)
+    await asyncio.to_thread(apply_test_hunks, child, patch)
+    test_patch = await asyncio.to_thread(context.repository.candidate_patch, child)
     context.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
     share_views(context, parent, child)
-    judgements = verdicts(context.log.records, parent.id)
-    failure = context.verifier.explain(judgements[-1]) if judgements and not judgements[-1].good else ""
+    judgements = candidate_verdicts(context.log.records, parent.id)
+    failure = (
+        context.verifier.explain_failure(judgements[-1])
+        if judgements and not judgements[-1].is_deliverable
+        else ""
+    )
     dropped_paths = [path for path in patch.paths if path not in test_patch.paths]
-    say(
+    add_user_message(
         context,
         child,
         context.prompts.render("approach", aside=dropped_paths, failed=failure, approach=seed.approach),
@@ -98,24 +104,24 @@ async def fork(context: Kit, parent: Candidate, seed: Seed) -> Candidate:
     return child
 
 
-def share_views(context: Kit, parent: Candidate, child: Candidate) -> None:
+def share_views(context: SessionContext, parent: Candidate, child: Candidate) -> None:
     """Mark what the parent was shown as shown to the child, since they share the conversation."""
     for path, lines in context.workspace(parent).named.items():
         context.workspace(child).named.setdefault(path, set()).update(lines)
 
 
-def drop(context: Kit, candidate: Candidate, reason: str) -> None:
+def drop_candidate(context: SessionContext, candidate: Candidate, reason: str) -> None:
     context.log.append(CandidateDropped(candidate=candidate.id, reason=reason))
 
 
-def twin(context: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
+def find_duplicate(context: SessionContext, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
     """Return the sibling that made an equivalent change earlier; empty if there is none."""
     newest: dict[str, tuple[str, int]] = {}
     for record in context.log.records:
         if isinstance(record.event, FilesChanged) and record.event.fingerprint:
             newest[record.event.candidate] = record.event.fingerprint, record.number
     fingerprint, number = newest.get(candidate.id, ("", 0))
-    active = {*working(context.log.records)} - {candidate.id}
+    active = {*active_candidates(context.log.records)} - {candidate.id}
     others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id in active)
     return next(
         (
@@ -127,15 +133,17 @@ def twin(context: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> s
     )
 
 
-def teach(context: Kit, learners: Sequence[Candidate], failed_candidates: Sequence[Candidate]) -> None:
+def share_failures(
+    context: SessionContext, learners: Sequence[Candidate], failed_candidates: Sequence[Candidate]
+) -> None:
     """Tell each learner how the attempts of the others failed."""
     for learner in learners:
-        if traces := [trace(context, other) for other in failed_candidates if other != learner]:
-            say(context, learner, context.prompts.render("siblings", traces=traces))
+        if traces := [summarize_attempt(context, other) for other in failed_candidates if other != learner]:
+            add_user_message(context, learner, context.prompts.render("siblings", traces=traces))
 
 
-async def race(
-    context: Kit, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]
+async def race_branches(
+    context: SessionContext, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]
 ) -> list[Candidate]:
     """Grow all branches concurrently; return those that completed, in their order.
 
@@ -148,11 +156,13 @@ async def race(
         while pending and winner is None:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
             winner = next(
-                (tasks[task] for task in done if task.result() and settled(context, tasks[task])), None
+                (tasks[task] for task in done if task.result() and is_settled(context, tasks[task])), None
             )
     finally:
         for task in pending:
             task.cancel()
-            drop(context, tasks[task], f"{winner.id} has it first." if winner else "The work was stopped.")
+            drop_candidate(
+                context, tasks[task], f"{winner.id} has it first." if winner else "The work was stopped."
+            )
         await asyncio.gather(*pending, return_exceptions=True)
     return [branch for task, branch in tasks.items() if task not in pending and task.result()]

@@ -12,13 +12,13 @@ from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
-from coder.ui.tui.running import Chosen, Recorded, Running, Start
+from coder.ui.tui.running import RecordedSession, RunningSession, SessionModel, StartSession
 from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
-    from coder.ui.tui.asking import Asking
+    from coder.ui.tui.asking import QuestionQueue
 
 
 class CoderApp(App[None]):
@@ -34,11 +34,11 @@ class CoderApp(App[None]):
 
     def __init__(
         self,
-        start: Start,
+        start: StartSession,
         *,
         repository: str,
-        model: Callable[[], Chosen],
-        first: Running | None = None,
+        model: Callable[[], SessionModel],
+        initial_session: RunningSession | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
@@ -50,10 +50,10 @@ class CoderApp(App[None]):
         super().__init__()
         self._start = start
         self._model = model
-        self._first = first
-        self._chosen = Chosen("?")
+        self._first = initial_session
+        self._chosen = SessionModel("?")
         self._main = SessionScreen(repository, clock=clock)
-        self._session: Running | None = None
+        self._session: RunningSession | None = None
         self._busy = False
         self._stopping = False
         self._quitting = False
@@ -63,7 +63,7 @@ class CoderApp(App[None]):
         """Show a recorded session from a closed log that was read from its store."""
         from coder.core.events import SessionStarted
 
-        async def start(_: str) -> Running:
+        async def start(_: str) -> RunningSession:
             raise UserError(
                 "This is the record of a session, nothing more. To work on an issue, start coder in its "
                 "repository."
@@ -73,7 +73,12 @@ class CoderApp(App[None]):
             (record.event for record in log.records if isinstance(record.event, SessionStarted)), None
         )
         repository, model = (start_event.repository, start_event.model) if start_event else ("", "")
-        return cls(start, repository=repository, model=lambda: Chosen(model), first=Recorded(log))
+        return cls(
+            start,
+            repository=repository,
+            model=lambda: SessionModel(model),
+            initial_session=RecordedSession(log),
+        )
 
     def get_default_screen(self) -> SessionScreen:
         return self._main
@@ -109,7 +114,7 @@ class CoderApp(App[None]):
             self._session.send(Say(text=message.text))
 
     async def _fix(self, issue: str) -> None:
-        self._main.begin(issue, heard=bool(self._chosen.name))
+        self._main.begin(issue, has_listener=bool(self._chosen.name))
         try:
             running = await self._start(issue)
         except CoderError as error:
@@ -119,17 +124,17 @@ class CoderApp(App[None]):
         else:
             await self._perform(running)
 
-    async def _show(self, running: Running) -> None:
+    async def _show(self, running: RunningSession) -> None:
         self._busy = True
-        self._main.begin(heard=bool(self._chosen.name))
+        self._main.begin(has_listener=bool(self._chosen.name))
         await self._perform(running)
 
-    async def _perform(self, running: Running) -> None:
+    async def _perform(self, running: RunningSession) -> None:
         """Run a session to its end, and show all of it."""
-        from coder.ui.tui.asking import Asking
+        from coder.ui.tui.asking import QuestionQueue
 
         self._session = running
-        asking = Asking(self, running.send)
+        asking = QuestionQueue(self, running.send)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow(running.log, asking))
             if self._stopping:
@@ -138,10 +143,10 @@ class CoderApp(App[None]):
         asking.close()
         self._end()
 
-    async def _follow(self, log: "EventLog", asking: "Asking") -> None:
+    async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
         async for record in log.follow():
-            self._main.tell(record)
-            asking.hear(record.event)
+            self._main.show_record(record)
+            asking.handle_event(record.event)
 
     def _end(self) -> None:
         self._session = None
@@ -158,7 +163,7 @@ class CoderApp(App[None]):
             if self._session is not None:
                 self._stop(self._session)
 
-    def _stop(self, running: Running) -> None:
+    def _stop(self, running: RunningSession) -> None:
         from coder.core.commands import Stop
 
         running.send(Stop())

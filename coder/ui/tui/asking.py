@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from textual.app import App
 
-from coder.core.commands import Amend, Answer, Decide, Word
+from coder.core.commands import Amend, Answer, Decide, SessionCommand
 from coder.core.events import (
     Event,
     PlanAnswered,
@@ -14,22 +14,22 @@ from coder.core.events import (
     ReviewAnswered,
     ReviewAsked,
 )
-from coder.ui.tui.screens.plan import PlanScreen, Wanted
+from coder.ui.tui.screens.plan import PlanDecision, PlanScreen
 from coder.ui.tui.screens.question import QuestionScreen
 from coder.ui.tui.screens.review import ReviewScreen
 
-Asked = QuestionScreen | ReviewScreen | PlanScreen
+AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 
 
-class Asking:
+class QuestionQueue:
     """Open questions of one session; the first is on the screen."""
 
-    def __init__(self, app: App[None], send: Callable[[Word], None]) -> None:
+    def __init__(self, app: App[None], send: Callable[[SessionCommand], None]) -> None:
         self._app = app
         self._send = send
-        self._open: dict[str, Asked] = {}
+        self._open: dict[str, AnyQuestionScreen] = {}
 
-    def hear(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Show the question that an event asks, or close the one that it answers."""
         match event:
             case QuestionAsked(question=question):
@@ -52,17 +52,17 @@ class Asking:
         for question in reversed([*self._open]):
             self._close(question)
 
-    def _ask(self, question: str, screen: Asked) -> None:
+    def _ask(self, question: str, screen: AnyQuestionScreen) -> None:
         self._open[question] = screen
         if len(self._open) == 1:
             self._show(question, screen)
 
-    def _show(self, question: str, screen: Asked) -> None:
-        def send_answer(result: str | tuple[int, ...] | Wanted | None) -> None:
+    def _show(self, question: str, screen: AnyQuestionScreen) -> None:
+        def send_answer(result: str | tuple[int, ...] | PlanDecision | None) -> None:
             self._open.pop(question, None)
             if isinstance(result, str):
                 self._send(Answer(question=question, option=result))
-            elif isinstance(result, Wanted):
+            elif isinstance(result, PlanDecision):
                 self._send(Amend(question=question, plan=result.plan))
             elif result is not None:
                 self._send(Decide(question=question, accepted=result))

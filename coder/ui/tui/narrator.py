@@ -29,20 +29,20 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, UserMessage
-from coder.core.state import Status, advance
-from coder.core.values.text import printable
+from coder.core.state import Status, advance_status
+from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict
-from coder.ui.lines import doing
-from coder.ui.summary import ending, learnt, money, short, tally
-from coder.ui.tui.prose import prose
-from coder.ui.tui.widgets.diff import diff_of
+from coder.ui.lines import current_activity
+from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
+from coder.ui.tui.prose import highlight_markdown
+from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.fold import Fold
 from coder.ui.tui.widgets.reply import Reply
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.tool_call import CallFold
 from coder.ui.tui.widgets.transcript import Transcript
 
-REDS_SHOWN = 5
+MAX_RED_TESTS = 5
 
 
 class Narrator:
@@ -56,12 +56,12 @@ class Narrator:
         self._replies: dict[str, Reply] = {}
         self._calls: dict[str, CallFold] = {}
 
-    def tell(self, record: Record) -> None:
+    def show_record(self, record: Record) -> None:
         """Show one record."""
-        self._status = advance(self._status, record)
-        self._activity = doing(record.event) or self._activity
+        self._status = advance_status(self._status, record)
+        self._activity = current_activity(record.event) or self._activity
         self._status_bar.show(
-            _format_status(self._status), seconds=self._status.seconds, doing=self._activity
+            _format_status(self._status), seconds=self._status.seconds, activity=self._activity
         )
         match record.event:
             case TextStreamed(candidate=candidate, text=text):
@@ -97,7 +97,7 @@ class Narrator:
     def _finish(self, event: SessionFinished) -> None:
         """Mark interrupted calls, then show the summary."""
         for call in self._calls.values():
-            call.remark("stopped")
+            call.set_remark("stopped")
         self._transcript.add(*_summary_widgets(event, session=self._status.session))
 
 
@@ -105,7 +105,9 @@ def _format_status(status: Status) -> str:
     attempt = f"attempt {status.attempt}" if status.attempt else ""
     spent = status.spent
     cost = (
-        [f"{short(spent.input_tokens + spent.output_tokens)} tokens", money(spent)] if spent.requests else []
+        [f"{abbreviate_number(spent.input_tokens + spent.output_tokens)} tokens", format_money(spent)]
+        if spent.requests
+        else []
     )
     return " · ".join(part for part in (status.phase, attempt, status.verdict, *cost) if part)
 
@@ -120,10 +122,10 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
             yield _line(phase if attempt == 1 else f"{phase} (attempt {attempt})", "phase")
         case MessageFinished(message=UserMessage(text=text)):
             lines = text.strip().splitlines() or [""]
-            title = Content.assemble(("sent to the model", "bold"), "  ", printable(lines[0]))
+            title = Content.assemble(("sent to the model", "bold"), "  ", sanitize_text(lines[0]))
             remark = f"{len(lines)} line{'s' * (len(lines) != 1)}"
             yield Fold(
-                title, lambda: [Static(printable(text), classes="output", markup=False)], remark=remark
+                title, lambda: [Static(sanitize_text(text), classes="output", markup=False)], remark=remark
             )
         case Verified(verdict=verdict):
             yield from _verdict_widgets(verdict)
@@ -138,7 +140,7 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
             yield _line(
                 (
-                    f"tests on the untouched code: {problem or f'{tally(counts)} in {seconds:.1f} s'}   "
+                    f"tests on the untouched code: {problem or f'{format_counts(counts)} in {seconds:.1f} s'}   "
                     f"{command}"
                 ),
                 "about",
@@ -170,10 +172,10 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
 def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
     yield _line(f"{verdict.label}  {verdict.reason}", f"verdict {verdict.kind.name.lower()}")
     reds = [*verdict.still_red, *verdict.broken]
-    for result in reds[:REDS_SHOWN]:
+    for result in reds[:MAX_RED_TESTS]:
         yield _line(result.id, "red")
-    if len(reds) > REDS_SHOWN:
-        yield _line(f"and {len(reds) - REDS_SHOWN} more", "red")
+    if len(reds) > MAX_RED_TESTS:
+        yield _line(f"and {len(reds) - MAX_RED_TESTS} more", "red")
     for note in verdict.notes:
         yield _line(f"noted: {note}", "about")
 
@@ -181,10 +183,10 @@ def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
 def _summary_widgets(event: SessionFinished, *, session: str) -> Iterable[Widget]:
     delivery = event.delivery
     if delivery and (diff := delivery.diff):
-        yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: diff_of(diff))
-    if report := learnt(event):
-        yield Static(prose(report), classes="report")
-    first, *rest = ending(event, session=session)
+        yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
+    if report := report_body(event):
+        yield Static(highlight_markdown(report), classes="report")
+    first, *rest = summary_lines(event, session=session)
     yield _line(first.plain, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
     for line in rest:
         name, _, text = line.plain.partition(" ")
@@ -192,4 +194,4 @@ def _summary_widgets(event: SessionFinished, *, session: str) -> Iterable[Widget
 
 
 def _line(text: str, classes: str) -> Static:
-    return Static(printable(text), markup=False, classes=classes)
+    return Static(sanitize_text(text), markup=False, classes=classes)

@@ -4,7 +4,7 @@ import re
 
 from textual.content import Content
 
-from coder.core.values.text import printable
+from coder.core.values.text import sanitize_text
 
 _MARKS = [
     (re.compile(r"^#{1,6} .*$", re.MULTILINE), "bold $text-primary"),
@@ -15,9 +15,9 @@ _MARKS = [
 ]
 
 
-def prose(text: str) -> Content:
+def highlight_markdown(text: str) -> Content:
     """Highlight headings, list marks, strong words and code, in unfinished text as well."""
-    content = Content(printable(text))
+    content = Content(sanitize_text(text))
     for mark, style in _MARKS:
         content = content.highlight_regex(mark, style=style)
     return content

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     # Values are pydantic models: to import them here would double the time to the first paint.
-    from coder.core.commands import Word
+    from coder.core.commands import SessionCommand
     from coder.session.log import EventLog
 
 
-class Chosen(NamedTuple):
+class SessionModel(NamedTuple):
     """Model that sessions will ask."""
 
     name: str
@@ -18,13 +18,13 @@ class Chosen(NamedTuple):
     """Reason of the choice, for the user."""
 
 
-class Running(Protocol):
+class RunningSession(Protocol):
     """Session as a front end sees it."""
 
     @property
     def log(self) -> "EventLog": ...
 
-    def send(self, word: "Word") -> None:
+    def send(self, word: "SessionCommand") -> None:
         """Handle a command; one that comes too early or too late does no harm."""
         ...
 
@@ -33,17 +33,17 @@ class Running(Protocol):
         ...
 
 
-Start = Callable[[str], Awaitable[Running]]
+StartSession = Callable[[str], Awaitable[RunningSession]]
 """Opens a session for an issue; may raise CoderError, and keeps slow work off the event loop."""
 
 
-class Recorded:
+class RecordedSession:
     """Recorded log that is only shown."""
 
     def __init__(self, log: "EventLog") -> None:
         self.log = log
 
-    def send(self, word: "Word") -> None:
+    def send(self, word: "SessionCommand") -> None:
         """Ignore the command."""
 
     async def run(self) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.values.paths import is_test_path
 from coder.files.regular_files import read_regular_text
-from coder.python.parsing import parsed
+from coder.python.parsing import parse_module
 from coder.verify.project.roots import source_roots
-from coder.verify.running.launch import NOT_OURS
+from coder.verify.running.launch import EXCLUDED_DIRECTORIES
 
 DYNAMIC = frozenset(
     {
@@ -25,19 +25,19 @@ DYNAMIC = frozenset(
         "load_module",
     }
 )
-KEPT = 5000
+PARSED_SOURCES_CACHED = 5000
 """Size of the cache of parsed sources, least recently used first out."""
-EVERYTHING = "*"
+ANY_FILE = "*"
 """Stands for a name where a file imports dynamically, so that it may import any file."""
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=PARSED_SOURCES_CACHED)
 def imported_names(text: str) -> frozenset[str]:
     """Return the dotted names that a source imports, anywhere in it; relative imports begin with dots."""
     try:
-        tree = parsed(text)
+        tree = parse_module(text)
     except (SyntaxError, ValueError):
-        return frozenset({EVERYTHING})
+        return frozenset({ANY_FILE})
     names: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -49,7 +49,7 @@ def imported_names(text: str) -> frozenset[str]:
                     f"{start}{'' if start.endswith('.') else '.'}{alias.name}" for alias in node.names
                 }
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in DYNAMIC:
-                names.add(EVERYTHING)
+                names.add(ANY_FILE)
     return frozenset(names)
 
 
@@ -66,7 +66,7 @@ class ImportGraph:
                 self._paths.setdefault(name, set()).add(path)
         self._importers: dict[str, set[str]] = {}
         self._imported: dict[str, set[str]] = {}
-        self._to_everything = {path for path, imports in names.items() if EVERYTHING in imports}
+        self._to_everything = {path for path, imports in names.items() if ANY_FILE in imports}
         for path, imports in names.items():
             self._imported[path] = self._resolve(path, imports)
             for imported in self._imported[path]:
@@ -82,7 +82,7 @@ class ImportGraph:
             todo.extend(new)
         return frozenset(importers)
 
-    def imported(self, path: str) -> frozenset[str]:
+    def imported_files(self, path: str) -> frozenset[str]:
         """Return the files that the imports of `path` name, and packages and conftest.py files above it."""
         return frozenset(self._imported.get(path, ()))
 
@@ -125,35 +125,40 @@ class ImportGraph:
         return files
 
 
-def importing(tree: Path, changed: Iterable[str]) -> frozenset[str]:
+def transitive_importers(tree: Path, changed: Iterable[str]) -> frozenset[str]:
     """Return the Python files that import one of `changed`, directly or indirectly, including these."""
     graph = _build_graph(tree)
     return frozenset(file for path in changed for file in graph.importers(path))
 
 
-def imported_by(tree: Path, tests: Iterable[str]) -> tuple[str, ...]:
+def sources_imported_by(tree: Path, test_files: Iterable[str]) -> tuple[str, ...]:
     """Return the sources that test files import, sorted.
 
     For a package, the imports of its `__init__.py` count too: it re-exports them.
     """
     graph = _build_graph(tree)
-    imported = {file for test in tests for file in graph.imported(test)}
+    imported = {file for test in test_files for file in graph.imported_files(test)}
     imported |= {
-        file for package in imported if package.endswith("__init__.py") for file in graph.imported(package)
+        file
+        for package in imported
+        if package.endswith("__init__.py")
+        for file in graph.imported_files(package)
     }
     return tuple(sorted(path for path in imported if not is_test_path(path)))
 
 
 def _build_graph(tree: Path) -> ImportGraph:
-    texts = {path: read_regular_text(tree / path) for path in files_of(tree) if path.endswith(".py")}
+    texts = {path: read_regular_text(tree / path) for path in project_files(tree) if path.endswith(".py")}
     return ImportGraph(tree, {path: imported_names(text) for path, text in texts.items()})
 
 
-def files_of(tree: Path) -> Iterator[str]:
+def project_files(tree: Path) -> Iterator[str]:
     """Yield the files of a project, relative to the tree, without installed and hidden ones."""
     for folder, folders, files in os.walk(tree):
         folders[:] = [
-            name for name in folders if not name.startswith(".") and name not in NOT_OURS - {"build", "dist"}
+            name
+            for name in folders
+            if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES - {"build", "dist"}
         ]
         for name in files:
             if not (path := Path(folder, name)).is_symlink():

@@ -3,30 +3,30 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from coder.core.ports.tests import Reach
-from coder.core.values.paths import file_of, is_test_file, is_test_path
+from coder.core.ports.tests import ImpactedTests
+from coder.core.values.paths import is_test_file, is_test_path, test_file_of
 from coder.verify.impact.import_graph import ImportGraph
-from coder.verify.impact.test_coverage import Reached
+from coder.verify.impact.test_coverage import CoverageMap
 from coder.verify.project.configuration import may_configure
 from coder.verify.warm.hot_swap import module_of, replacements_of
 
-DEAR_SECONDS = 0.25
+SLOW_SECONDS = 0.25
 """A test that takes longer than this is slow, and runs after the others."""
-QUICK = 16
+QUICK_TESTS_FIRST = 16
 """So many of the quickest tests, no two of which cover the same code, run first. Over 130 failing edits of 7
 projects the first red test came after 2 ms of test time at the median, after 17 ms in collection order;
 ordering by coverage size gained less.
 """
 
 
-class Unknown(Exception):
+class UnboundedImpact(Exception):
     """Raised where the impact cannot be bounded: any test may be affected."""
 
 
 class TracedImpact:
     """Test impact of one tree, from traced coverage of its tests."""
 
-    def __init__(self, tree: Path, reached: Reached) -> None:
+    def __init__(self, tree: Path, reached: CoverageMap) -> None:
         """Index the coverage of `tree`, whose texts must stay as they were traced."""
         self._tree = tree
         self._reached = reached
@@ -45,7 +45,7 @@ class TracedImpact:
         self._callers: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
         self._tests_in_file: dict[str, list[str]] = {}
         for test, number in entry_of.items():
-            self._tests_in_file.setdefault(file_of(test), []).append(test)
+            self._tests_in_file.setdefault(test_file_of(test), []).append(test)
             self._tests_of_entry[number].append(test)
         for number, entry in enumerate(reached.entries):
             for path in entry.read:
@@ -53,20 +53,20 @@ class TracedImpact:
             for path, lines in entry.calls.items():
                 self._callers.setdefault(path, []).append((number, lines))
 
-    def prepared(self) -> Iterator[str]:
+    def analyse_incrementally(self) -> Iterator[str]:
         """Parse one source after another, yielding each path, so that later queries are quick."""
         for path in self._callers:
             if path.endswith(".py") and not is_test_path(path) and (text := self._read(path)) is not None:
                 module_of(text)
                 yield path
 
-    def reach(self, edits: Mapping[str, str | None]) -> Reach:
+    def impacted_tests(self, edits: Mapping[str, str | None]) -> ImpactedTests:
         """Return the tests that edits can affect; `soonest` has them quickest first.
 
         `edits` maps paths to new texts, None where the file is deleted.
         """
         if not self._reached.tests:
-            return Reach(everything=True, why="it is not known yet what the tests reach")
+            return ImpactedTests(everything=True, why="it is not known yet what the tests reach")
         new_files: list[str] = []
         try:
             affected = {
@@ -74,13 +74,13 @@ class TracedImpact:
                 for path, text in edits.items()
                 for test in self._tests_affected_by(path, text, new_files)
             }
-        except Unknown as error:
-            return Reach(everything=True, why=str(error))
+        except UnboundedImpact as error:
+            return ImpactedTests(everything=True, why=str(error))
         if not affected and not new_files:
-            return Reach(everything=True, why="no test is known to reach the change")
+            return ImpactedTests(everything=True, why="no test is known to reach the change")
         selected = {test for test in affected | self._incomplete if test in self._position}
         tests = sorted(selected, key=self._position.__getitem__)
-        return Reach(tests=(*tests, *new_files), soonest=(*self._quickest_first(tests), *new_files))
+        return ImpactedTests(tests=(*tests, *new_files), soonest=(*self._quickest_first(tests), *new_files))
 
     def _quickest_first(self, tests: Sequence[str]) -> list[str]:
         seconds = self._reached.seconds
@@ -91,14 +91,15 @@ class TracedImpact:
         rank_of = {
             test: rank
             for rank, test in enumerate(
-                sorted(representatives.values(), key=lambda test: seconds.get(test, 0.0))[:QUICK]
+                sorted(representatives.values(), key=lambda test: seconds.get(test, 0.0))[:QUICK_TESTS_FIRST]
             )
         }
         return sorted(
-            tests, key=lambda test: (seconds.get(test, 0.0) > DEAR_SECONDS, rank_of.get(test, QUICK))
+            tests,
+            key=lambda test: (seconds.get(test, 0.0) > SLOW_SECONDS, rank_of.get(test, QUICK_TESTS_FIRST)),
         )
 
-    def seconds(self, tests: Sequence[str]) -> float:
+    def recorded_seconds(self, tests: Sequence[str]) -> float:
         """Return the processor time that tests took when they were traced."""
         return sum(self._reached.seconds.get(test, 0.0) for test in tests)
 
@@ -107,16 +108,16 @@ class TracedImpact:
         if text == before:
             return
         if may_configure(path) and PurePosixPath(path).name != "conftest.py":
-            raise Unknown(f"{path} may decide how tests run")
+            raise UnboundedImpact(f"{path} may decide how tests run")
         if path in self._reached.read and not path.endswith(".py"):
-            raise Unknown(f"{path} is read before any test runs")
+            raise UnboundedImpact(f"{path} is read before any test runs")
         for number in self._readers.get(path, ()):
             yield from self._tests_of_entry[number]
         if not path.endswith(".py"):
             return
         if before is None:
             if not is_test_file(path):
-                raise Unknown(f"{path} is new: who will find it is not known")
+                raise UnboundedImpact(f"{path} is new: who will find it is not known")
             new_files.append(path)
             return
         functions = self._changed_functions(path, before, text)
@@ -146,9 +147,9 @@ class TracedImpact:
     def _tests_importing(self, path: str) -> Iterator[str]:
         importers = self._graph.importers(path)
         if path in self._reached.executed and not any(
-            file_of(test) in importers for test in self._reached.tests
+            test_file_of(test) in importers for test in self._reached.tests
         ):
-            raise Unknown(f"{path} is imported in a way that cannot be seen in the sources")
+            raise UnboundedImpact(f"{path} is imported in a way that cannot be seen in the sources")
         for file in importers:
             yield from self._tests_in_file.get(file, ())
             yield from (

@@ -10,15 +10,15 @@ from typing import Any, Literal
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
 from coder.files.regular_files import read_regular_text
-from coder.verify.impact.import_graph import files_of, imported_names
+from coder.verify.impact.import_graph import imported_names, project_files
 from coder.verify.project.project import Project
-from coder.verify.warm.test_server import Gone, Served
+from coder.verify.warm.test_server import ServerGone, WarmServer
 
 TEST_SECONDS = 60.0
 COLLECTING_SECONDS = 300.0
 
 
-class Entry(Value):
+class CoverageEntry(Value):
     """Code executed and files opened by one test, or shared by several tests of one file."""
 
     calls: Mapping[str, tuple[int, ...]]
@@ -31,7 +31,7 @@ class Entry(Value):
     """Hash of the content of each of these files at the time of the run."""
 
 
-class Reached(Value):
+class CoverageMap(Value):
     """Coverage of all tests of one tree."""
 
     format: Literal[2] = 2
@@ -39,7 +39,7 @@ class Reached(Value):
     """A hash of all files of the tree."""
     tests: tuple[str, ...] = ()
     """Node ids, in the order in which they are collected."""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[CoverageEntry, ...] = ()
     """Coverage entries, each different one once."""
     entry_of: Mapping[str, int] = {}
     """Test -> index of its entry; tests without known coverage are absent."""
@@ -53,46 +53,46 @@ class Reached(Value):
     """Hash of each Python file, and the names that it imports."""
 
 
-def learn(
+def trace_coverage(
     tree: Path,
-    known: Reached,
+    previous: CoverageMap,
     *,
     project: Project,
     sandbox: Sandbox,
     scratch: Path,
     limits: Limits,
     seconds: float,
-) -> Reached:
+) -> CoverageMap:
     """Trace the tests whose coverage is not known, within `seconds`, and return the completed coverage.
 
     Valid entries of `known` are kept. Tests run in forks of one process, those of each file in their own
     fork.
     """
     tree = tree.resolve()
-    hashes = {path: hash_of(tree / path) for path in files_of(tree)}
+    hashes = {path: content_hash(tree / path) for path in project_files(tree)}
     imports = {
-        path: _imports_of(tree / path, hashes[path], known.imports.get(path))
+        path: _imports_of(tree / path, hashes[path], previous.imports.get(path))
         for path in hashes
         if path.endswith(".py")
     }
     content = hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
-    if content == known.content and len(known.entry_of) == len(known.tests):
-        return known
-    entries = [*known.entries]
+    if content == previous.content and len(previous.entry_of) == len(previous.tests):
+        return previous
+    entries = [*previous.entries]
     valid = [_is_valid(entry, hashes) for entry in entries]
-    entry_of = {test: number for test, number in known.entry_of.items() if valid[number]}
-    seconds_of = dict(known.seconds)
-    served = Served(project, tree, sandbox=sandbox, scratch=scratch, limits=limits)
+    entry_of = {test: number for test, number in previous.entry_of.items() if valid[number]}
+    seconds_of = dict(previous.seconds)
+    served = WarmServer(project, tree, sandbox=sandbox, scratch=scratch, limits=limits)
     try:
-        state = served.opened(seconds=COLLECTING_SECONDS)
+        state = served.wait_until_collected(seconds=COLLECTING_SECONDS)
         unknown = [test for test in state.tests if test not in entry_of]
         lines = (
-            served.reach(unknown, seconds=seconds, test_seconds=TEST_SECONDS)
+            served.trace_coverage(unknown, seconds=seconds, test_seconds=TEST_SECONDS)
             if unknown and not state.cold
             else []
         )
-    except Gone:
-        return Reached(imports=imports, **_coverage_of(entries, entry_of, seconds_of, [*entry_of]))
+    except ServerGone:
+        return CoverageMap(imports=imports, **_coverage_of(entries, entry_of, seconds_of, [*entry_of]))
     finally:
         served.close()
     for line in lines:
@@ -105,8 +105,10 @@ def learn(
             path: hashes.get(path, "") for path in (*line["calls"], *line["read"], test.partition("::")[0])
         }
         entry_of[test] = len(entries)
-        entries.append(Entry(calls=line["calls"], read=line["read"], blind=line["blind"], files=files))
-    return Reached(
+        entries.append(
+            CoverageEntry(calls=line["calls"], read=line["read"], blind=line["blind"], files=files)
+        )
+    return CoverageMap(
         content=content,
         tests=state.tests,
         **_coverage_of(entries, entry_of, seconds_of, state.tests),
@@ -117,7 +119,10 @@ def learn(
 
 
 def _coverage_of(
-    entries: Sequence[Entry], entry_of: Mapping[str, int], seconds: Mapping[str, float], tests: Sequence[str]
+    entries: Sequence[CoverageEntry],
+    entry_of: Mapping[str, int],
+    seconds: Mapping[str, float],
+    tests: Sequence[str],
 ) -> dict[str, Any]:
     """Return the fields of `Reached` for these tests, without entries that none of them uses."""
     entry_of_test = {test: entry_of[test] for test in tests if test in entry_of}
@@ -129,15 +134,15 @@ def _coverage_of(
     }
 
 
-def load(file: Path) -> Reached:
+def load_coverage(file: Path) -> CoverageMap:
     """Return saved coverage; empty if there is none or it has another format."""
     try:
-        return Reached.model_validate_json(file.read_bytes())
+        return CoverageMap.model_validate_json(file.read_bytes())
     except (OSError, ValueError):
-        return Reached()
+        return CoverageMap()
 
 
-def save(reached: Reached, file: Path) -> None:
+def save_coverage(reached: CoverageMap, file: Path) -> None:
     """Write coverage to a file, replacing it atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_suffix(f".{os.getpid()}")
@@ -145,7 +150,7 @@ def save(reached: Reached, file: Path) -> None:
     temporary.replace(file)
 
 
-def hash_of(file: Path) -> str:
+def content_hash(file: Path) -> str:
     """Return a short hash of a file's content, empty if it does not exist."""
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else ""
 
@@ -158,5 +163,5 @@ def _imports_of(
     return digest, tuple(sorted(imported_names(read_regular_text(file))))
 
 
-def _is_valid(entry: Entry, hashes: Mapping[str, str]) -> bool:
+def _is_valid(entry: CoverageEntry, hashes: Mapping[str, str]) -> bool:
     return all(hashes.get(path, "") == digest for path, digest in entry.files.items())

@@ -8,17 +8,17 @@ from pathlib import Path, PurePosixPath
 from coder.core.values.base import Value
 from coder.core.values.paths import is_test_file, is_test_path
 from coder.files.regular_files import read_regular_text
-from coder.python.parsing import parsed
-from coder.verify.impact.import_graph import files_of
+from coder.python.parsing import parse_module
+from coder.verify.impact.import_graph import project_files
 from coder.verify.project.configuration import may_configure, pytest_options
 
 LEVELS = 2
 """Levels of callers between a test and a changed definition."""
-COMMON = 40
+MOST_FILES_OF_A_NAME = 40
 """A name in more source files than this is too common to identify users of the definition, and is not
 followed further.
 """
-HALF = 0.5
+DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
 DEFAULT_FILES = frozenset({"test_*.py", "*_test.py", "tests.py"})
 """Patterns of test files that `is_test_file` covers."""
@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Impacted(Value):
+class SuiteSelection(Value):
     """The test files that a change can reach."""
 
     files: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Impacted(Value):
     """Number of test files in the suite."""
 
 
-def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
+def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSelection | None:
     """Return the test files that a change can reach, nearest first, including files that it deletes.
 
     None if it may reach any test.
@@ -53,7 +53,7 @@ def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
     options = pytest_options(new)[1]
     if not DEFAULT_FILES.issuperset(_option_words(options.get("python_files"))):
         return None
-    python_files = tuple(path for path in files_of(new) if path.endswith(".py"))
+    python_files = tuple(path for path in project_files(new) if path.endswith(".py"))
     tests = sorted(path for path in python_files if is_test_file(path))
     files = dict.fromkeys(filter(is_test_file, changed))  # deleted ones too
     sources: list[str] = []
@@ -86,19 +86,20 @@ def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
         distinctive = {
             name
             for name in level
-            if sum(name in words_in_file for words_in_file in words.values()) <= max(3, HALF * len(tests))
+            if sum(name in words_in_file for words_in_file in words.values())
+            <= max(3, DISCRIMINATING_SHARE * len(tests))
         }
         files |= dict.fromkeys(test for test in tests if distinctive & words[test])
-    return Impacted(files=tuple(files), total=len(tests))
+    return SuiteSelection(files=tuple(files), total=len(tests))
 
 
-def naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
+def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
     """Return the existing ones of `tests`, then test files that mention the name of one of these."""
     stems = {PurePosixPath(path).stem for path in tests}
     existing = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
     others = (
         path
-        for path in files_of(tree)
+        for path in project_files(tree)
         if path.endswith(".py") and is_test_file(path) and path not in existing
     )
     return (*existing, *(path for path in others if stems & _words_of(tree / path)))
@@ -106,7 +107,7 @@ def naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
 
 def count_tests(tree: Path) -> int:
     """Return the approximate number of tests in a tree: functions and methods named like one."""
-    files = (path for path in files_of(tree) if path.endswith(".py") and is_test_file(path))
+    files = (path for path in project_files(tree) if path.endswith(".py") and is_test_file(path))
     return sum(len(_TEST.findall(read_regular_text(tree / path))) for path in files)
 
 
@@ -123,7 +124,9 @@ def _caller_levels(
     yield level
     for _ in range(LEVELS):
         rare = {
-            name for name in level if sum(name in words_in_file for words_in_file in words.values()) <= COMMON
+            name
+            for name in level
+            if sum(name in words_in_file for words_in_file in words.values()) <= MOST_FILES_OF_A_NAME
         }
         level = set()
         for path, words_in_file in words.items():
@@ -157,7 +160,7 @@ def _callable_name(qualified: str) -> str:
 def _bodies(text: str) -> dict[str, str]:
     """Return the dump of each definition without nested ones, by dotted name; the module's name is empty."""
     try:
-        module = parsed(text)
+        module = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
         return {}
     bodies: dict[str, str] = {}
@@ -190,7 +193,7 @@ def _import_effects(text: str) -> list[str]:
     Such a statement may affect any other module.
     """
     try:
-        module = parsed(text)
+        module = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
         return [text]
     return [ast.dump(statement) for statement in module.body if not _is_binding(statement)]
@@ -218,7 +221,7 @@ def _is_binding(statement: ast.stmt) -> bool:
 def _using_definitions(text: str, names: set[str]) -> set[str]:
     """Return the functions and classes of a source that use one of `names`."""
     try:
-        module = parsed(text)
+        module = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
         return set()
     users: set[str] = set()

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from coder.core.values.verdict import Guarded, Unguarded
-from coder.python.parsing import parsed
+from coder.core.values.verdict import MutationReport, UntestedPlace
+from coder.python.parsing import parse_module
 from coder.python.positions import Positions
 
 MOST_MUTANTS = 60
-LEFT_OUT = "is left out"
+OMITTED_STATEMENT = "is left out"
 MOST_OF_A_LINE = 3
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -26,13 +26,13 @@ ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Mod: "*",
 }
 
-Notice = Callable[[Mapping[str, str]], bool | None]
+Kills = Callable[[Mapping[str, str]], bool | None]
 """Whether a test fails with these texts (by path) in place of the change's own; None if that cannot be
 determined.
 """
 
 
-class Variant(NamedTuple):
+class Mutant(NamedTuple):
     """A changed file with one mutation."""
 
     line: int
@@ -40,38 +40,40 @@ class Variant(NamedTuple):
     text: str
 
 
-def guard(
-    old: Mapping[str, str], new: Mapping[str, str], notices: Notice, *, in_time: Callable[[], bool]
-) -> Guarded:
+def mutate_change(
+    old: Mapping[str, str], new: Mapping[str, str], kills: Kills, *, has_time: Callable[[], bool]
+) -> MutationReport:
     """Run the tests on each reverted hunk, then on mutants of the changed lines, within the time limit.
 
     `old` and `new` are the texts of changed sources by path.
     """
-    survivors: list[Unguarded] = []
+    survivors: list[UntestedPlace] = []
     tried = mutants_tried = caught = 0
     wording_places = tuple(
-        (path, line) for path, text in new.items() for line in wording(old.get(path, ""), text)
+        (path, line) for path, text in new.items() for line in wording_lines(old.get(path, ""), text)
     )
     survived_lines: set[tuple[str, int]] = set()
-    for whole_hunk, variants in ((True, hunks_out), (False, mutants)):
+    for whole_hunk, variants in ((True, reverted_hunks), (False, generate_mutants)):
         for path, text in new.items():
             for variant in variants(old.get(path, ""), text):
-                if not in_time():
+                if not has_time():
                     counts = {"tried": tried, "mutants": mutants_tried, "caught": caught}
-                    return Guarded(unguarded=tuple(survivors), wording=wording_places, **counts, ended=False)
+                    return MutationReport(
+                        unguarded=tuple(survivors), wording=wording_places, **counts, ended=False
+                    )
                 if not whole_hunk and any(
                     survived_path == path and line == variant.line for survived_path, line in survived_lines
                 ):
                     continue  # one surviving mutant of a line is enough
-                if (is_killed := notices({path: variant.text})) is None:
+                if (is_killed := kills({path: variant.text})) is None:
                     continue
                 tried += 1
-                if not whole_hunk and variant.what != LEFT_OUT:
+                if not whole_hunk and variant.what != OMITTED_STATEMENT:
                     mutants_tried += 1
                     caught += is_killed
                 if not is_killed:
                     survivors.append(
-                        Unguarded(path=path, line=variant.line, what=variant.what, whole_hunk=whole_hunk)
+                        UntestedPlace(path=path, line=variant.line, what=variant.what, whole_hunk=whole_hunk)
                     )
                     survived_lines |= {
                         (path, line)
@@ -81,34 +83,34 @@ def guard(
                             else (variant.line,)
                         )
                     }
-    return Guarded(
+    return MutationReport(
         unguarded=tuple(survivors), wording=wording_places, tried=tried, mutants=mutants_tried, caught=caught
     )
 
 
-def weighed(texts: Mapping[str, str], notices: Notice, *, in_time: Callable[[], bool]) -> Guarded:
+def mutate_sources(texts: Mapping[str, str], kills: Kills, *, has_time: Callable[[], bool]) -> MutationReport:
     """Run the tests on mutants of any line of these texts (by path), within the time limit."""
-    survivors: list[Unguarded] = []
+    survivors: list[UntestedPlace] = []
     tried = 0
     for path, text in texts.items():
-        for variant in mutants("", text):
-            if not in_time():
-                return Guarded(unguarded=tuple(survivors), tried=tried, ended=False)
-            is_killed = notices({path: variant.text})
+        for variant in generate_mutants("", text):
+            if not has_time():
+                return MutationReport(unguarded=tuple(survivors), tried=tried, ended=False)
+            is_killed = kills({path: variant.text})
             tried += is_killed is not None
             if is_killed is False:
-                survivors.append(Unguarded(path=path, line=variant.line, what=variant.what))
-    return Guarded(unguarded=tuple(survivors), tried=tried)
+                survivors.append(UntestedPlace(path=path, line=variant.line, what=variant.what))
+    return MutationReport(unguarded=tuple(survivors), tried=tried)
 
 
-def hunks_out(old: str, new: str) -> Iterator[Variant]:
+def reverted_hunks(old: str, new: str) -> Iterator[Mutant]:
     """Yield the new text with one hunk reverted, for each hunk whose reversal parses and changes code."""
     for variant in _reverted_hunks(old, new):
         if differs_in_code(variant.text, new):
             yield variant
 
 
-def wording(old: str, new: str) -> Iterator[int]:
+def wording_lines(old: str, new: str) -> Iterator[int]:
     """Yield the first lines of hunks that change only comments, docstrings or blank lines."""
     for variant in _reverted_hunks(old, new):
         with suppress(SyntaxError, ValueError, RecursionError):
@@ -116,17 +118,17 @@ def wording(old: str, new: str) -> Iterator[int]:
                 yield variant.line
 
 
-def _reverted_hunks(old: str, new: str) -> Iterator[Variant]:
+def _reverted_hunks(old: str, new: str) -> Iterator[Mutant]:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     for start, end, old_lines in _changed_blocks(before, after):
-        yield Variant(
+        yield Mutant(
             line=start + 1,
             what="is as it was before",
             text="".join([*after[:start], *old_lines, *after[end:]]),
         )
 
 
-def mutants(old: str, new: str) -> Iterator[Variant]:
+def generate_mutants(old: str, new: str) -> Iterator[Mutant]:
     """Yield the new text with one operator, number or statement of a changed line mutated.
 
     At most `MOST_OF_A_LINE` mutants a line and `MOST_MUTANTS` in all.
@@ -134,7 +136,7 @@ def mutants(old: str, new: str) -> Iterator[Variant]:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     changed = {line + 1 for start, end, _ in _changed_blocks(before, after) for line in range(start, end)}
     try:
-        tree = parsed(new)
+        tree = parse_module(new)
     except (SyntaxError, ValueError):
         return
     counts: dict[int, int] = {}
@@ -145,7 +147,7 @@ def mutants(old: str, new: str) -> Iterator[Variant]:
         for what, text in _mutate(node, new):
             if counts.get(line, 0) < MOST_OF_A_LINE and differs_in_code(text, new):
                 counts[line] = counts.get(line, 0) + 1
-                yield Variant(line=line, what=what, text=text)
+                yield Mutant(line=line, what=what, text=text)
 
 
 def _changed_blocks(before: list[str], after: list[str]) -> Iterator[tuple[int, int, list[str]]]:
@@ -177,7 +179,7 @@ def differs_in_code(text: str, new: str) -> bool:
 
 
 def _dump_code(text: str) -> str:
-    tree = parsed(text)
+    tree = parse_module(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [statement for statement in node.body if not _is_docstring(statement)] or [ast.Pass()]
@@ -215,7 +217,7 @@ def _mutate(node: ast.AST, text: str) -> Iterator[tuple[str, str]]:
                 _replace_node(text, test, f"(not ({ast.get_source_segment(text, test)}))"),
             )
         case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete():
-            yield LEFT_OUT, _replace_node(text, node, "pass")
+            yield OMITTED_STATEMENT, _replace_node(text, node, "pass")
         case _:
             return
 

@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from coder.core.values.paths import file_of
-from coder.core.values.verdict import Guarded, TestReport
-from coder.verify.impact.import_graph import importing
-from coder.verify.mutation.mutants import guard, weighed
-from coder.verify.warm.warm_tests import Cold, WarmRunner
+from coder.core.values.paths import test_file_of
+from coder.core.values.verdict import MutationReport, TestReport
+from coder.verify.impact.import_graph import transitive_importers
+from coder.verify.mutation.mutants import mutate_change, mutate_sources
+from coder.verify.warm.warm_tests import WarmRefusal, WarmRunner
 
 SECONDS = 10.0
 """Time limit for all mutants together, after collection."""
 
 
-def watched(
+def mutate_verified_change(
     old: Path,
     new: Path,
     changed: Sequence[str],
@@ -23,7 +23,7 @@ def watched(
     targets: Sequence[str],
     after: TestReport,
     warm: WarmRunner,
-) -> Guarded | None:
+) -> MutationReport | None:
     """Run the targets and the tests that reach the change on mutants of it.
 
     `changed` are the sources that differ between the trees; `warm` runs the tests of `new`, where `after` is
@@ -42,15 +42,17 @@ def watched(
             green = _all_green(warm, variant, impacted_tests(), deadline - time.monotonic())
         return None if green is None else not green
 
-    return guard(
+    return mutate_change(
         {path: _read(old / path) for path in texts},
         texts,
         notices,
-        in_time=lambda: time.monotonic() < deadline,
+        has_time=lambda: time.monotonic() < deadline,
     )
 
 
-def killed(tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmRunner) -> Guarded | None:
+def mutate_for_new_tests(
+    tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmRunner
+) -> MutationReport | None:
     """Run `tests` on mutants of the given sources; None if a warm process cannot run them."""
     if not tests or not _all_green(warm, {}, tests, SECONDS):
         return None
@@ -61,7 +63,7 @@ def killed(tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmR
         green = _all_green(warm, variant, tests, deadline - time.monotonic())
         return None if green is None else not green
 
-    return weighed(texts, notices, in_time=lambda: time.monotonic() < deadline)
+    return mutate_sources(texts, notices, has_time=lambda: time.monotonic() < deadline)
 
 
 def _all_green(
@@ -69,17 +71,17 @@ def _all_green(
 ) -> bool | None:
     """Tell whether all tests pass with these edits; None if that cannot be determined."""
     ran = warm.run(edits, tests, seconds=max(seconds, 0.1), until_red=True)
-    if isinstance(ran, Cold):
+    if isinstance(ran, WarmRefusal):
         return None
-    if ran.report.reds or (ran.report.problem is not None and ran.report.problem.kind == "crash"):
+    if ran.report.failures or (ran.report.problem is not None and ran.report.problem.kind == "crash"):
         return False
     return True if ran.report.problem is None else None
 
 
 def _tests_importing(tree: Path, changed: Sequence[str], tests: Sequence[str]) -> tuple[str, ...]:
     """Return the tests whose files import the changed ones, directly or indirectly."""
-    files = importing(tree, changed)
-    return tuple(test for test in tests if file_of(test) in files)
+    files = transitive_importers(tree, changed)
+    return tuple(test for test in tests if test_file_of(test) in files)
 
 
 def _read(file: Path) -> str:

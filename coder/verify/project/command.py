@@ -26,7 +26,7 @@ class Command(Value):
     """Whether paths and pytest options may be appended."""
 
 
-def parse(text: str, interpreter: Path) -> Command:
+def parse_command(text: str, interpreter: Path) -> Command:
     """Parse a test command, replacing `pytest` and `python` by those of `interpreter`.
 
     A launcher that precedes them is dropped.
@@ -59,7 +59,7 @@ def parse(text: str, interpreter: Path) -> Command:
     return Command(text=text, environment=environment, argv=tuple(_with_verbosity(words)), is_pytest=False)
 
 
-def interpreter_of(text: str) -> Path | None:
+def named_interpreter(text: str) -> Path | None:
     """Return the interpreter that a command names by absolute path, itself or beside its pytest.
 
     None if it names none.

@@ -37,13 +37,13 @@ PLUGIN_OF_OPTION = {
     "--timeout": "pytest_timeout",
     "-n": "xdist",
 }
-RUN_FIRST = ("conftest.py", "sitecustomize.py", "usercustomize.py")
+IMPLICITLY_LOADED = ("conftest.py", "sitecustomize.py", "usercustomize.py")
 """Python files that run before any test without being imported by name."""
-SHADOWS = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
+TEST_MACHINERY = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
 """Modules of the test machinery: a project's own module of such a name at the top of a source root shadows
 it.
 """
-NOT_IMPORTED = ("test", "site", "this")
+NEVER_SHADOWED = ("test", "site", "this")
 """Modules of the standard library whose names projects use for folders, and which nobody imports."""
 DISTRIBUTION_OF_MODULE = {
     "xdist": "pytest-xdist", "random_order": "pytest-random-order", "yaml": "PyYAML", "PIL": "pillow",
@@ -64,7 +64,7 @@ def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
 
 def may_configure(path: str) -> bool:
     """Tell whether a file of this name can affect how tests run."""
-    return PurePosixPath(path).name in (*PYTEST_FILES, *RUN_FIRST)
+    return PurePosixPath(path).name in (*PYTEST_FILES, *IMPLICITLY_LOADED)
 
 
 def is_injected(old: Path, path: str) -> bool:
@@ -80,21 +80,21 @@ def is_injected(old: Path, path: str) -> bool:
         return True
     top = PurePosixPath(path.removeprefix("src/")).parts[0]
     name = top.removesuffix(".py")
-    shadows = name in (*SHADOWS, *sys.stdlib_module_names) or name.startswith("coder_")
+    shadows = name in (*TEST_MACHINERY, *sys.stdlib_module_names) or name.startswith("coder_")
     existing = (old / root / other for root in ("", "src") for other in (name, f"{name}.py"))
     return (
         shadows
-        and name not in NOT_IMPORTED
+        and name not in NEVER_SHADOWED
         and (top != name or pure.suffix == ".py")
         and not any(place.exists() for place in existing)
     )
 
 
-def how_tests_run(root: Path, path: str) -> str:
+def configuration_of_tests(root: Path, path: str) -> str:
     """Return the part of a file that affects how tests run, for comparison; empty if none does."""
     file = root / path
     name = PurePosixPath(path).name
-    if name in RUN_FIRST:
+    if name in IMPLICITLY_LOADED:
         return read_regular_text(file, within=root)
     if name not in PYTEST_FILES:
         return ""

@@ -13,7 +13,9 @@ from coder.verify.project.roots import read_text, read_toml
 ASK_SECONDS = 8.0
 
 
-def candidates(root: Path, *, environment: Mapping[str, str], sandbox: Sandbox) -> Iterator[tuple[Path, str]]:
+def interpreter_candidates(
+    root: Path, *, environment: Mapping[str, str], sandbox: Sandbox
+) -> Iterator[tuple[Path, str]]:
     """Yield existing interpreters, each with the reason for it, likeliest first; the last is coder's own."""
     active = environment.get("VIRTUAL_ENV", "")
     if active and Path(active).resolve() != Path(sys.prefix).resolve():
@@ -41,7 +43,7 @@ def candidates(root: Path, *, environment: Mapping[str, str], sandbox: Sandbox) 
     )
 
 
-def prefix_of(interpreter: Path) -> Path | None:
+def virtual_environment_of(interpreter: Path) -> Path | None:
     """Return the virtual environment that an interpreter belongs to, None outside of one."""
     prefix = interpreter.parent.parent
     return prefix if (prefix / "pyvenv.cfg").is_file() else None

@@ -8,8 +8,8 @@ from coder.core.errors import SandboxError, UserError
 from coder.core.policy import READ_ONLY
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
-from coder.core.values.verdict import Problem
-from coder.verify.project.command import Command, interpreter_of, parse
+from coder.core.values.verdict import RunProblem
+from coder.verify.project.command import Command, named_interpreter, parse_command
 from coder.verify.project.configuration import (
     DISTRIBUTION_OF_MODULE,
     hinted_commands,
@@ -17,7 +17,7 @@ from coder.verify.project.configuration import (
     needed_modules,
     pytest_options,
 )
-from coder.verify.project.interpreter import candidates, prefix_of
+from coder.verify.project.interpreter import interpreter_candidates, virtual_environment_of
 from coder.verify.project.overlay import Overlay
 
 DEFAULT_COMMAND = "python -m pytest"
@@ -34,7 +34,7 @@ class Project(Value):
     """Sentences for the user."""
     environment: Mapping[str, str]
     """Variables that activating the interpreter's environment would set."""
-    problem: Problem | None = None
+    problem: RunProblem | None = None
     """Why the tests cannot run at present, and what to install where."""
     options: tuple[str, ...] = ()
     """Additional pytest options for a run for evidence."""
@@ -54,11 +54,11 @@ def find_project(
     Raises:
         UserError: `test_command` cannot be parsed.
     """
-    explicit = interpreter_of(test_command) if test_command else None
+    explicit = named_interpreter(test_command) if test_command else None
     interpreter, why = (
         (explicit, "named in the test command")
         if explicit
-        else next(candidates(root, environment=environment, sandbox=sandbox))
+        else next(interpreter_candidates(root, environment=environment, sandbox=sandbox))
     )
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
@@ -77,7 +77,7 @@ def find_project(
 def _choose_command(root: Path, interpreter: Path, test_command: str | None) -> tuple[Command, str]:
     if test_command is not None:
         try:
-            return parse(test_command, interpreter), "as given"
+            return parse_command(test_command, interpreter), "as given"
         except ValueError as error:
             raise UserError(
                 f"The test command {test_command!r} cannot be understood: {error}. "
@@ -87,7 +87,7 @@ def _choose_command(root: Path, interpreter: Path, test_command: str | None) -> 
     for text, where in hinted_commands(root):
         is_configured_for_coder = where.startswith("[tool.coder]")
         try:
-            command = parse(text, interpreter)
+            command = parse_command(text, interpreter)
         except ValueError as error:
             if is_configured_for_coder:
                 raise UserError(
@@ -96,14 +96,14 @@ def _choose_command(root: Path, interpreter: Path, test_command: str | None) -> 
             continue
         if is_configured_for_coder or (command.is_pytest and not file and "{" not in text):
             return command, f"from {where}"
-    return parse(
+    return parse_command(
         DEFAULT_COMMAND, interpreter
     ), f"the default, configured in {file}" if file else "the default"
 
 
 def _activation_environment(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:
     search = f"{interpreter.parent}:{environment.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
-    prefix = prefix_of(interpreter)
+    prefix = virtual_environment_of(interpreter)
     return {"PATH": search, **({"VIRTUAL_ENV": str(prefix)} if prefix else {})}
 
 
@@ -135,7 +135,7 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
             f"{project.interpreter} could not be asked for its pytest ({error}). "
             "Check that it runs, or activate the project's environment."
         )
-        return project.model_copy(update={"problem": Problem(kind="no_runner", text=text)})
+        return project.model_copy(update={"problem": RunProblem(kind="no_runner", text=text)})
     missing = [
         DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in probe["missing_modules"]
     ] + probe["missing_distributions"]
@@ -153,7 +153,7 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
 
 def _dependency_problem(
     interpreter: Path, version: str | None, plugins: list[str], root: Path
-) -> Problem | None:
+) -> RunProblem | None:
     if version is None:
         packages, what = ["pytest", *plugins], "pytest is not installed"
     elif tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTEST:
@@ -169,7 +169,7 @@ def _dependency_problem(
         )
     else:
         return None
-    return Problem(
+    return RunProblem(
         kind="no_runner",
         text=f"{what} in {interpreter}. Install it there: {_install_command(interpreter, packages, root)}",
     )

@@ -99,7 +99,7 @@ PACKAGES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
 """Pattern of an error message, what is missing in words, and its package by distribution."""
 
 
-def system_package(output: str, root: Path = Path("/")) -> str:
+def install_hint(output: str, root: Path = Path("/")) -> str:
     """Return what is missing and how to install it, as a sentence; empty if no pattern matches the output."""
     for pattern, what, packages in PACKAGES:
         if re.search(pattern, output):

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from coder.core.values.paths import file_of, meant
+from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import Failure, TestReport, TestResult
-from coder.verify.results.failure_reasons import ASSERTIONS, headline, inside
+from coder.verify.results.failure_reasons import ASSERTIONS, failure_headline, frames_in_tree
 
 LONGEST_ID = 120
 GONE = "Missing"
 SHOWN = 3
 
 
-def no_longer_passing(
+def find_regressions(
     before: TestReport,
     after: TestReport,
     *,
@@ -36,62 +36,64 @@ def no_longer_passing(
     return tuple(regressions)
 
 
-def still_red(
-    before: TestReport, after: TestReport, *, named: Sequence[str], about: Callable[[str], bool]
+def unmet_targets(
+    before: TestReport, after: TestReport, *, named: Sequence[str], is_new_in_change: Callable[[str], bool]
 ) -> tuple[TestResult, ...]:
     """Return named tests that do not pass, and new tests of the change that are red.
 
     Tests that were red before and are not named are not required to pass.
     """
-    is_requested = meant(named)
+    is_requested = match_test_ids(named)
     return tuple(
         result
         for result in after.results
-        if (is_requested(result.id) and result.outcome != "passed" and not is_left_out(before, result))
-        or (result.red and about(result.id) and before.of(result.id) is None)
+        if (is_requested(result.id) and result.outcome != "passed" and not is_excluded(before, result))
+        or (result.red and is_new_in_change(result.id) and before.result_for(result.id) is None)
     )
 
 
-def missing(named: Sequence[str], report: TestReport) -> list[str]:
+def unmatched_names(named: Sequence[str], report: TestReport) -> list[str]:
     """Return the names that match no test of a report."""
-    return [name for name in named if not any(meant([name])(result.id) for result in report.results)]
+    return [name for name in named if not any(match_test_ids([name])(result.id) for result in report.results)]
 
 
-def failing_otherwise(before: TestReport, after: TestReport) -> list[str]:
+def describe_changed_failures(before: TestReport, after: TestReport) -> list[str]:
     """Describe tests red on both sides that now fail in another way, half a sentence each, the first few.
 
     The change got them further, but not to their end.
     """
-    before_by_id = {result.id: result for result in before.reds}
+    before_by_id = {result.id: result for result in before.failures}
     changed = [
         result
-        for result in after.reds
+        for result in after.failures
         if result.id in before_by_id
         and _failure_location(result) != _failure_location(before_by_id[result.id])
     ]
     return [
-        f"{short(result.id)} fails otherwise than before: {headline(result.failure)}"
+        f"{shorten_test_id(result.id)} fails otherwise than before: {failure_headline(result.failure)}"
         for result in changed[:SHOWN]
         if result.failure
     ]
 
 
-def failing_inside(before: TestReport, after: TestReport, sources: Collection[str]) -> list[str]:
+def describe_failures_in_changed_code(
+    before: TestReport, after: TestReport, sources: Collection[str]
+) -> list[str]:
     """Describe tests red on both sides that now end in an exception raised by the changed sources.
 
     Tests that failed in the same way before are left out; the first few, half a sentence each.
     """
-    before_by_id = {result.id: result for result in before.reds}
+    before_by_id = {result.id: result for result in before.failures}
     changed = [
         result
-        for result in after.reds
+        for result in after.failures
         if result.id in before_by_id
         and _failure_location(result) != _failure_location(before_by_id[result.id])
         and result.failure
     ]
     raised = [result for result in changed if result.failure and _raises_in(result.failure, sources)]
     return [
-        f"{short(result.id)}, red before too, now fails in the changed code: {headline(result.failure)}"
+        f"{shorten_test_id(result.id)}, red before too, now fails in the changed code: {failure_headline(result.failure)}"
         for result in raised[:SHOWN]
         if result.failure
     ]
@@ -99,24 +101,24 @@ def failing_inside(before: TestReport, after: TestReport, sources: Collection[st
 
 def _raises_in(failure: Failure, sources: Collection[str]) -> bool:
     """Tell whether a line of these files raises the exception, other than an assertion."""
-    frames = inside(failure)
+    frames = frames_in_tree(failure)
     return bool(frames) and failure.type not in ASSERTIONS and frames[-1].path in sources
 
 
-def failing_alike(before: TestReport, after: TestReport) -> list[str]:
+def describe_unchanged_failures(before: TestReport, after: TestReport) -> list[str]:
     """Describe tests that fail in the same way on both sides, half a sentence each, the first few.
 
     One of them may reproduce the issue.
     """
-    before_by_id = {result.id: result for result in before.reds}
+    before_by_id = {result.id: result for result in before.failures}
     unchanged = [
         result
-        for result in after.reds
+        for result in after.failures
         if result.id in before_by_id
         and _failure_location(result) == _failure_location(before_by_id[result.id])
     ]
     return [
-        f"{short(result.id)} fails as before: {headline(result.failure)}"
+        f"{shorten_test_id(result.id)} fails as before: {failure_headline(result.failure)}"
         for result in unchanged[:SHOWN]
         if result.failure
     ]
@@ -128,11 +130,11 @@ def _failure_location(result: TestResult) -> tuple[str, ...]:
         return ()
     return (
         result.failure.type,
-        *(text for frame in inside(result.failure)[-1:] for text in (frame.path, frame.function)),
+        *(text for frame in frames_in_tree(result.failure)[-1:] for text in (frame.path, frame.function)),
     )
 
 
-def renumbered(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
+def renumbered_cases(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
     """Return missing ids of parametrized tests that pass in at least as many cases as before.
 
     pytest derives ids from positions, and from values that may depend on the time: a case inserted before
@@ -157,9 +159,9 @@ def is_gone(result: TestResult) -> bool:
     return result.failure is not None and result.failure.type == GONE
 
 
-def is_left_out(before: TestReport, result: TestResult) -> bool:
+def is_excluded(before: TestReport, result: TestResult) -> bool:
     """Tell whether a test is skipped or expected to fail, as before or in a file that did not collect."""
-    earlier = before.of(result.id)
+    earlier = before.result_for(result.id)
     return (
         not result.red
         and earlier is not None
@@ -169,23 +171,23 @@ def is_left_out(before: TestReport, result: TestResult) -> bool:
 
 def passes(report: TestReport, test_id: str) -> bool:
     """Tell whether a report has the test and it passed."""
-    result = report.of(test_id)
+    result = report.result_for(test_id)
     return result is not None and result.outcome == "passed"
 
 
-def sentence(results: Sequence[TestResult], limit: int = 3) -> str:
+def join_test_ids(results: Sequence[TestResult], limit: int = 3) -> str:
     """Return the first few ids as a comma-separated list, with the number of the others."""
     more = f" and {len(results) - limit} more" if len(results) > limit else ""
-    return ", ".join(short(result.id) for result in results[:limit]) + more
+    return ", ".join(shorten_test_id(result.id) for result in results[:limit]) + more
 
 
-def short(test_id: str) -> str:
+def shorten_test_id(test_id: str) -> str:
     """Return a test id shortened for messages: parameters can be of any length."""
     return test_id if len(test_id) <= LONGEST_ID else f"{test_id[: LONGEST_ID - 1]}…"
 
 
 def _collection_error_of(test_id: str, result_of: dict[str, TestResult]) -> TestResult | None:
-    file = result_of.get(file_of(test_id))
+    file = result_of.get(test_file_of(test_id))
     return file.model_copy(update={"id": test_id}) if file is not None and file.when == "collect" else None
 
 

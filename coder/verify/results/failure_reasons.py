@@ -9,22 +9,22 @@ from coder.core.values.verdict import Failure, Frame, TestResult
 
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
 """`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
-NEVER = frozenset(
+NEVER_REPRODUCING = frozenset(
     {"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"}
 )
-NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")
+UNASSERTED_FAILURES = ("Timeout ", "async def functions are not natively supported")
 """Prefixes of `Failed` messages that no test raised: from pytest-timeout, and from pytest if a plugin is
 missing.
 """
-TOO_LONG = "TooLong"
+NEVER_ENDING = "TooLong"
 """Failure type that our own plugin reports for a test that does not end."""
-QUICKER = 3.0
+SLOWDOWN_FACTOR = 3.0
 """A test counts as one that never ended only if it took at least this many times as long as it takes now."""
-USING = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ValueError"})
+MISUSE_ERRORS = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ValueError"})
 """Exceptions of a test that uses a wrong result without asserting on it."""
-IMPORTING = USING | {"ImportError", "ModuleNotFoundError"}
+MISUSE_OR_IMPORT_ERRORS = MISUSE_ERRORS | {"ImportError", "ModuleNotFoundError"}
 """The same, and those of a test that imports a name the project lacks."""
-OUTSIDE = re.compile(r"\((?:/|[A-Za-z]:\\)")
+OUTSIDE_PATH = re.compile(r"\((?:/|[A-Za-z]:\\)")
 """The absolute path in `cannot import name 'x' from 'y' (path)`: the module is outside of the tested tree."""
 NETWORK = (
     "ConnectionError|ConnectionRefusedError|ConnectTimeout|TimeoutException|URLError|MaxRetryError"
@@ -56,16 +56,16 @@ FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup
 VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
 RAISE = re.compile(r">\s*\d*\s+raise\b")
 """The line of an extract that raised the exception."""
-TELLING = 15
+DISTINCTIVE_LENGTH = 15
 """A message of at least this many characters found in the issue is no coincidence."""
 
 
-def why_not(
+def rejection_reason(
     result: TestResult,
     *,
     issue: str,
-    unchanged: bool,
-    mended: Collection[str] = (),
+    is_existing_test: bool,
+    edited_sources: Collection[str] = (),
     after: TestResult | None = None,
 ) -> str:
     """Return why a result on the base does not reproduce the issue; empty if it does.
@@ -79,21 +79,23 @@ def why_not(
     if not result.red or result.failure is None:
         return _REASONS_NOT_RED.get(result.outcome, "is red for an unknown reason")
     failure = result.failure
-    summary = headline(failure)
-    if unchanged and _is_project_failure(result, failure):
+    summary = failure_headline(failure)
+    if is_existing_test and _is_project_failure(result, failure):
         return ""
     if early := _early_failure(result, failure):
         return f"{early}: {summary}"
-    innermost = inside(failure)[-1:]
-    if failure.type == TOO_LONG and (unchanged or (innermost and not is_test_path(innermost[0].path))):
+    innermost = frames_in_tree(failure)[-1:]
+    if failure.type == NEVER_ENDING and (
+        is_existing_test or (innermost and not is_test_path(innermost[0].path))
+    ):
         return _slowness_reason(result, after)
-    if failure.type in ASSERTIONS or is_named(failure, issue):
+    if failure.type in ASSERTIONS or is_named_in_issue(failure, issue):
         return ""
     if _is_forbidden_callback(failure):
         return ""
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
-    if innermost[0].path in mended:
+    if innermost[0].path in edited_sources:
         return ""
     return (
         f"raises{_location(innermost)} what the issue does not name ({summary}): "
@@ -109,35 +111,35 @@ def _early_failure(result: TestResult, failure: Failure) -> str:
         return "fails in a fixture"
     return (
         "does not get as far as the issue"
-        if failure.type in NEVER or failure.message.startswith(NOT_ASSERTED)
+        if failure.type in NEVER_REPRODUCING or failure.message.startswith(UNASSERTED_FAILURES)
         else ""
     )
 
 
 def _is_in_fixture(result: TestResult, failure: Failure) -> bool:
     return result.when in ("setup", "teardown") or any(
-        frame.function in FIXTURES for frame in inside(failure)[:1]
+        frame.function in FIXTURES for frame in frames_in_tree(failure)[:1]
     )
 
 
 def _is_project_failure(result: TestResult, failure: Failure) -> bool:
     """Tell whether the project raised it, or a test that cannot use or import what the project provides."""
-    is_environment = _early_failure(result, failure) and environment(failure)
-    if is_environment or failure.type == TOO_LONG or failure.message.startswith(NOT_ASSERTED):
+    is_environment = _early_failure(result, failure) and environment_problem(failure)
+    if is_environment or failure.type == NEVER_ENDING or failure.message.startswith(UNASSERTED_FAILURES):
         return False
-    frames = inside(failure)
+    frames = frames_in_tree(failure)
     if frames and not is_test_path(frames[-1].path):
         return True
     return (
         bool(frames)
         and not _is_in_fixture(result, failure)
-        and failure.type in IMPORTING
-        and not OUTSIDE.search(failure.message)
+        and failure.type in MISUSE_OR_IMPORT_ERRORS
+        and not OUTSIDE_PATH.search(failure.message)
     )
 
 
 def _slowness_reason(before: TestResult, after: TestResult | None) -> str:
-    if after is None or after.seconds * QUICKER < before.seconds:
+    if after is None or after.seconds * SLOWDOWN_FACTOR < before.seconds:
         return ""
     return (
         f"had not ended after {before.seconds:.3g} s, and may have been slow only: "
@@ -153,7 +155,7 @@ _REASONS_NOT_RED = {
 }
 
 
-def inside(failure: Failure) -> tuple[Frame, ...]:
+def frames_in_tree(failure: Failure) -> tuple[Frame, ...]:
     """Return the frames inside the tested tree."""
     return tuple(
         frame
@@ -162,31 +164,31 @@ def inside(failure: Failure) -> tuple[Frame, ...]:
     )
 
 
-def is_named(failure: Failure, issue: str) -> bool:
+def is_named_in_issue(failure: Failure, issue: str) -> bool:
     """Tell whether the issue names this exception or quotes its message, ignoring names and numbers in it."""
     if re.search(rf"\b{re.escape(failure.type)}\b", issue):
         return True
     words = " ".join(issue.split())
     first_line = " ".join(failure.message.partition("\n")[0].split())
     constant_parts = (part.strip(" .,:;") for part in VARYING.split(first_line))
-    return (len(first_line) >= TELLING and first_line in words) or any(
+    return (len(first_line) >= DISTINCTIVE_LENGTH and first_line in words) or any(
         _is_distinctive(part) and part in words for part in constant_parts
     )
 
 
 def _is_forbidden_callback(failure: Failure) -> bool:
     """Tell whether the code under test called back into the test file, where a `raise` forbids the call."""
-    frames = inside(failure)
+    frames = frames_in_tree(failure)
     is_callback = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
     marked_lines = [line for line in failure.text.splitlines() if line.startswith(">")]
     return is_callback and bool(marked_lines) and RAISE.match(marked_lines[-1]) is not None
 
 
 def _is_distinctive(part: str) -> bool:
-    return len(part) >= TELLING and part.count(" ") >= 2
+    return len(part) >= DISTINCTIVE_LENGTH and part.count(" ") >= 2
 
 
-def headline(failure: Failure) -> str:
+def failure_headline(failure: Failure) -> str:
     """Return type and first line of the message."""
     first_line = failure.message.strip().partition("\n")[0][:200]
     return f"{failure.type}: {first_line}" if first_line else failure.type
@@ -196,7 +198,7 @@ def _location(frames: tuple[Frame, ...]) -> str:
     return f" at {frames[0].path}:{frames[0].line}" if frames else ""
 
 
-def environment(failure: Failure) -> str:
+def environment_problem(failure: Failure) -> str:
     """Return what the machine lacks, if the exception indicates that; otherwise empty."""
     text = f"{failure.type}: {failure.message}"
     for pattern, description in ENVIRONMENT:

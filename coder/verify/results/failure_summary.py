@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from coder.core.values.verdict import Cause, TestReport, TestResult, Verdict
-from coder.verify.results.failure_reasons import headline, inside
+from coder.verify.results.failure_reasons import failure_headline, frames_in_tree
 
 LIMIT = 4000
 DISTINCT = 3
@@ -19,7 +19,7 @@ CAUSES: Mapping[Cause, str] = {
 """Suffixes that state the likely cause of a failure."""
 
 
-def distil(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
+def summarize_failures(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
     """Return the reason and each different failure once, at most `limit` characters.
 
     A failure is shown with its assertion and values, the innermost frames with source, and captured output.
@@ -29,14 +29,14 @@ def distil(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
             parts = [f"{subject.label}: {subject.reason}", *(f"Noted: {note}." for note in subject.notes[:5])]
             sections = (("Broken by the change", subject.broken), ("Not green yet", subject.still_red))
         case TestReport():
-            counts = subject.counts
+            counts = subject.outcome_counts
             parts = [
                 f"{counts.passed} passed, {counts.failed} failed, "
                 f"{counts.skipped} skipped ({subject.command})."
             ]
             parts += [subject.problem.text] if subject.problem else []
-            sections = (("Failing", subject.reds), ("", ()))
-    groups = [(title, group) for title, results in sections for group in grouped(results)]
+            sections = (("Failing", subject.failures), ("", ()))
+    groups = [(title, group) for title, results in sections for group in group_by_failure(results)]
     shown_groups = groups[:DISTINCT]
     room = (limit - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)
     parts += [_describe(title, group, room) for title, group in shown_groups]
@@ -45,7 +45,7 @@ def distil(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
     return "\n\n".join(parts)[:limit]
 
 
-def grouped(results: Iterable[TestResult]) -> list[list[TestResult]]:
+def group_by_failure(results: Iterable[TestResult]) -> list[list[TestResult]]:
     """Group results that fail alike (same exception at the same place), in order of first appearance."""
     groups: dict[tuple[object, ...], list[TestResult]] = {}
     for result in results:
@@ -56,7 +56,7 @@ def grouped(results: Iterable[TestResult]) -> list[list[TestResult]]:
 def _failure_signature(result: TestResult) -> tuple[object, ...]:
     if result.failure is None:
         return (result.outcome,)
-    innermost = inside(result.failure)[-1:]
+    innermost = frames_in_tree(result.failure)[-1:]
     return (result.failure.type, innermost or result.failure.message)
 
 
@@ -65,14 +65,14 @@ def _describe(title: str, group: Sequence[TestResult], room: int) -> str:
     where = "" if first.when == "call" else f" while pytest runs its {first.when}"
     lines = [f"{title}: {first.id} fails{where}{CAUSES[first.cause] if first.cause else ''}"]
     if first.failure is not None:
-        lines.append(cut(first.failure.text or headline(first.failure), max(room - 200, 200)))
+        lines.append(cut_middle(first.failure.text or failure_headline(first.failure), max(room - 200, 200)))
     if others := [result.id for result in group[1:]]:
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        lines.append(cut(f"The same happens in {', '.join(others[:NAMED])}{more}.", 400))
+        lines.append(cut_middle(f"The same happens in {', '.join(others[:NAMED])}{more}.", 400))
     return "\n".join(lines)
 
 
-def cut(text: str, limit: int) -> str:
+def cut_middle(text: str, limit: int) -> str:
     """Return the start of a text, where the assertion is, and its end, where captured output ends."""
     if len(text) <= limit:
         return text

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from coder.core.values.verdict import Failure, Frame, Outcome, TestResult, When
+from coder.core.values.verdict import Failure, Frame, Outcome, TestResult, TestStage
 
 LARGEST_XML = 64 << 20
 LONGEST_TEXT = 6000
@@ -18,13 +18,13 @@ UNITTEST_TEST = re.compile(r"^\s*(?P<name>\w+) \((?P<owner>[\w.<>]+)\)")
 UNITTEST_ENDING = re.compile(
     r"(?:^|\.\.\. )(?P<told>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)$"
 )
-UNITTEST_FAULT = re.compile(
+UNITTEST_SECTION = re.compile(
     r"^(?P<kind>FAIL|ERROR): (?P<name>\w+) \((?P<owner>[\w.<>]+)\).*\n(?:(?!-{70}).*\n)?-{70}\n", re.M
 )
 UNITTEST_END = re.compile(r"^-{70}\nRan \d+ tests? in ", re.M)
 RULE = "=" * 70 + "\n"
 FRAME = re.compile(r'^  File "(?P<path>[^"\n]+)", line (?P<line>\d+), in (?P<function>\S+)', re.M)
-NAMED = re.compile(
+EXCEPTION_LINE = re.compile(
     r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Failed))(?:: (?P<message>.*))?\Z",
     re.M | re.S,
 )
@@ -37,7 +37,7 @@ ENDINGS: dict[str, Outcome] = {
 }
 
 
-def reported(argv: Sequence[str], output: str, tree: Path, *, since: float) -> tuple[TestResult, ...]:
+def parse_reports(argv: Sequence[str], output: str, tree: Path, *, since: float) -> tuple[TestResult, ...]:
     """Return the tests in whatever known report a command produced; empty if it produced none.
 
     A JUnit file counts if the command names it and it was written after `since` (seconds since the epoch).
@@ -49,8 +49,8 @@ def reported(argv: Sequence[str], output: str, tree: Path, *, since: float) -> t
             and report.stat().st_mtime >= since
             and report.stat().st_size < LARGEST_XML
         ):
-            return junit(report.read_text(encoding="utf-8", errors="replace"))
-    return unittest(output) or tap(output)
+            return parse_junit(report.read_text(encoding="utf-8", errors="replace"))
+    return parse_unittest(output) or parse_tap(output)
 
 
 def _xml_files_in(argv: Sequence[str], tree: Path) -> Iterator[Path]:
@@ -58,7 +58,7 @@ def _xml_files_in(argv: Sequence[str], tree: Path) -> Iterator[Path]:
         yield tree / word
 
 
-def junit(text: str) -> tuple[TestResult, ...]:
+def parse_junit(text: str) -> tuple[TestResult, ...]:
     """Parse a JUnit XML report; ids are `classname::name`; empty if the text is no such report."""
     if "<!ENTITY" in text[:10_000]:  # entities can expand without bound
         return ()
@@ -93,7 +93,7 @@ def _parse_testcase(node: ElementTree.Element) -> TestResult:
     )
 
 
-def tap(output: str) -> tuple[TestResult, ...]:
+def parse_tap(output: str) -> tuple[TestResult, ...]:
     """Parse a TAP stream, with descriptions as ids.
 
     Empty without its plan line, so that a chance `ok` is no test.
@@ -127,7 +127,7 @@ def _diagnostics(lines: Sequence[str], start: int) -> Iterator[str]:
         yield line
 
 
-def unittest(output: str) -> tuple[TestResult, ...]:
+def parse_unittest(output: str) -> tuple[TestResult, ...]:
     """Parse the output of `unittest -v`.
 
     Empty if its final lines are missing, since the run was then cut off.
@@ -139,7 +139,7 @@ def unittest(output: str) -> tuple[TestResult, ...]:
     listing, *sections = text[: end.start()].split(RULE)
     results = _parse_listing(listing)
     for section in sections:
-        if fault := UNITTEST_FAULT.match(section):
+        if fault := UNITTEST_SECTION.match(section):
             earlier = results.get(_test_id(fault))
             if (
                 earlier is None or not earlier.red or not (earlier.failure and earlier.failure.text)
@@ -177,7 +177,7 @@ def _test_id(match: re.Match[str]) -> str:
 
 
 def _to_result(test: re.Match[str], ending: str, failure: Failure | None) -> TestResult:
-    when: When = (
+    when: TestStage = (
         "collect"
         if "_FailedTest" in test["owner"]
         else "setup"
@@ -196,7 +196,7 @@ def _parse_failure(text: str, *, type: str, message: str) -> Failure:
         for match in FRAME.finditer(traceback)
     )
     after = traceback[list(FRAME.finditer(traceback))[-1].end() :] if frames else traceback
-    exception = NAMED.search(message) or NAMED.search(after)
+    exception = EXCEPTION_LINE.search(message) or EXCEPTION_LINE.search(after)
     return Failure(
         type=(type or (exception["type"] if exception else "")).rpartition(".")[2] or "AssertionError",
         message=(exception["message"] if exception else message or body.partition("\n")[0]).strip(),

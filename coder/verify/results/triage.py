@@ -8,43 +8,55 @@ from pathlib import Path
 
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Cause, Failure, TestReport, TestResult
-from coder.verify.project.system_packages import system_package
-from coder.verify.results.failure_reasons import ASSERTIONS, FIXTURES, TOO_LONG, environment, headline, inside
+from coder.verify.project.system_packages import install_hint
+from coder.verify.results.failure_reasons import (
+    ASSERTIONS,
+    FIXTURES,
+    NEVER_ENDING,
+    environment_problem,
+    failure_headline,
+    frames_in_tree,
+)
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
 CLOSE = 0.85
 """Similarity ratio (difflib, 0 to 1) from which a module name counts as a misspelling of another."""
 
 
-def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str]:
+def classify_failure(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str]:
     """Return the class of a red result and half a sentence on why.
 
     `before` is the result of the same test on the untouched base. The environment counts as the cause only if
     the base failed for the same lack: what the change brings about is its own fault.
     """
     failure = result.failure or Failure(type="", message="")
-    lack = environment(failure)
-    if lack and before is not None and before.failure is not None and environment(before.failure) == lack:
+    lack = environment_problem(failure)
+    if (
+        lack
+        and before is not None
+        and before.failure is not None
+        and environment_problem(before.failure) == lack
+    ):
         return "environment", lack
-    if failure.type in ("Timeout", TOO_LONG) or failure.message.startswith("Timeout "):
+    if failure.type in ("Timeout", NEVER_ENDING) or failure.message.startswith("Timeout "):
         return "time-out", "it did not end in its time"
     if result.when == "collect":
-        return "collection", f"its file cannot be collected: {headline(failure)}"
-    frames = inside(failure)
+        return "collection", f"its file cannot be collected: {failure_headline(failure)}"
+    frames = frames_in_tree(failure)
     if result.when != "call" or any(frame.function in FIXTURES for frame in frames[:1]):
-        return "test error", f"a fixture fails: {headline(failure)}"
+        return "test error", f"a fixture fails: {failure_headline(failure)}"
     if failure.type not in ASSERTIONS and frames and is_test_path(frames[-1].path):
         return (
             "test error",
-            f"the test itself raises at {frames[-1].path}:{frames[-1].line}: {headline(failure)}",
+            f"the test itself raises at {frames[-1].path}:{frames[-1].line}: {failure_headline(failure)}",
         )
-    return "logic", headline(failure)
+    return "logic", failure_headline(failure)
 
 
-def triaged(result: TestResult, *, before: TestResult | None) -> TestResult:
+def with_cause(result: TestResult, *, before: TestResult | None) -> TestResult:
     """Return the result with its class added, if it is red and has none."""
     return (
-        result.model_copy(update={"cause": triage(result, before=before)[0]})
+        result.model_copy(update={"cause": classify_failure(result, before=before)[0]})
         if result.red and result.cause is None
         else result
     )
@@ -72,9 +84,9 @@ def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...
     return tuple(dict.fromkeys(names))
 
 
-def unable(before: TestReport) -> str:
+def environment_problem_of_all(before: TestReport) -> str:
     """Return what the machine lacks, if every test fails for that reason; empty if any test got further."""
-    lacks = [environment(result.failure) if result.failure else "" for result in before.reds]
+    lacks = [environment_problem(result.failure) if result.failure else "" for result in before.failures]
     is_only_cause = (
         bool(lacks)
         and all(lacks)
@@ -82,5 +94,5 @@ def unable(before: TestReport) -> str:
     )
     if not is_only_cause:
         return ""
-    remedy = system_package("\n".join(result.failure.message for result in before.reds if result.failure))
+    remedy = install_hint("\n".join(result.failure.message for result in before.failures if result.failure))
     return ", ".join(dict.fromkeys(lacks)) + (f". {remedy}" if remedy else "")

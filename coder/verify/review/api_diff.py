@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Iterator, Mapping
 
-from coder.python.parsing import parsed
+from coder.python.parsing import parse_module
 
 
-def surface_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def api_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Describe removed public names and incompatible signatures, half a sentence each; texts by path.
 
     Added names are compatible, and so are new optional parameters at the end.
@@ -41,7 +41,7 @@ def _public_api(text: str) -> dict[str, tuple[str, ...]] | None:
     None if the text does not parse.
     """
     try:
-        return dict(_public_names(parsed(text).body, ""))
+        return dict(_public_names(parse_module(text).body, ""))
     except (SyntaxError, ValueError, RecursionError):
         return None
 

@@ -5,12 +5,12 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-MOSTLY = 0.4
+TABLE_SHARE = 0.4
 """Share of a table's literals that come from the tests, from which on it counts as made for them."""
-SMALL = 16
+LARGEST_COMMON_NUMBER = 16
 """Numbers up to this occur in every program and test."""
 SHORTEST = 3
-PLAIN = {(type(value), value) for value in (None, True, False, 0, 1, 0.0, 1.0, "", b"", ...)}
+COMMON_LITERALS = {(type(value), value) for value in (None, True, False, 0, 1, 0.0, 1.0, "", b"", ...)}
 """Literals on which any code may branch."""
 CONSTANT = (ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub)
 
@@ -52,8 +52,8 @@ def is_mostly(node: ast.AST, literals: Collection[object]) -> bool:
     """Tell whether many of a table's literals are those of the tests; always true for other nodes."""
     if isinstance(node, ast.If | ast.IfExp | ast.match_case | ast.Compare | ast.MatchValue):
         return True
-    distinctive = {value for value in iterate_literals(node) if value not in PLAIN}
-    return sum(value in literals for value in distinctive) >= MOSTLY * len(distinctive)
+    distinctive = {value for value in iterate_literals(node) if value not in COMMON_LITERALS}
+    return sum(value in literals for value in distinctive) >= TABLE_SHARE * len(distinctive)
 
 
 def literals_of_branch(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
@@ -75,7 +75,11 @@ def literals_of_branch(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
             has_distinctive_key = any(
                 is_distinctive(value) for key, _ in pairs for _, value in iterate_literals(key)
             )
-            return ([key for key, _ in pairs], [value for _, value in pairs]) if has_distinctive_key else ([], [])
+            return (
+                ([key for key, _ in pairs], [value for _, value in pairs])
+                if has_distinctive_key
+                else ([], [])
+            )
         case _:
             return [], []
     return tested, [value] if all(isinstance(part, CONSTANT) for part in ast.walk(value)) else []
@@ -108,7 +112,7 @@ def is_distinctive(value: object) -> bool:
         case str() | bytes():
             return len(value) >= SHORTEST
         case int():
-            return abs(value) > SMALL
+            return abs(value) > LARGEST_COMMON_NUMBER
         case float() | complex():
             return abs(value) > 1 or value not in (0.0, 0.5, 1.0)
         case _:

@@ -4,24 +4,24 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from coder.core.values.paths import file_of, is_test_path
+from coder.core.values.paths import is_test_path, test_file_of
 from coder.verify.mutation.mutants import differs_in_code
-from coder.verify.project.configuration import how_tests_run, is_injected, may_configure
-from coder.verify.results.comparison import short
-from coder.verify.review.doctests import as_test
-from coder.verify.review.harness_access import reaching
-from coder.verify.review.harness_access_js import SUFFIXES, reaching_js
-from coder.verify.review.overfitting import answers_in_data, symptoms
-from coder.verify.review.tampering import removed, weakened
+from coder.verify.project.configuration import configuration_of_tests, is_injected, may_configure
+from coder.verify.results.comparison import shorten_test_id
+from coder.verify.review.doctests import examples_as_test
+from coder.verify.review.harness_access import harness_accesses
+from coder.verify.review.harness_access_js import SUFFIXES, harness_accesses_js
+from coder.verify.review.overfitting import find_test_inputs_in_data, overfitting_signs
+from coder.verify.review.tampering import removed_tests, weakened_tests
 
-SHOWN = 4
+FINDINGS_SHOWN = 4
 LARGEST = 2 << 20
 DATA = (".json", ".csv", ".tsv", ".toml", ".yaml", ".yml", ".txt", ".ini", ".cfg")
 ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
 """Words of an issue that a docstring can settle."""
 
 
-def doubts(
+def change_doubts(
     old: Path,
     new: Path,
     changed: Sequence[str],
@@ -39,7 +39,7 @@ def doubts(
     configured = [
         path
         for path in changed
-        if may_configure(path) and how_tests_run(old, path) != how_tests_run(new, path)
+        if may_configure(path) and configuration_of_tests(old, path) != configuration_of_tests(new, path)
     ]
     configured += [path for path in changed if is_injected(old, path)]
     if configured:
@@ -47,15 +47,17 @@ def doubts(
     tests = [path for path in changed if is_test_path(path)]
     sources = [path for path in changed if not is_test_path(path)]
     missing = [
-        test for test in removed(texts(old, tests), texts(new, tests)) if _is_case_of(test, red_before)
+        test
+        for test in removed_tests(read_texts(old, tests), read_texts(new, tests))
+        if _is_case_of(test, red_before)
     ]
-    yield from _limit(f"{short(test)}, which failed before, is gone" for test in missing)
-    yield from _limit(weakened(texts(old, tests), texts(new, tests)))
+    yield from _limit(f"{shorten_test_id(test)}, which failed before, is gone" for test in missing)
+    yield from _limit(weakened_tests(read_texts(old, tests), read_texts(new, tests)))
     test_texts = [
-        as_test(text) if path in sources else text
-        for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()
+        examples_as_test(text) if path in sources else text
+        for path, text in read_texts(new, dict.fromkeys(map(test_file_of, targets))).items()
     ]
-    before, after = texts(old, sources), texts(new, sources)
+    before, after = read_texts(old, sources), read_texts(new, sources)
     twins = [
         path
         for path in tests
@@ -63,7 +65,8 @@ def doubts(
         and any(path.endswith(f"/{source.removeprefix('src/')}") for source in sources)
     ]
     yield from (
-        f"{path} can be imported in the place of the file that the change is about" for path in twins[:SHOWN]
+        f"{path} can be imported in the place of the file that the change is about"
+        for path in twins[:FINDINGS_SHOWN]
     )
     if (
         after
@@ -72,14 +75,18 @@ def doubts(
         and not any(differs_in_code(before.get(path, ""), after[path]) for path in after)
     ):
         yield "nothing but comments and docstrings of the sources has changed"
-    yield from _limit(symptoms(before, after, test_texts, issue=issue))
-    yield from _limit(answers_in_data(texts(old, sources, DATA), texts(new, sources, DATA), test_texts))
-    known = "\n".join((issue, *before.values(), *texts(old, tests).values()))
-    yield from _limit(reaching(before, after, are_tests=False, known=known))
-    yield from _limit(reaching(texts(old, tests), texts(new, tests), are_tests=True))
-    known_js = "\n".join((issue, *texts(old, (*sources, *tests), SUFFIXES).values()))
+    yield from _limit(overfitting_signs(before, after, test_texts, issue=issue))
     yield from _limit(
-        reaching_js(texts(old, sources, SUFFIXES), texts(new, sources, SUFFIXES), known=known_js)
+        find_test_inputs_in_data(read_texts(old, sources, DATA), read_texts(new, sources, DATA), test_texts)
+    )
+    known = "\n".join((issue, *before.values(), *read_texts(old, tests).values()))
+    yield from _limit(harness_accesses(before, after, are_tests=False, known=known))
+    yield from _limit(harness_accesses(read_texts(old, tests), read_texts(new, tests), are_tests=True))
+    known_js = "\n".join((issue, *read_texts(old, (*sources, *tests), SUFFIXES).values()))
+    yield from _limit(
+        harness_accesses_js(
+            read_texts(old, sources, SUFFIXES), read_texts(new, sources, SUFFIXES), known=known_js
+        )
     )
 
 
@@ -87,7 +94,7 @@ def _is_case_of(test: str, ids: Collection[str]) -> bool:
     return any(known == test or known.startswith(f"{test}[") for known in ids)
 
 
-def texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
+def read_texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
     """Return the texts of existing files with one of the suffixes, by path."""
     files = {path: root / path for path in paths if path.endswith(suffixes)}
     return {
@@ -101,6 +108,6 @@ def _limit(findings: Iterable[str]) -> list[str]:
     findings = list(findings)
     return (
         findings
-        if len(findings) <= SHOWN
-        else [*findings[:SHOWN], f"{len(findings) - SHOWN} more of this kind"]
+        if len(findings) <= FINDINGS_SHOWN
+        else [*findings[:FINDINGS_SHOWN], f"{len(findings) - FINDINGS_SHOWN} more of this kind"]
     )

@@ -4,17 +4,19 @@ import ast
 import doctest
 from collections.abc import Mapping
 
-from coder.verify.review.tampering import Function, parsed
+from coder.verify.review.tampering import Function, parse_or_empty
 
 Examples = tuple[tuple[str, str], ...]
 """Pairs of source and expected output, from top to bottom."""
 
 
-def examples(text: str) -> Examples:
+def doctest_examples(text: str) -> Examples:
     """Return the examples in all docstrings of a source file; empty if one of them cannot be parsed."""
     parser = doctest.DocTestParser()
     documented_nodes = (
-        node for node in ast.walk(parsed(text)) if isinstance(node, ast.Module | ast.ClassDef | Function)
+        node
+        for node in ast.walk(parse_or_empty(text))
+        if isinstance(node, ast.Module | ast.ClassDef | Function)
     )
     docstrings = [
         docstring for node in documented_nodes if (docstring := ast.get_docstring(node, clean=False))
@@ -29,21 +31,21 @@ def examples(text: str) -> Examples:
         return ()
 
 
-def same_examples(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
+def paths_with_same_examples(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
     """Return the paths of sources (texts by path) that have examples, the same ones on both sides."""
     return frozenset(
         path
         for path, text in old.items()
-        if (before := examples(text)) and path in new and examples(new[path]) == before
+        if (before := doctest_examples(text)) and path in new and doctest_examples(new[path]) == before
     )
 
 
-def as_test(text: str) -> str:
+def examples_as_test(text: str) -> str:
     """Return the examples of a source file as test code.
 
     Each source is followed by its expected value if that is an expression.
     """
-    return "\n".join(f"{source}{_as_assignment(expected)}" for source, expected in examples(text))
+    return "\n".join(f"{source}{_as_assignment(expected)}" for source, expected in doctest_examples(text))
 
 
 def _as_assignment(expected: str) -> str:

@@ -5,26 +5,26 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from coder.verify.review.harness_names import (
-    ASKING_OF_OS,
-    COMPARING,
-    ENDING_OF_OS,
-    FRAMES,
-    HARMLESS_OF_SYS,
+    COMPARISON_METHODS,
+    DYNAMIC_CODE,
+    FRAME_ATTRIBUTES,
+    GC_NAMES,
+    HARMLESS_SYS_NAMES,
+    HARNESS_STRINGS,
+    INSPECT_NAMES,
     INTERNALS,
-    MARKS,
-    OF_GC,
-    OF_INSPECT,
-    OF_TRACEBACK,
+    LOCATION_CALLS,
     OWN_STREAMS,
+    PROBING_OS_NAMES,
+    PROCESS_OS_NAMES,
     RUNNERS,
-    SURROUNDINGS,
-    TRACING_OF_SYS,
-    UNREADABLE,
+    TRACEBACK_NAMES,
+    TRACING_SYS_NAMES,
 )
-from coder.verify.review.tampering import called, parsed
+from coder.verify.review.tampering import dotted_name, parse_or_empty
 
 
-def reaching(
+def harness_accesses(
     old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool, known: str = ""
 ) -> list[str]:
     """Return new accesses of the changed files (texts by path) to the test process, half a sentence each.
@@ -34,10 +34,10 @@ def reaching(
     """
     accesses: list[str] = []
     for path, text in new.items():
-        before = {what for _, what in _all_accesses(parsed(old.get(path, "")), are_tests, known)}
+        before = {what for _, what in _all_accesses(parse_or_empty(old.get(path, "")), are_tests, known)}
         accesses += [
             f"{path}:{line} {what}"
-            for line, what in _all_accesses(parsed(text), are_tests, known)
+            for line, what in _all_accesses(parse_or_empty(text), are_tests, known)
             if what not in before
         ]
     return list(dict.fromkeys(accesses))
@@ -94,7 +94,7 @@ def _environment_probes(tree: ast.Module) -> Iterator[tuple[int, str]]:
     modules = dict(_module_aliases(tree))
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=function) if (name := _resolved_name(function, modules)) in SURROUNDINGS:
+            case ast.Call(func=function) if (name := _resolved_name(function, modules)) in LOCATION_CALLS:
                 yield node.lineno, f"looks at where it runs ({name})"
             case ast.Call(func=ast.Name(id="Path"), args=[]):
                 yield node.lineno, "looks at where it runs (Path())"
@@ -102,7 +102,7 @@ def _environment_probes(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 _is_from_own_path(value, tree)
             ):
                 yield node.lineno, "looks at the files beside it"
-            case ast.Attribute(attr="handlers" | "hasHandlers", value=ast.Call(func=function)) if called(
+            case ast.Attribute(attr="handlers" | "hasHandlers", value=ast.Call(func=function)) if dotted_name(
                 function
             ).endswith("getLogger"):
                 yield node.lineno, "asks whether logging is set up"
@@ -150,7 +150,7 @@ def _is_sensitive_module(name: str, modules: Mapping[str, str]) -> bool:
 def _obscured_access(node: ast.AST, modules: Mapping[str, str]) -> str:
     """Describe code that cannot be analysed or compares as equal to anything; empty for other nodes."""
     match node:
-        case ast.Call(func=ast.Name(id=name)) if name in UNREADABLE:
+        case ast.Call(func=ast.Name(id=name)) if name in DYNAMIC_CODE:
             return f"executes code that cannot be read here ({name})"
         case ast.Call(
             func=ast.Name(id="getattr" | "setattr" | "delattr" | "vars"), args=[ast.Name(id=name), *rest]
@@ -161,7 +161,7 @@ def _obscured_access(node: ast.AST, modules: Mapping[str, str]) -> str:
                 if is_obscured
                 else ""
             )
-        case ast.Call(func=function, args=[argument, *_]) if called(function).endswith("import_module"):
+        case ast.Call(func=function, args=[argument, *_]) if dotted_name(function).endswith("import_module"):
             return (
                 ""
                 if isinstance(argument, ast.Constant)
@@ -170,13 +170,13 @@ def _obscured_access(node: ast.AST, modules: Mapping[str, str]) -> str:
         case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=context) if (
             modules.get(name) == "builtins"
         ):
-            is_access = not isinstance(context, ast.Load) or attribute in (*UNREADABLE, "__dict__")
+            is_access = not isinstance(context, ast.Load) or attribute in (*DYNAMIC_CODE, "__dict__")
             return f"reaches into builtins ({attribute})" if is_access else ""
         case ast.Name(id=name, ctx=ast.Load()) if modules.get(name) in ("sys", "os", "builtins", "gc"):
             return f"hands the module {modules[name]} on"
-        case ast.Constant(value=str() as value) if any(mark in value for mark in MARKS):
-            return f"names {next(mark for mark in MARKS if mark in value)}"
-        case ast.FunctionDef(name=name) if name in COMPARING and _ignores_argument(node):
+        case ast.Constant(value=str() as value) if any(mark in value for mark in HARNESS_STRINGS):
+            return f"names {next(mark for mark in HARNESS_STRINGS if mark in value)}"
+        case ast.FunctionDef(name=name) if name in COMPARISON_METHODS and _ignores_argument(node):
             return f"makes objects whose {name} looks at nothing"
         case _:
             return ""
@@ -196,9 +196,12 @@ def _forbidden_imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
             names = [alias.name for alias in aliases]
         case ast.ImportFrom(module=str() as module, names=aliases):
             names = [module]
-            forbidden = {"sys": TRACING_OF_SYS, "os": ENDING_OF_OS, "inspect": OF_INSPECT, "gc": OF_GC}.get(
-                module, frozenset()
-            )
+            forbidden = {
+                "sys": TRACING_SYS_NAMES,
+                "os": PROCESS_OS_NAMES,
+                "inspect": INSPECT_NAMES,
+                "gc": GC_NAMES,
+            }.get(module, frozenset())
             wrong = [
                 alias.name
                 for alias in aliases
@@ -212,7 +215,9 @@ def _forbidden_imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
 
 
 def _is_probing(module: str, name: str) -> bool:
-    return (module == "sys" and name not in HARMLESS_OF_SYS) or (module == "os" and name in ASKING_OF_OS)
+    return (module == "sys" and name not in HARMLESS_SYS_NAMES) or (
+        module == "os" and name in PROBING_OS_NAMES
+    )
 
 
 def _attribute_accesses(
@@ -220,23 +225,25 @@ def _attribute_accesses(
 ) -> Iterator[str]:
     if (
         isinstance(node, ast.Attribute)
-        and node.attr in FRAMES
+        and node.attr in FRAME_ATTRIBUTES
         and not (node.attr == "__code__" and isinstance(node.ctx, ast.Load))
     ):
         yield f"reaches for {node.attr}"
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         module, name = modules.get(node.value.id, ""), node.attr
-        if module == "sys" and (name in TRACING_OF_SYS or (not are_tests and name not in HARMLESS_OF_SYS)):
+        if module == "sys" and (
+            name in TRACING_SYS_NAMES or (not are_tests and name not in HARMLESS_SYS_NAMES)
+        ):
             yield f"asks for sys.{name}"
-        elif (module == "os" and name in ENDING_OF_OS) or (
-            module == "os" and not are_tests and name in ASKING_OF_OS - {"environ", "getenv"}
+        elif (module == "os" and name in PROCESS_OS_NAMES) or (
+            module == "os" and not are_tests and name in PROBING_OS_NAMES - {"environ", "getenv"}
         ):
             yield f"calls os.{name}"
-        elif (module == "inspect" and name in OF_INSPECT) or (
-            module == "traceback" and not are_tests and name in OF_TRACEBACK
+        elif (module == "inspect" and name in INSPECT_NAMES) or (
+            module == "traceback" and not are_tests and name in TRACEBACK_NAMES
         ):
             yield f"looks at its callers ({module}.{name})"
-        elif module == "gc" and name in OF_GC:
+        elif module == "gc" and name in GC_NAMES:
             yield f"asks for gc.{name}"
         elif module == "os" and name == "__dict__":
             yield "looks into the module os"
@@ -278,7 +285,7 @@ def _environment_variable(node: ast.AST, modules: Mapping[str, str]) -> str | No
 
 
 def _resolved_name(node: ast.expr, modules: Mapping[str, str]) -> str:
-    first, dot, rest = called(node).partition(".")
+    first, dot, rest = dotted_name(node).partition(".")
     return f"{modules.get(first, first)}{dot}{rest}"
 
 

@@ -50,7 +50,7 @@ _VARIABLE = re.compile(
 )
 
 
-def reaching_js(old: Mapping[str, str], new: Mapping[str, str], *, known: str = "") -> list[str]:
+def harness_accesses_js(old: Mapping[str, str], new: Mapping[str, str], *, known: str = "") -> list[str]:
     """Return new accesses of the changed sources (texts by path) to the test process, half a sentence each.
 
     Detection is by regular expressions, line by line: deliberately obscured code is not found. Environment

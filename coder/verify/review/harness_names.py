@@ -13,7 +13,7 @@ INTERNALS = (
     "marshal",
     "imp",
 )
-HARMLESS_OF_SYS = frozenset(
+HARMLESS_SYS_NAMES = frozenset(
     {
         *(
             "byteorder",
@@ -52,7 +52,7 @@ HARMLESS_OF_SYS = frozenset(
         *("get_int_max_str_digits", "set_int_max_str_digits", "thread_info", "base_prefix"),
     }
 )
-TRACING_OF_SYS = frozenset(
+TRACING_SYS_NAMES = frozenset(
     {
         "_getframe",
         "_current_frames",
@@ -63,7 +63,7 @@ TRACING_OF_SYS = frozenset(
         "_getframemodulename",
     }
 )
-ENDING_OF_OS = frozenset(
+PROCESS_OS_NAMES = frozenset(
     {
         "_exit",
         "abort",
@@ -80,11 +80,11 @@ ENDING_OF_OS = frozenset(
         "pwrite",
     }
 )
-ASKING_OF_OS = frozenset(
+PROBING_OS_NAMES = frozenset(
     {"getppid", "environ", "environb", "getenv", "ctermid", "ttyname", "getpgrp", "getsid"}
 )
-OF_GC = frozenset({"get_objects", "get_referrers", "get_referents", "callbacks", "garbage"})
-FRAMES = frozenset(
+GC_NAMES = frozenset({"get_objects", "get_referrers", "get_referents", "callbacks", "garbage"})
+FRAME_ATTRIBUTES = frozenset(
     {
         *(
             "__closure__",
@@ -101,10 +101,12 @@ FRAMES = frozenset(
         *("pluginmanager", "tb_next", "cell_contents", "f_code", "f_trace", "_current_frames"),
     }
 )
-OF_INSPECT = frozenset({"currentframe", "stack", "trace", "getouterframes", "getinnerframes", "getframeinfo"})
-OF_TRACEBACK = frozenset({"extract_stack", "format_stack", "print_stack", "walk_stack"})
+INSPECT_NAMES = frozenset(
+    {"currentframe", "stack", "trace", "getouterframes", "getinnerframes", "getframeinfo"}
+)
+TRACEBACK_NAMES = frozenset({"extract_stack", "format_stack", "print_stack", "walk_stack"})
 OWN_STREAMS = ("__stdin__", "__stdout__", "__stderr__")
-SURROUNDINGS = frozenset(
+LOCATION_CALLS = frozenset(
     {
         *(
             "Path.home",
@@ -119,8 +121,8 @@ SURROUNDINGS = frozenset(
     }
 )
 """Calls that reveal where a program runs."""
-UNREADABLE = ("eval", "exec", "compile", "__import__")
-COMPARING = {
+DYNAMIC_CODE = ("eval", "exec", "compile", "__import__")
+COMPARISON_METHODS = {
     "__eq__": True,
     "__ne__": False,
     "__lt__": True,
@@ -129,4 +131,4 @@ COMPARING = {
     "__ge__": True,
     "__contains__": True,
 }
-MARKS = ("/proc/", "pytest", "PYTEST", "CODER_", "sitecustomize", "unittest")
+HARNESS_STRINGS = ("/proc/", "pytest", "PYTEST", "CODER_", "sitecustomize", "unittest")

@@ -12,7 +12,7 @@ from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
-from coder.python.parsing import parsed
+from coder.python.parsing import parse_module
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name, source_roots
 from coder.verify.running.launch import TARGET
@@ -25,7 +25,7 @@ _FENCED = re.compile(
 _SESSION = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 
 
-class Shown(Value):
+class IssueScriptResults(Value):
     """Results of the issue's scripts on both sides of a change."""
 
     fixed: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Shown(Value):
     """Changed modules that could be imported before and cannot be now."""
 
 
-def pieces(issue: str) -> tuple[str, ...]:
+def code_in_issue(issue: str) -> tuple[str, ...]:
     """Return the code in an issue: fenced Python, and interpreter sessions anywhere in it."""
     candidates = [dedent(match["code"]) for match in _FENCED.finditer(issue)]
     candidates += [dedent(match[0]) for match in _SESSION.finditer(_FENCED.sub("", issue))]
@@ -46,7 +46,7 @@ def pieces(issue: str) -> tuple[str, ...]:
 def _is_code(text: str) -> bool:
     """Tell whether the text is Python that executes anything that can fail."""
     try:
-        body = parsed(text).body
+        body = parse_module(text).body
     except (SyntaxError, ValueError):
         return False
     return any(
@@ -56,7 +56,7 @@ def _is_code(text: str) -> bool:
     )
 
 
-class Scripts:
+class IssueScripts:
     """Runs scripts in a read-only sandbox on both sides of a change."""
 
     def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
@@ -64,15 +64,15 @@ class Scripts:
         self._sandbox = sandbox
         self._scratch = scratch
 
-    def shown(self, old: Path, new: Path, changed: Sequence[str], issue: str) -> Shown:
+    def compare(self, old: Path, new: Path, changed: Sequence[str], issue: str) -> IssueScriptResults:
         """Run the code of the issue, and import the changed modules, in both trees."""
         fixed: list[str] = []
         failing: list[str] = []
-        for piece in pieces(issue):
+        for piece in code_in_issue(issue):
             before, after = self._succeeds(piece, old), self._succeeds(piece, new)
             if before is False and after is not None:
                 (fixed if after else failing).append(piece.strip().partition("\n")[0])
-        return Shown(
+        return IssueScriptResults(
             fixed=tuple(fixed),
             failing=tuple(failing),
             lost=tuple(self._unimportable_modules(old, new, changed)),

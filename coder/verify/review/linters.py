@@ -10,7 +10,7 @@ from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
 from coder.core.ports.sandbox import Execution, Limits, Sandbox
 from coder.core.values.base import Value
-from coder.core.values.verdict import Checked
+from coder.core.values.verdict import LintReport
 from coder.verify.project.project import Project
 from coder.verify.project.roots import read_ini, read_text, read_toml
 
@@ -71,7 +71,7 @@ CHECKERS = (
         table="bandit",
     ),
 )
-USUAL = RUFF.model_copy(
+DEFAULT_CHECKER = RUFF.model_copy(
     update={"arguments": (*RUFF.arguments, "--isolated", "--select=E9,F,B,S", "--ignore=S101")}
 )
 """For projects without a checker: the rules of pyflakes, bugbear and bandit, in ruff."""
@@ -84,7 +84,7 @@ def checkers_of(root: Path) -> tuple[Checker, ...]:
     return tuple(checker for checker in CHECKERS if _is_configured(checker, root, tables, sections))
 
 
-def concerned(old: Path, new: Path) -> tuple[Checker, ...]:
+def reconfigured_checkers(old: Path, new: Path) -> tuple[Checker, ...]:
     """Return the checkers that both trees configure, but differently."""
     before = checkers_of(old)
     candidates = (checker for checker in checkers_of(new) if checker in before)
@@ -113,7 +113,7 @@ def _is_configured(checker: Checker, root: Path, tables: Mapping[str, object], s
     )
 
 
-class Checks:
+class LinterChecks:
     """Runs a project's checkers on both sides of a change."""
 
     def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
@@ -122,7 +122,7 @@ class Checks:
         self._sandbox = sandbox
         self._cache = scratch / "checks"
 
-    def compared(self, old: Path, new: Path, changed: Sequence[str]) -> Checked:
+    def compare(self, old: Path, new: Path, changed: Sequence[str]) -> LintReport:
         """Return findings in the changed files of the tree `new` that the tree `old` lacks.
 
         Nothing is written to the trees.
@@ -132,8 +132,8 @@ class Checks:
             for path in changed
             if path.endswith((".py", ".pyi")) and (new / path).is_file() and not path.startswith("-")
         ]
-        checkers = checkers_of(new) or (USUAL,)
-        is_configured = checkers != (USUAL,)
+        checkers = checkers_of(new) or (DEFAULT_CHECKER,)
+        is_configured = checkers != (DEFAULT_CHECKER,)
         findings: list[str] = []
         ran, missing = [], []
         for checker in checkers if paths else ():
@@ -148,11 +148,13 @@ class Checks:
                 for line in _new_findings(before, self._findings(program, checker, new, paths))
             ]
         commands_by_effect: dict[str, list[str]] = {"mended": [], "failing": [], "broken": []}
-        for checker in concerned(old, new) if not any(path.endswith(".py") for path in changed) else ():
+        for checker in (
+            reconfigured_checkers(old, new) if not any(path.endswith(".py") for path in changed) else ()
+        ):
             command, effect = self._effect_of_configuration(checker, old, new)
             commands_by_effect.setdefault(effect, []).append(command)
         effects = {name: tuple(commands_by_effect[name]) for name in ("mended", "failing", "broken")}
-        return Checked(
+        return LintReport(
             new=tuple(findings),
             ran=tuple(dict.fromkeys(ran)),
             missing=tuple(dict.fromkeys(missing)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from coder.verify.review.branch_literals import (
-    PLAIN,
+    COMMON_LITERALS,
     SHORTEST,
     contains_known,
     is_distinctive,
@@ -18,9 +18,9 @@ from coder.verify.review.branch_literals import (
     pattern_values,
     tested_expressions,
 )
-from coder.verify.review.tampering import Function, called, catches_all, is_silent, parsed
+from coder.verify.review.tampering import Function, catches_all, dotted_name, is_silent, parse_or_empty
 
-AWARE = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER")
+TEST_ENVIRONMENT_VARIABLES = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER")
 _EXAMPLE = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\n]*\]|\{[^\n]*\}")
 """A call with its arguments, or a collection, as an example in an issue shows it."""
 DATA_INPUTS = 2
@@ -31,7 +31,7 @@ HASHES = ("crc32", "adler32", "hash", "md5", "sha1", "sha256", "sha512", "blake2
 BUILT_IN = ("float", "int", "str", "list", "tuple", "dict", "bytes", "set", "complex")
 
 
-def symptoms(
+def overfitting_signs(
     old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str], *, issue: str = ""
 ) -> list[str]:
     """Return signs of overfitting in the changed sources (text by path), half a sentence each.
@@ -40,7 +40,7 @@ def symptoms(
     count as those of the tests.
     """
     issue = _EXAMPLE.sub(" ", issue)
-    literals = {value for text in tests for value in iterate_literals(parsed(text))} - PLAIN
+    literals = {value for text in tests for value in iterate_literals(parse_or_empty(text))} - COMMON_LITERALS
     known = {value for value in literals if is_distinctive(value[1]) and str(value[1]) not in issue}
     known |= {
         (int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST
@@ -48,12 +48,12 @@ def symptoms(
     lengths = {
         length
         for text in tests
-        for length in _lengths(parsed(text))
+        for length in _lengths(parse_or_empty(text))
         if length >= CLUSTER and str(length) not in issue
     }
     findings: list[str] = []
     for path, text in new.items():
-        before, after = parsed(old.get(path, "")), parsed(text)
+        before, after = parse_or_empty(old.get(path, "")), parse_or_empty(text)
         findings += [
             f"{path}:{line} {finding}"
             for line, finding in _file_symptoms(before, after, known, literals, issue)
@@ -64,9 +64,11 @@ def symptoms(
     return findings
 
 
-def answers_in_data(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str]) -> list[str]:
+def find_test_inputs_in_data(
+    old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str]
+) -> list[str]:
     """Return changed data files (texts by path) that newly contain test inputs, half a sentence each."""
-    inputs = {value for text in tests for value in _inputs(parsed(text))}
+    inputs = {value for text in tests for value in _inputs(parse_or_empty(text))}
     findings = []
     for path, text in new.items():
         inputs_in_text = [
@@ -83,7 +85,7 @@ def _inputs(tree: ast.Module) -> Iterator[str]:
     """Yield the strings that tests pass to calls within their assertions, or list as parameters."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) or (
-            isinstance(node, ast.Call) and called(node.func).endswith("parametrize")
+            isinstance(node, ast.Call) and dotted_name(node.func).endswith("parametrize")
         ):
             calls = (
                 [node]
@@ -170,7 +172,7 @@ def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[i
         for node in after.body
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
-        and called(node.value.func).rpartition(".")[2] == "count"
+        and dotted_name(node.value.func).rpartition(".")[2] == "count"
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -190,7 +192,7 @@ def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[i
                 _is_counter_call(part, counters) for part in ast.walk(test)
             ):
                 yield node.lineno, "chooses by how often it was called"
-            case ast.ClassDef(bases=bases, body=body) if any(called(base) in BUILT_IN for base in bases):
+            case ast.ClassDef(bases=bases, body=body) if any(dotted_name(base) in BUILT_IN for base in bases):
                 if any(
                     isinstance(statement, ast.FunctionDef) and statement.name == "__eq__"
                     for statement in body
@@ -200,7 +202,7 @@ def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[i
 
 def _contains_hash(node: ast.AST) -> bool:
     return any(
-        isinstance(part, ast.Call) and called(part.func).rpartition(".")[2] in HASHES
+        isinstance(part, ast.Call) and dotted_name(part.func).rpartition(".")[2] in HASHES
         for part in ast.walk(node)
     )
 
@@ -273,8 +275,8 @@ def _single_cases(
 def _suppresses_all(manager: ast.expr) -> bool:
     return (
         isinstance(manager, ast.Call)
-        and called(manager.func).endswith("suppress")
-        and any(called(argument) in ("Exception", "BaseException") for argument in manager.args)
+        and dotted_name(manager.func).endswith("suppress")
+        and any(dotted_name(argument) in ("Exception", "BaseException") for argument in manager.args)
     )
 
 
@@ -289,7 +291,7 @@ def _test_detection(before: ast.Module, after: ast.Module) -> Iterator[tuple[int
 def _detects_tests(node: ast.AST) -> bool:
     match node:
         case ast.Constant(value=str() as text):
-            return text in AWARE
+            return text in TEST_ENVIRONMENT_VARIABLES
         case ast.Compare(left=ast.Constant(value="pytest" | "unittest"), ops=[ast.In() | ast.NotIn()]):
             return True
         case _:

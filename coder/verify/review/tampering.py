@@ -20,20 +20,27 @@ MUTING = (
 MOCKS = ("Mock", "MagicMock", "AsyncMock", "patch", "setattr", "setitem", "mocker", "create_autospec")
 EXITS = ("sys.exit", "os._exit", "pytest.exit", "exit", "quit", "_exit")
 BROAD = ("Exception", "BaseException")
-EXPECTING = ("raises", "warns", "assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex")
-MODULE_WIDE = ("pytestmark", "collect_ignore", "collect_ignore_glob", "__test__")
+EXPECTATION_CALLS = (
+    "raises",
+    "warns",
+    "assertRaises",
+    "assertRaisesRegex",
+    "assertWarns",
+    "assertWarnsRegex",
+)
+MODULE_WIDE_SETTINGS = ("pytestmark", "collect_ignore", "collect_ignore_glob", "__test__")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def weakened(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def weakened_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Describe how tests of `old` (source by path) became weaker in `new`, half a sentence each.
 
     New tests are not compared.
     """
     findings: list[str] = []
     for path, text in old.items():
-        before, after = parsed(text), parsed(new.get(path, ""))
+        before, after = parse_or_empty(text), parse_or_empty(new.get(path, ""))
         new_tests = _tests(after)
         findings += [f"{path}: {finding}" for finding in _changed_settings(before, after)]
         for name, test in _tests(before).items():
@@ -42,34 +49,34 @@ def weakened(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     return findings
 
 
-def removed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def removed_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Return ids of tests of `old` that no file of `new` contains under the same function name."""
-    new_names = {name.rpartition(".")[2] for text in new.values() for name in _tests(parsed(text))}
+    new_names = {name.rpartition(".")[2] for text in new.values() for name in _tests(parse_or_empty(text))}
     return [
         f"{path}::{name.replace('.', '::')}"
         for path, text in old.items()
-        for name in _tests(parsed(text))
+        for name in _tests(parse_or_empty(text))
         if name.rpartition(".")[2] not in new_names
     ]
 
 
-def parsed(text: str) -> ast.Module:
+def parse_or_empty(text: str) -> ast.Module:
     """Return the syntax tree; an empty one if the text does not parse."""
     try:
-        return parsing.parsed(text)
+        return parsing.parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
         return ast.Module(body=[], type_ignores=[])
 
 
-def called(node: ast.expr) -> str:
+def dotted_name(node: ast.expr) -> str:
     """Return the dotted name of a function or expression, as far as it consists of names."""
     match node:
         case ast.Name(id=name):
             return name
         case ast.Attribute(value=value, attr=name):
-            return f"{called(value)}.{name}".lstrip(".")
+            return f"{dotted_name(value)}.{name}".lstrip(".")
         case ast.Call(func=function):
-            return called(function)
+            return dotted_name(function)
         case _:
             return ""
 
@@ -99,7 +106,7 @@ def _settings(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Name) and target.id in MODULE_WIDE:
+                if isinstance(target, ast.Name) and target.id in MODULE_WIDE_SETTINGS:
                     yield target.id, ast.dump(node.value)
 
 
@@ -145,8 +152,10 @@ def _checks(test: Function) -> Iterator[tuple[str, int]]:
         match node:
             case ast.Assert(test=claim):
                 yield ast.dump(claim), _strength(claim)
-            case ast.Call(func=function) if (name := called(function).rpartition(".")[2]) in EXPECTING:
-                broad = any(called(argument).rpartition(".")[2] in BROAD for argument in node.args[:1])
+            case ast.Call(func=function) if (
+                name := dotted_name(function).rpartition(".")[2]
+            ) in EXPECTATION_CALLS:
+                broad = any(dotted_name(argument).rpartition(".")[2] in BROAD for argument in node.args[:1])
                 has_pattern = any(
                     word.arg in ("match", "expected_regex") for word in node.keywords
                 ) or name.endswith("Regex")
@@ -184,11 +193,11 @@ def _mention_count(test: Function, names: tuple[str, ...]) -> int:
     """Count decorators, calls and raised exceptions of a test that use one of these names."""
     nodes = [*test.decorator_list, *(node.func for node in ast.walk(test) if isinstance(node, ast.Call))]
     raised = [node.exc for node in ast.walk(test) if isinstance(node, ast.Raise) and node.exc is not None]
-    return len({id(node) for node in (*nodes, *raised) if set(called(node).split(".")) & set(names)})
+    return len({id(node) for node in (*nodes, *raised) if set(dotted_name(node).split(".")) & set(names)})
 
 
 def _exit_count(test: Function) -> int:
-    return sum(isinstance(node, ast.Call) and called(node.func) in EXITS for node in ast.walk(test))
+    return sum(isinstance(node, ast.Call) and dotted_name(node.func) in EXITS for node in ast.walk(test))
 
 
 def _swallowed_check_count(test: Function) -> int:
@@ -206,7 +215,7 @@ def _swallowed_check_count(test: Function) -> int:
 def catches_all(handler: ast.ExceptHandler, *more: str) -> bool:
     """Tell whether a handler catches every error, or one of those named."""
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(kind is None or called(kind).rpartition(".")[2] in (*BROAD, *more) for kind in types)
+    return any(kind is None or dotted_name(kind).rpartition(".")[2] in (*BROAD, *more) for kind in types)
 
 
 def is_silent(body: list[ast.stmt]) -> bool:

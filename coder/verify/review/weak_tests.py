@@ -4,19 +4,19 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from coder.core.values.paths import file_of
+from coder.core.values.paths import test_file_of
 from coder.core.values.verdict import TestReport, TestResult
-from coder.verify.results.comparison import short
-from coder.verify.review.tampering import Function, called, parsed
+from coder.verify.results.comparison import shorten_test_id
+from coder.verify.review.tampering import Function, dotted_name, parse_or_empty
 
 SHOWN = 3
 TYPES = ("isinstance", "issubclass", "type")
 _APPROXIMATE = re.compile(r"(?i)toleran|approx|about|round|within|nearly")
-LOOSE = 0.01
+WIDE_TOLERANCE = 0.01
 """Relative tolerance from which on a comparison of numbers is wide."""
 
 
-def weak_tests(
+def weak_test_findings(
     files: Mapping[str, str],
     targets: Sequence[TestResult],
     before: TestReport,
@@ -31,14 +31,14 @@ def weak_tests(
     """
     findings: list[str] = []
     for result in targets:
-        if before.of(result.id) is not None:
+        if before.result_for(result.id) is not None:
             continue
         name = result.id.rpartition("::")[2].partition("[")[0]
-        tree = parsed(files.get(file_of(result.id), ""))
+        tree = parse_or_empty(files.get(test_file_of(result.id), ""))
         for function in ast.walk(tree):
             if isinstance(function, Function) and function.name == name:
                 findings += [
-                    f"{short(result.id)} {what}"
+                    f"{shorten_test_id(result.id)} {what}"
                     for what in dict.fromkeys(_weaknesses(function, changed, issue))
                 ]
     return list(dict.fromkeys(findings))[:SHOWN]
@@ -78,11 +78,11 @@ def _presence_findings(node: ast.AST, issue: str) -> Iterator[str]:
 def _double_findings(node: ast.AST, changed: Collection[str]) -> Iterator[str]:
     """Yield a finding for each changed name that a test replaces by a double."""
     match node:
-        case ast.Call(func=function, args=[ast.Constant(value=str() as path), *_]) if called(
+        case ast.Call(func=function, args=[ast.Constant(value=str() as path), *_]) if dotted_name(
             function
         ).endswith("patch"):
             name = path.rpartition(".")[2]
-        case ast.Call(func=function, args=[_, ast.Constant(value=str() as name), *_]) if called(
+        case ast.Call(func=function, args=[_, ast.Constant(value=str() as name), *_]) if dotted_name(
             function
         ).endswith(("patch.object", "setattr")):
             pass
@@ -94,10 +94,12 @@ def _double_findings(node: ast.AST, changed: Collection[str]) -> Iterator[str]:
 
 def _tolerance_findings(node: ast.AST, issue: str) -> Iterator[str]:
     match node:
-        case ast.Call(func=function, keywords=words) if called(function).endswith("approx"):
+        case ast.Call(func=function, keywords=words) if dotted_name(function).endswith("approx"):
             limits = {word.arg: word.value.value for word in words if isinstance(word.value, ast.Constant)}
             wide = [
-                name for name, least in (("rel", LOOSE), ("abs", 1)) if _to_float(limits.get(name)) >= least
+                name
+                for name, least in (("rel", WIDE_TOLERANCE), ("abs", 1))
+                if _to_float(limits.get(name)) >= least
             ]
         case ast.Compare(
             left=ast.Call(func=ast.Name(id="abs")),
@@ -116,15 +118,15 @@ def _to_float(value: object) -> float:
 
 
 def _last_name(function: ast.expr) -> str:
-    return called(function).rpartition(".")[2]
+    return dotted_name(function).rpartition(".")[2]
 
 
 def _is_type_check(claim: ast.expr, issue: str) -> bool:
     match claim:
         case ast.Call(func=ast.Name(id=name), args=[_, kind]) if name in TYPES:
-            return called(kind).rpartition(".")[2] not in issue
+            return dotted_name(kind).rpartition(".")[2] not in issue
         case ast.Compare(left=ast.Call(func=ast.Name(id="type")), comparators=[kind]):
-            return called(kind).rpartition(".")[2] not in issue
+            return dotted_name(kind).rpartition(".")[2] not in issue
         case _:
             return False
 
@@ -138,19 +140,19 @@ def _is_swallowing(handler: ast.ExceptHandler) -> bool:
     nodes = [node for statement in handler.body for node in ast.walk(statement)]
     return not any(
         isinstance(node, ast.Raise | ast.Assert)
-        or (isinstance(node, ast.Call) and called(node.func).rpartition(".")[2] in ("fail", "skip"))
+        or (isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2] in ("fail", "skip"))
         for node in nodes
     )
 
 
-def definitions_changed(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
+def changed_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
     """Return the names of functions, classes and module variables whose definitions differ.
 
     Texts are by path.
     """
     names: set[str] = set()
     for path, text in new.items():
-        before, after = _definitions(parsed(old.get(path, ""))), _definitions(parsed(text))
+        before, after = _definitions(parse_or_empty(old.get(path, ""))), _definitions(parse_or_empty(text))
         names |= {name for name, dump in after.items() if before.get(name) != dump}
     return frozenset(names)
 

@@ -13,8 +13,8 @@ from coder.core.values.verdict import TestReport
 from coder.verify.project.configuration import DISTRIBUTION_OF_MODULE
 from coder.verify.project.project import Project
 from coder.verify.project.roots import source_roots
-from coder.verify.project.system_packages import system_package
-from coder.verify.running.problems import telling_line
+from coder.verify.project.system_packages import install_hint
+from coder.verify.running.problems import find_error_line
 
 INSTALL_SECONDS = 300.0
 MISSING = re.compile(r"No module named '(?P<name>\w+)'$")
@@ -24,8 +24,8 @@ WHEELS = ("--only-binary=:all:", "--no-warn-script-location")
 """Wheels only, so that installing a package executes none of its code."""
 
 
-class OverlayEquipment:
-    """`Equipment` of one project that installs into its overlay."""
+class OverlayInstaller:
+    """`DependencyInstaller` of one project that installs into its overlay."""
 
     def __init__(
         self,
@@ -50,11 +50,11 @@ class OverlayEquipment:
         }
         self._installed = installed
 
-    def lacks(self, report: TestReport) -> tuple[str, ...]:
+    def missing_packages(self, report: TestReport) -> tuple[str, ...]:
         """Return the distributions of modules that red tests could not import, except the project's own."""
         messages = [
             result.failure.message
-            for result in report.reds
+            for result in report.failures
             if result.failure and result.failure.type == "ModuleNotFoundError"
         ]
         names = dict.fromkeys(
@@ -74,11 +74,11 @@ class OverlayEquipment:
         if overlay is None:
             return "there is no place for it"
         selected = sorted({*overlay.packages, *packages})
-        place = overlay.place_of(selected)
+        place = overlay.directory_of(selected)
         if not place.is_dir() and (problem := self._build(place, selected)):
             return problem
         overlay.choose(selected)
-        self._installed(overlay.told)
+        self._installed(overlay.evidence_sentence)
         return ""
 
     def _build(self, place: Path, packages: Sequence[str]) -> str:
@@ -95,7 +95,7 @@ class OverlayEquipment:
             )
             execution = self._run_pip(("install", *options, "--", *packages), temporary, Policy(network=True))
             if execution.exit_code != 0:
-                return f"{telling_line(execution.output)} {system_package(execution.output)}".strip()
+                return f"{find_error_line(execution.output)} {install_hint(execution.output)}".strip()
             (temporary / "packages").rename(place)
         except SandboxError as error:
             return str(error)

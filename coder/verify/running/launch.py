@@ -25,7 +25,7 @@ VARIABLES = {
 REPORT = "coder_pytest_report"
 DEFAULT_HASH_SEED = "0"
 """Used if the project's environment sets none."""
-NOT_OURS = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
+EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
 
 
 class Launch(Value):
@@ -35,7 +35,7 @@ class Launch(Value):
     environment: Mapping[str, str]
 
 
-def launch(
+def prepare_launch(
     project: Project,
     tree: Path,
     place: Path,
@@ -81,18 +81,18 @@ def search_path(project: Project, tree: Path) -> list[str]:
     return [
         *map(str, source_roots(tree)),
         *command_paths,
-        *([str(project.overlay.place)] if project.overlay and project.overlay.place else []),
+        *([str(project.overlay.directory)] if project.overlay and project.overlay.directory else []),
     ]
 
 
-def cold(
+def prepare_cold_launch(
     project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]
 ) -> Launch:
     """Prepare a run for evidence.
 
     The runner starts inside of coder_start, which loads the recorder before the tree can be imported.
     """
-    launched = launch(
+    launched = prepare_launch(
         project, tree, place, paths=(), requests={REPORT: {**request, **_start_request(project, tree)}}
     )
     arguments = project.command.argv[3 if _runs_module(project) else 2 :]
@@ -125,17 +125,19 @@ def is_unittest(command: Command) -> bool:
     return command.argv[1:3] == ("-m", "unittest")
 
 
-def sources(tree: Path) -> Iterator[str]:
+def source_files(tree: Path) -> Iterator[str]:
     """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
     for folder, folders, files in os.walk(tree):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in NOT_OURS)
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
+        )
         for name in sorted(files):
             path = Path(folder, name).relative_to(tree).as_posix()
             if name.endswith(".py") and not is_test_path(path):
                 yield path
 
 
-def directories(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     """Return the directories of test files, each once, without those inside of another one."""
     parents = {Path(test.split("::")[0]).parent for test in tests if (tree / test.split("::")[0]).is_file()}
     return tuple(

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from coder.core.ports.sandbox import Execution
-from coder.core.values.verdict import Problem
+from coder.core.values.verdict import RunProblem
 from coder.verify.running.recording import Recording
 
 INTERNAL_ERROR = 3
 USAGE_ERROR = 4
 
 
-def problem_of(
+def run_problem(
     recording: Recording, execution: Execution, *, is_pytest: bool, wall_seconds: float
-) -> Problem | None:
+) -> RunProblem | None:
     """Return why the results of a test command cannot be used, None if they can."""
     if execution.timed_out:
         position = f", in {recording.running[0]}" if recording.running else ""
@@ -22,21 +22,23 @@ def problem_of(
             f"The tests did not end within {wall_seconds:g} s; "
             f"the limit came after {recording.progress}{position}."
         )
-        return Problem(kind="timeout", text=text)
+        return RunProblem(kind="timeout", text=text)
     if execution.exceeded:
-        return Problem(
+        return RunProblem(
             kind="stopped",
             text=f"The sandbox ended the test run, which took {execution.exceeded}, "
             f"after {recording.progress}.",
         )
     if execution.exit_code is None:
-        return Problem(kind="stopped", text="The test run was stopped.")
+        return RunProblem(kind="stopped", text="The test run was stopped.")
     if not recording.began:
         return _session_problem(execution) if is_pytest else _start_problem(execution)
     return _incomplete_run_problem(recording, execution)
 
 
-def wrong_code(loaded: Mapping[str, Sequence[str]], watched: Mapping[str, str], tree: Path) -> Problem | None:
+def wrong_code_problem(
+    loaded: Mapping[str, Sequence[str]], watched: Mapping[str, str], tree: Path
+) -> RunProblem | None:
     """Return a problem if a changed module was imported from outside of the tree.
 
     `watched` maps module names to their paths in the tree.
@@ -51,11 +53,11 @@ def wrong_code(loaded: Mapping[str, Sequence[str]], watched: Mapping[str, str], 
                     "Something (an editable install, a conftest.py, a loader) puts its copy first; "
                     "give a test command that does not."
                 )
-                return Problem(kind="wrong_code", text=text)
+                return RunProblem(kind="wrong_code", text=text)
     return None
 
 
-def _start_problem(execution: Execution) -> Problem | None:
+def _start_problem(execution: Execution) -> RunProblem | None:
     """Return a problem if the shell reports that the program is missing or not executable."""
     if execution.exit_code not in (126, 127):
         return None
@@ -64,47 +66,47 @@ def _start_problem(execution: Execution) -> Problem | None:
         f"The test command could not be started (exit code {execution.exit_code}): {excerpt} "
         "Mend it, or give another with --test."
     )
-    return Problem(kind="usage", text=text)
+    return RunProblem(kind="usage", text=text)
 
 
-def _session_problem(execution: Execution) -> Problem:
-    error_line = telling_line(execution.output)
+def _session_problem(execution: Execution) -> RunProblem:
+    error_line = find_error_line(execution.output)
     if "No module named pytest" in execution.output:
-        return Problem(
+        return RunProblem(
             kind="no_runner", text=f"pytest is not installed in the project's interpreter: {error_line}"
         )
     if execution.exit_code in (INTERNAL_ERROR, USAGE_ERROR):
-        return Problem(kind="usage", text=f"pytest refused to run: {error_line}")
-    return Problem(
+        return RunProblem(kind="usage", text=f"pytest refused to run: {error_line}")
+    return RunProblem(
         kind="no_report",
         text=f"The test command ended with exit code {execution.exit_code} before pytest began: {error_line}",
     )
 
 
-def _incomplete_run_problem(recording: Recording, execution: Execution) -> Problem | None:
+def _incomplete_run_problem(recording: Recording, execution: Execution) -> RunProblem | None:
     if not recording.finished:
         position = f" while {recording.running[0]} was running" if recording.running else ""
-        return Problem(
+        return RunProblem(
             kind="crash",
             text=f"The test process ended with exit code {execution.exit_code}{position}, "
             f"after {recording.progress}.",
         )
     if recording.exit_status in (INTERNAL_ERROR, USAGE_ERROR):
         what = "failed inside" if recording.exit_status == INTERNAL_ERROR else "refused to run"
-        return Problem(kind="usage", text=f"pytest {what}: {telling_line(execution.output)}")
-    if recording.ended_early:
-        return Problem(
+        return RunProblem(kind="usage", text=f"pytest {what}: {find_error_line(execution.output)}")
+    if recording.has_ended_early:
+        return RunProblem(
             kind="crash",
-            text=f"pytest ended before its end, after {recording.progress}: {telling_line(execution.output)}",
+            text=f"pytest ended before its end, after {recording.progress}: {find_error_line(execution.output)}",
         )
     if not recording.results:
-        return Problem(
+        return RunProblem(
             kind="no_tests", text="No test was found. Name a test command with --test, or add a test."
         )
     return None
 
 
-def telling_line(output: str) -> str:
+def find_error_line(output: str) -> str:
     """Return the line of output in which pytest or Python reports the error."""
     lines = [line.strip() for line in output.splitlines() if line.strip(" =")]
     for mark in (

@@ -24,14 +24,14 @@ class RecordPipe:
     recorder.
     """
 
-    def __init__(self, path: Path, take: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(self, path: Path, on_record: Callable[[Mapping[str, Any]], None]) -> None:
         """Create the pipe; `take` receives each record in a separate thread until the pipe is closed."""
         os.mkfifo(path, 0o600)
         self.path = path
         self.key = secrets.token_hex(16)
-        self.forged = 0
+        self.forged_lines = 0
         """Number of lines that our recorder did not write."""
-        self._take = take
+        self._take = on_record
         self._count = 0
         self._partial_line = b""
         # Opened for writing too, so that it never reports its end: a test may close the writer's descriptors.
@@ -50,7 +50,7 @@ class RecordPipe:
         self._stopped.set()
         self._thread.join()
         self._drain()
-        self.forged += bool(self._partial_line)
+        self.forged_lines += bool(self._partial_line)
         os.close(self._descriptor)
 
     def _read_continuously(self) -> None:
@@ -75,7 +75,7 @@ class RecordPipe:
         number, _, record = numbered.partition(b" ")
         expected = blake2b(numbered, key=bytes.fromhex(self.key), digest_size=16).hexdigest().encode("ascii")
         if not compare_digest(seal, expected) or number != b"%d" % (self._count + 1):
-            self.forged += 1
+            self.forged_lines += 1
             return
         self._count += 1
         self._take(json.loads(record))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.verdict import Body, Failure, Frame, Outcome, TestResult
+from coder.core.values.verdict import BodyExecution, Failure, Frame, Outcome, TestResult
 
 
 class Recording:
@@ -40,7 +40,7 @@ class Recording:
             complete, newline, _ = file.read().rpartition(b"\n")
         self._position += len(complete) + len(newline)
         for line in complete.splitlines():
-            self.take(json.loads(line))
+            self.add(json.loads(line))
 
     @property
     def results(self) -> tuple[TestResult, ...]:
@@ -53,7 +53,7 @@ class Recording:
         return tuple(self._open)
 
     @property
-    def ended_early(self) -> bool:
+    def has_ended_early(self) -> bool:
         """Whether the session ended by itself before all selected tests had run."""
         return (
             self.finished
@@ -71,7 +71,7 @@ class Recording:
         ran = sum(result.when != "collect" for result in self._results.values())
         return f"{ran} of {self.collected} tests" + (f", {red} red" if red else "")
 
-    def take(self, line: Mapping[str, Any]) -> None:
+    def add(self, line: Mapping[str, Any]) -> None:
         """Process one record."""
         match line["kind"]:
             case "session":
@@ -96,21 +96,21 @@ class Recording:
     def _take_phase(self, line: Mapping[str, Any]) -> None:
         if line["when"] not in ("setup", "call"):
             self._open.pop(line["id"], None)
-        if (outcome := outcome_of(line)) is None:
+        if (outcome := phase_outcome(line)) is None:
             return
         result = TestResult(
             id=line["id"],
             outcome=outcome,
             when=line["when"],
             seconds=line["seconds"],
-            failure=failure_of(line["failure"]) if outcome in ("failed", "error") else None,
-            body=body_of(line.get("body")),
+            failure=parse_failure_record(line["failure"]) if outcome in ("failed", "error") else None,
+            body=parse_body(line.get("body")),
         )
         earlier = self._results.get(result.id)
-        self._results[result.id] = result if earlier is None else merged(earlier, result)
+        self._results[result.id] = result if earlier is None else merge_results(earlier, result)
 
 
-def outcome_of(line: Mapping[str, Any]) -> Outcome | None:
+def phase_outcome(line: Mapping[str, Any]) -> Outcome | None:
     """Return the outcome of a test that one phase determines, None if it determines none.
 
     None also if the test will run again.
@@ -130,7 +130,7 @@ def outcome_of(line: Mapping[str, Any]) -> Outcome | None:
             return None
 
 
-def merged(first: TestResult, second: TestResult) -> TestResult:
+def merge_results(first: TestResult, second: TestResult) -> TestResult:
     """Merge two results of one test: phases, subtests or repetitions.
 
     Red wins, and the first red result is kept.
@@ -141,12 +141,12 @@ def merged(first: TestResult, second: TestResult) -> TestResult:
     )
 
 
-def body_of(record: dict[str, Any] | None) -> Body | None:
+def parse_body(record: dict[str, Any] | None) -> BodyExecution | None:
     """Convert a recorded test body."""
-    return Body(**{**record, "lines": tuple(record["lines"])}) if record else None
+    return BodyExecution(**{**record, "lines": tuple(record["lines"])}) if record else None
 
 
-def failure_of(record: dict[str, Any]) -> Failure:
+def parse_failure_record(record: dict[str, Any]) -> Failure:
     """Convert a recorded failure."""
     frames = tuple(
         Frame(path=path, line=line, function=function) for path, line, function in record["frames"]

@@ -10,13 +10,13 @@ from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
-from coder.core.values.verdict import Failure, Problem, TestReport, TestResult
+from coder.core.values.verdict import Failure, RunProblem, TestReport, TestResult
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name
-from coder.verify.results.failure_reasons import TOO_LONG
-from coder.verify.results.reports import reported
-from coder.verify.running.launch import REPORT, Launch, cold, is_unittest, launch
-from coder.verify.running.problems import problem_of, wrong_code
+from coder.verify.results.failure_reasons import NEVER_ENDING
+from coder.verify.results.reports import parse_reports
+from coder.verify.running.launch import REPORT, Launch, is_unittest, prepare_cold_launch, prepare_launch
+from coder.verify.running.problems import run_problem, wrong_code_problem
 from coder.verify.running.record_pipe import RecordPipe
 from coder.verify.running.recording import Recording
 from coder.verify.running.workdirs import numbered_directory
@@ -26,14 +26,14 @@ PRINTED_BYTES = 64 << 20
 """Output limit for commands other than pytest: their report may be in the output, one line per test."""
 MOST_OBSERVED = 200
 """With more tests named, only pytest's own outcome is recorded, since observing test bodies takes time."""
-FORGED = Problem(
+FORGED = RunProblem(
     kind="forged",
     text="Something in the test process wrote records that are not the recorder's, "
     "so the results say nothing: look at what it executes.",
 )
 MOST_PATHS = 500
 """With more files named, everything is collected and the plugin selects."""
-TEST_SECONDS, AGAIN_SECONDS, TIMES, SHARE = 60.0, 5.0, 20.0, 3.0
+TEST_SECONDS, ENDLESS_AGAIN_SECONDS, TIMES, SHARE = 60.0, 5.0, 20.0, 3.0
 """Limits of processor time after which a test counts as endless, and is red.
 
 A test may use TEST_SECONDS (AGAIN_SECONDS once a test did not end), or TIMES as much as the longest one that
@@ -75,16 +75,16 @@ class PytestRunner:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
         tree = tree.resolve()
-        tests = normal(tests, tree)
-        paths = paths_of(tests, tree)
+        tests = normalize_test_ids(tests, tree)
+        paths = existing_test_paths(tests, tree)
         if tests and not paths and self._project.command.is_pytest:
-            return TestReport(command=self.command, problem=not_there(tests))
+            return TestReport(command=self.command, problem=no_tests_problem(tests))
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
         limits = self._run_limits(timeout_seconds)
         recording = Recording()
         with (
             numbered_directory(self._scratch, "run-") as place,
-            RecordPipe(place / "report", recording.take) as pipe,
+            RecordPipe(place / "report", recording.add) as pipe,
         ):
             request = {
                 "report": str(pipe.path),
@@ -93,8 +93,8 @@ class PytestRunner:
                 "select": [*tests],
                 "watch": [*watched],
                 "endless": {
-                    "floor": AGAIN_SECONDS if tests and self._is_endless else TEST_SECONDS,
-                    "again": AGAIN_SECONDS,
+                    "floor": ENDLESS_AGAIN_SECONDS if tests and self._is_endless else TEST_SECONDS,
+                    "again": ENDLESS_AGAIN_SECONDS,
                     "times": TIMES,
                     "longest": self._longest,
                     "most": limits.wall_seconds / SHARE,
@@ -112,28 +112,31 @@ class PytestRunner:
                     )
             except SandboxError as error:
                 return TestReport(
-                    command=self.command, problem=Problem(kind="stopped", text=" ".join(str(error).split()))
+                    command=self.command,
+                    problem=RunProblem(kind="stopped", text=" ".join(str(error).split())),
                 )
         self._update_limits(recording.results)
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
         )  # the path of the worktree is meaningless later
         report = self._build_report(recording, execution, tree, wall_seconds=limits.wall_seconds)
-        if pipe.forged and not report.problem:
+        if pipe.forged_lines and not report.problem:
             return report.model_copy(update={"problem": FORGED})
         return (
             report
             if report.problem
-            else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
+            else report.model_copy(update={"problem": wrong_code_problem(recording.loaded, watched, tree)})
         )
 
     def _prepare(self, tree: Path, place: Path, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
         command = self._project.command
         if command.is_pytest or is_unittest(command):
-            return cold(
+            return prepare_cold_launch(
                 self._project, tree, place, paths=paths if len(paths) <= MOST_PATHS else (), request=request
             )
-        environment = launch(self._project, tree, place, paths=(), requests={REPORT: request}).environment
+        environment = prepare_launch(
+            self._project, tree, place, paths=(), requests={REPORT: request}
+        ).environment
         return Launch(argv=command.argv, environment=environment)
 
     def _update_limits(self, results: Sequence[TestResult]) -> None:
@@ -142,7 +145,7 @@ class PytestRunner:
         Later runs of single tests then wait less for an endless one, but longer than any test that ended
         took.
         """
-        self._is_endless |= any(result.failure and result.failure.type == TOO_LONG for result in results)
+        self._is_endless |= any(result.failure and result.failure.type == NEVER_ENDING for result in results)
         self._longest = max(self._longest, *(result.seconds for result in results if result.green), 0.0)
 
     def _run_limits(self, timeout_seconds: float | None) -> Limits:
@@ -164,11 +167,11 @@ class PytestRunner:
             output=execution.output[-OUTPUT_TAIL:],
             reached=recording.reached,
         )
-        problem = problem_of(
+        problem = run_problem(
             recording, execution, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds
         )
         if recording.began or problem is not None or self._project.command.is_pytest:
-            results = (*recording.results, *crashed(recording, problem))
+            results = (*recording.results, *crash_results(recording, problem))
             return report.model_copy(
                 update={
                     "results": results,
@@ -181,7 +184,7 @@ class PytestRunner:
             outcome="passed" if execution.exit_code == 0 else "failed",
             seconds=execution.seconds,
         )
-        if reported_results := reported(
+        if reported_results := parse_reports(
             self._project.command.argv,
             "" if execution.truncated else execution.output,
             tree,
@@ -196,7 +199,7 @@ class PytestRunner:
         return report.model_copy(update={"results": (exit_result,), "by_exit_code": True})
 
 
-def normal(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+def normalize_test_ids(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     """Return test ids in pytest's form, relative to the tree; empty if they mean the whole tree."""
     normalized = []
     for test in tests:
@@ -208,19 +211,19 @@ def normal(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normalized))
 
 
-def paths_of(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+def existing_test_paths(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     """Return the existing files and directories of test ids, each once."""
     paths = dict.fromkeys(test.split("::")[0] for test in tests)
     return tuple(path for path in paths if path and (tree / path).exists())
 
 
-def not_there(tests: Sequence[str]) -> Problem:
+def no_tests_problem(tests: Sequence[str]) -> RunProblem:
     """Return the problem that none of the tests exists."""
     text = f"None of the tests asked for exists: {', '.join(tests[:3])}{' ...' if len(tests) > 3 else ''}."
-    return Problem(kind="no_tests", text=text)
+    return RunProblem(kind="no_tests", text=text)
 
 
-def crashed(recording: Recording, problem: Problem | None) -> Iterator[TestResult]:
+def crash_results(recording: Recording, problem: RunProblem | None) -> Iterator[TestResult]:
     """Yield a red result for each test that was running when the process died: it caused that."""
     if problem is not None and problem.kind == "crash":
         for test in recording.running:
@@ -231,7 +234,7 @@ def crashed(recording: Recording, problem: Problem | None) -> Iterator[TestResul
             )
 
 
-def labelled(label: str, progress: Progress | None) -> Progress | None:
+def with_label(label: str, progress: Progress | None) -> Progress | None:
     """Return a progress callback that puts a label before each line."""
     if progress is None:
         return None

@@ -10,11 +10,11 @@ from coder.core.errors import SandboxError
 from coder.core.ports.repair import Trace, Traces
 from coder.core.ports.sandbox import Limits, Progress, Sandbox
 from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import Problem, TestResult
+from coder.core.values.verdict import RunProblem, TestResult
 from coder.verify.project.project import Project
-from coder.verify.results.failure_reasons import inside
-from coder.verify.running.launch import directories, launch, sources
-from coder.verify.running.problems import telling_line
+from coder.verify.results.failure_reasons import frames_in_tree
+from coder.verify.running.launch import directories_of_tests, prepare_launch, source_files
+from coder.verify.running.problems import find_error_line
 from coder.verify.running.recording import Recording
 
 COLLECTING_SECONDS = 60.0
@@ -57,13 +57,15 @@ class PytestTracer:
                 "coder_pytest_report": {"report": str(place / "report"), "select": [], "watch": []},
                 "coder_trace": {
                     "lines": str(place / "lines"),
-                    "sources": [*sources(tree)],
+                    "sources": [*source_files(tree)],
                     "first": [*tests],
                     "seconds": seconds,
                     "test_seconds": self._test_seconds,
                 },
             }
-            launched = launch(self._project, tree, place, paths=directories(tests, tree), requests=requests)
+            launched = prepare_launch(
+                self._project, tree, place, paths=directories_of_tests(tests, tree), requests=requests
+            )
             limits = self._limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
             if progress is not None:
                 progress("tracing the failing tests and their neighbours")
@@ -72,12 +74,12 @@ class PytestTracer:
                     launched.argv, cwd=tree, environment=launched.environment, limits=limits
                 )
             except SandboxError as error:
-                return Traces(problem=Problem(kind="stopped", text=str(error)))
+                return Traces(problem=RunProblem(kind="stopped", text=str(error)))
             traces = _read_traces(place)
         if not traces.tests:
             return Traces(
-                problem=Problem(
-                    kind="no_report", text=f"No test could be traced: {telling_line(execution.output)}"
+                problem=RunProblem(
+                    kind="no_report", text=f"No test could be traced: {find_error_line(execution.output)}"
                 )
             )
         return traces
@@ -89,7 +91,7 @@ def _traceback_lines(result: TestResult) -> dict[str, tuple[int, ...]]:
     Nothing else is known of what was executed for it.
     """
     lines: dict[str, set[int]] = {}
-    for frame in inside(result.failure) if result.failure else ():
+    for frame in frames_in_tree(result.failure) if result.failure else ():
         if not is_test_path(frame.path):
             lines.setdefault(frame.path, set()).add(frame.line)
     return {path: tuple(sorted(numbers)) for path, numbers in lines.items()}

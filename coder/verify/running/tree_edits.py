@@ -13,7 +13,7 @@ same size.
 
 
 @contextmanager
-def written(tree: Path, edits: Mapping[str, str | None]) -> Iterator[None]:
+def temporary_edits(tree: Path, edits: Mapping[str, str | None]) -> Iterator[None]:
     """Write texts to files of the tree (None deletes), and restore the files on exit."""
     before: dict[Path, tuple[bytes, os.stat_result] | None] = {}
     created: list[Path] = []
@@ -30,7 +30,7 @@ def written(tree: Path, edits: Mapping[str, str | None]) -> Iterator[None]:
             else:
                 if not file.is_file():
                     file.parent.mkdir(parents=True, exist_ok=True)
-                put(file, original[0])
+                overwrite(file, original[0])
                 if file.stat().st_mode != original[1].st_mode:
                     file.chmod(original[1].st_mode)
                 os.utime(file, ns=(original[1].st_atime_ns, original[1].st_mtime_ns))
@@ -48,13 +48,13 @@ def _apply(
     for directory in reversed([parent for parent in file.parents if not parent.exists()]):
         directory.mkdir()
         created.append(directory)
-    put(file, text.encode())
+    overwrite(file, text.encode())
     if original is not None:
         mtime = max(file.stat().st_mtime_ns, original[1].st_mtime_ns + TICK_NS)
         os.utime(file, ns=(mtime, mtime))
 
 
-def put(file: Path, data: bytes) -> None:
+def overwrite(file: Path, data: bytes) -> None:
     """Overwrite a file in place.
 
     Truncating it first makes some file systems wait for the disk on close.
@@ -65,14 +65,14 @@ def put(file: Path, data: bytes) -> None:
         file_object.truncate()
 
 
-class Keeper:
+class TreeSnapshot:
     """Snapshot of a tree (times and sizes), to restore it after a run."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
         self._files = dict(_scan(tree))
 
-    def tidy(self) -> str:
+    def remove_added(self) -> str:
         """Remove added files; return the path of a file that was changed or deleted, or an empty string.
 
         Changed files cannot be restored.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
-REACHING = frozenset(
+ACCESS_EVENTS = frozenset(
     {
         *(
             "gc.get_objects",
@@ -32,7 +32,7 @@ REACHING = frozenset(
         *("object.__setattr__", "object.__delattr__", "object.__getattr__"),
     }
 )
-OPENING = frozenset({"open", "os.listdir", "os.scandir"})
+OPEN_EVENTS = frozenset({"open", "os.listdir", "os.scandir"})
 OF_PROCESSES = ("/proc/self", "/proc/thread-self", "/dev/fd")
 SHOWN = 20
 MACHINERY = (
@@ -83,52 +83,56 @@ class Audit:
         """
         self.tree = tree.rstrip("/") + "/"
         self.own = own
-        self.found: dict[str, None] = {}
-        self.kept: dict[str, Any] = {}
+        self.accesses: dict[str, None] = {}
+        self.baseline: dict[str, Any] = {}
         self.busy = False
         self.frame = sys._getframe
-        sys.addaudithook(self.hear)
+        sys.addaudithook(self.on_event)
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         if (
             self.busy
             or is_harmless(event, arguments)
             or not (
-                event in REACHING
+                event in ACCESS_EVENTS
                 or event.startswith("ctypes.")
-                or (event in OPENING and self.is_ours(arguments[0]))
+                or (event in OPEN_EVENTS and self.is_ours(arguments[0]))
             )
         ):
             return
         self.busy = True
         try:
-            self.note(event, self.frame(1))
+            self.record(event, self.frame(1))
         finally:
             self.busy = False
 
     def is_ours(self, path: Any) -> bool:
         return isinstance(path, str) and path.startswith(OF_PROCESSES + self.own)
 
-    def note(self, event: str, frame: FrameType | None) -> None:
+    def record(self, event: str, frame: FrameType | None) -> None:
         """Record the file of the tree that performed the access.
 
         Code without a file is attributed to its caller.
         """
         while frame is not None and frame.f_code.co_filename.startswith("<"):
             frame = frame.f_back
-        if frame is not None and frame.f_code.co_filename.startswith(self.tree) and len(self.found) < SHOWN:
-            self.found[f"{frame.f_code.co_filename[len(self.tree) :]}: {event}"] = None
+        if (
+            frame is not None
+            and frame.f_code.co_filename.startswith(self.tree)
+            and len(self.accesses) < SHOWN
+        ):
+            self.accesses[f"{frame.f_code.co_filename[len(self.tree) :]}: {event}"] = None
 
-    def keep(self) -> None:
+    def take_baseline(self) -> None:
         """Remember the functions of the machinery as they are now."""
-        self.kept = dict(functions())
+        self.baseline = dict(machinery_functions())
 
-    def changed(self) -> Iterable[str]:
+    def findings(self) -> Iterable[str]:
         """Return the recorded accesses, including functions of the machinery replaced since `keep`."""
-        for name, value in functions() if self.kept else ():
-            if self.kept.get(name, value) != value and len(self.found) < SHOWN:
-                self.found[f"replaced: {name}"] = None
-        return [*self.found]
+        for name, value in machinery_functions() if self.baseline else ():
+            if self.baseline.get(name, value) != value and len(self.accesses) < SHOWN:
+                self.accesses[f"replaced: {name}"] = None
+        return [*self.accesses]
 
 
 def is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -138,10 +142,10 @@ def is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
     return arguments[1] in HARMLESS or (event == "object.__getattr__" and arguments[1] == "__code__")
 
 
-def functions() -> Iterable[tuple[str, Any]]:
+def machinery_functions() -> Iterable[tuple[str, Any]]:
     """Yield name and (function, code) of each function of the loaded machinery."""
     for name in MACHINERY:
-        holder = loaded(name)
+        holder = loaded_object(name)
         for key, value in list(vars(holder).items()) if holder is not None else ():
             function = (
                 value.__func__
@@ -154,7 +158,7 @@ def functions() -> Iterable[tuple[str, Any]]:
                 yield f"{name}.{key}", (function, function.__code__)
 
 
-def loaded(name: str) -> Any:
+def loaded_object(name: str) -> Any:
     """Return a module, or a class in one, by dotted name; None if it is not imported."""
     module, _, attribute = name.rpartition(".")
     candidate = sys.modules.get(name) or vars(sys.modules.get(module, ModuleType(""))).get(attribute)

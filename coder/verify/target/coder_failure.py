@@ -12,16 +12,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-MESSAGE = 2000
+MESSAGE_LENGTH = 2000
 """Characters kept of an exception's message."""
 FRAMES = 30
-SECTION = 1200
+SECTION_LENGTH = 1200
 """Characters kept of each captured stream, from its end."""
-REAL: dict[str, str] = {}
+RESOLVED_PATHS: dict[str, str] = {}
 """Cache of resolved paths of source files."""
 
 
-def failure_in(report: Any) -> dict[str, Any]:
+def report_failure(report: Any) -> dict[str, Any]:
     """Return the failure in a report.
 
     It comes from pytest's text if no exception was seen (crashed worker, strict xfail).
@@ -34,14 +34,19 @@ def failure_in(report: Any) -> dict[str, Any]:
             if report.when not in ("collect", "setup", "call", "teardown")
             else re.sub(r"\W*([\w()]*).*", r"\1", words, flags=re.DOTALL)
         )
-        described = {"type": name, "message": words[:MESSAGE], "frames": [], "text": words[:MESSAGE]}
+        described = {
+            "type": name,
+            "message": words[:MESSAGE_LENGTH],
+            "frames": [],
+            "text": words[:MESSAGE_LENGTH],
+        }
     captured = [
         f"--- {title} ---\n{tail(text)}" for title, text in getattr(report, "sections", []) if text.strip()
     ]
     return dict(described, text="\n".join([described["text"], *captured]))
 
 
-def unwrapped(value: BaseException) -> BaseException:
+def unwrap_doctest(value: BaseException) -> BaseException:
     """Return the exception that a doctest raised, without the wrapper of doctest."""
     if type(value).__name__ != "UnexpectedException":
         return value
@@ -49,11 +54,11 @@ def unwrapped(value: BaseException) -> BaseException:
     return raised if isinstance(raised, BaseException) else value
 
 
-def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]:
+def describe_exception(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]:
     """Describe an exception: type, message, frames, and a text with source lines."""
     message = message_of(value).replace(tree + os.sep, "")
     frames = list(frames_of(value, tree))
-    shown = [source_at(frame, tree) for frame in telling(frames)]
+    shown = [source_at(frame, tree) for frame in informative_frames(frames)]
     caused = [
         f"caused by {type(cause).__name__}: {message_of(cause)[:300]}"
         for cause in (value.__cause__,)
@@ -63,7 +68,7 @@ def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]
     text = (
         "\n".join([headline, *caused, *shown])
         if shown or not rendered
-        else str(rendered)[-MESSAGE:].replace(tree + os.sep, "")
+        else str(rendered)[-MESSAGE_LENGTH:].replace(tree + os.sep, "")
     )
     return {"type": type(value).__name__, "message": message, "frames": frames, "text": text}
 
@@ -71,7 +76,7 @@ def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]
 def message_of(value: BaseException) -> str:
     """Return an exception's message, cut to MESSAGE characters."""
     try:
-        return str(value)[:MESSAGE]
+        return str(value)[:MESSAGE_LENGTH]
     except Exception as error:  # noqa: BLE001 - an exception's own __str__ may do anything
         return f"<its text could not be made: {type(error).__name__}>"
 
@@ -82,20 +87,20 @@ def frames_of(value: BaseException, tree: str) -> Iterator[tuple[str, int, str]]
     traceback = value.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        frames.append((relative(code.co_filename, tree), traceback.tb_lineno, code.co_name))
+        frames.append((relative_to_tree(code.co_filename, tree), traceback.tb_lineno, code.co_name))
         traceback = traceback.tb_next
     if isinstance(value, SyntaxError) and value.filename:
-        frames.append((relative(value.filename, tree), value.lineno or 0, ""))
+        frames.append((relative_to_tree(value.filename, tree), value.lineno or 0, ""))
     inside_indices = [index for index, frame in enumerate(frames) if is_inside(frame)]
     frames = frames[inside_indices[0] :] if inside_indices else frames[-3:]
     yield from frames if len(frames) <= FRAMES else frames[:5] + frames[5 - FRAMES :]
 
 
-def relative(path: str, tree: str) -> str:
+def relative_to_tree(path: str, tree: str) -> str:
     """Return a path relative to the tree if it lies inside of it."""
-    if path not in REAL:
-        REAL[path] = os.path.realpath(path)
-    for form in (path, REAL[path]):
+    if path not in RESOLVED_PATHS:
+        RESOLVED_PATHS[path] = os.path.realpath(path)
+    for form in (path, RESOLVED_PATHS[path]):
         if form.startswith(tree + os.sep):
             return form[len(tree) + 1 :]
     return path
@@ -106,7 +111,7 @@ def is_inside(frame: tuple[str, int, str]) -> bool:
     return not frame[0].startswith(("/", "<"))
 
 
-def telling(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+def informative_frames(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
     """Return the frame of the test and the two innermost ones inside the tree, outermost first."""
     inside = [frame for frame in frames if is_inside(frame)]
     return inside if len(inside) <= 3 else [inside[0], *inside[-2:]]
@@ -125,4 +130,4 @@ def source_at(frame: tuple[str, int, str], tree: str) -> str:
 
 def tail(text: str) -> str:
     """Return the end of a text, at most SECTION characters."""
-    return text if len(text) <= SECTION else "..." + text[-SECTION:]
+    return text if len(text) <= SECTION_LENGTH else "..." + text[-SECTION_LENGTH:]

@@ -22,12 +22,12 @@ class TooLong(BaseException):
     """
 
 
-def is_nowhere(frame: FrameType | None) -> bool:
+def is_between_lines(frame: FrameType | None) -> bool:
     """Tell whether a frame is between two lines: pytest cannot show an exception raised there."""
     return frame is None or frame.f_lineno is None
 
 
-class Limited:
+class LimitPlugin:
     """Plugin that runs tests in the requested order and reports the first red one.
 
     It ends the run there if requested, or at a test that uses too much time.
@@ -35,21 +35,21 @@ class Limited:
 
     def __init__(self, request: dict[str, Any] | None = None, say: Callable[..., None] | None = None) -> None:
         self.expired = self.red = False
-        self.become(request or {"select": [], "in_order": False}, say)
+        self.configure(request or {"select": [], "in_order": False}, say)
 
-    def become(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
+    def configure(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
         """Take over the settings of a request."""
         self.request = request
-        self.say = say
+        self.report = say
         self.places = (
             {name: position for position, name in enumerate(request["select"])} if request["in_order"] else {}
         )
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items.sort(key=self.place)
+        items.sort(key=self.position_of)
 
-    def place(self, item: Any) -> int:
+    def position_of(self, item: Any) -> int:
         """Return the position of a test in the requested order."""
         return self.places.get(item.nodeid, len(self.places))
 
@@ -74,23 +74,23 @@ class Limited:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed and not hasattr(report, "wasxfail"):
-            self.hear(report.nodeid)
+            self.report_red(report.nodeid)
 
-    def hear(self, red: str) -> None:
+    def report_red(self, red: str) -> None:
         """Report a test as red."""
-        if not self.red and self.say is not None:
-            self.say(red=red)
+        if not self.red and self.report is not None:
+            self.report(red=red)
         self.red = True
 
     def too_long(self, _number: int, frame: FrameType | None) -> None:
         """Raise TooLong in the running test."""
-        if is_nowhere(frame):
+        if is_between_lines(frame):
             return
         self.expired = True
         raise TooLong(f"the test has used {self.seconds:g} s of processor time, which is all that it may")
 
 
-class Endless:
+class EndlessTestPlugin:
     """Plugin that ends a test that uses far more processor time than any other, and runs the remaining ones.
 
     If the project uses the timer itself, or runs its tests in another thread, nothing is done.
@@ -107,22 +107,22 @@ class Endless:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
-        yield from self.watched()
+        yield from self.limit_phase()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_call(self) -> Generator[None, None, None]:
-        yield from self.watched()
+        yield from self.limit_phase()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Generator[None, None, None]:
-        yield from self.watched()
+        yield from self.limit_phase()
 
     @property
     def seconds(self) -> float:
         """Current limit in seconds of processor time."""
         return min(self.most, max(self.floor, self.times * self.longest))
 
-    def watched(self) -> Generator[None, None, None]:
+    def limit_phase(self) -> Generator[None, None, None]:
         """Limit the processor time of one phase of a test."""
         if (
             threading.current_thread() is not threading.main_thread()
@@ -143,7 +143,7 @@ class Endless:
 
     def too_long(self, _number: int, frame: FrameType | None) -> None:
         """Raise TooLong in the running test."""
-        if is_nowhere(frame):
+        if is_between_lines(frame):
             return
         self.expired = True
         raise TooLong(f"the test did not end within {self.seconds:.3g} s of processor time")

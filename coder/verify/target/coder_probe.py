@@ -19,7 +19,7 @@ def has_module(name: str) -> bool:
         return False
 
 
-def version(distribution: str) -> str | None:
+def installed_version(distribution: str) -> str | None:
     """Return the version of an installed distribution, None if it is missing."""
     try:
         return importlib.metadata.version(distribution)
@@ -33,12 +33,12 @@ def main() -> None:
     separator = words.index("--") if "--" in words else len(words)
     result = {
         "python": sys.version.split()[0],
-        "pytest": version("pytest") if has_module("pytest") else None,
+        "pytest": installed_version("pytest") if has_module("pytest") else None,
         "has_cov": has_module("pytest_cov"),
         "missing_modules": [
             name for name in words[:separator] if not has_module(name) and not has_module(f"_pytest.{name}")
         ],
-        "missing_distributions": [name for name in words[separator + 1 :] if version(name) is None],
+        "missing_distributions": [name for name in words[separator + 1 :] if installed_version(name) is None],
     }
     print(json.dumps(result))
 

@@ -19,53 +19,53 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
-from coder_failure import failure_in, failure_of, unwrapped  # type: ignore[import-not-found]  # on the import path of the run
-from coder_limits import Endless  # type: ignore[import-not-found]
+from coder_failure import describe_exception, report_failure, unwrap_doctest  # type: ignore[import-not-found]  # on the import path of the run
+from coder_limits import EndlessTestPlugin  # type: ignore[import-not-found]
 from coder_observe import Observer  # type: ignore[import-not-found]
-from coder_sign import signer  # type: ignore[import-not-found]
+from coder_sign import make_signer  # type: ignore[import-not-found]
 
 PHASES = ("setup", "call", "teardown")
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
-OURS = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
-STARTED: list[Any] = []
+REMOVED_VARIABLES = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
+START_CONTEXT: list[Any] = []
 """Set by coder_start: the request, the path of its file, and the audit."""
 
 
 def read_request() -> dict[str, Any]:
     """Return the request of the runner, and restore the user's own options."""
-    if STARTED:
-        request: dict[str, Any] = STARTED[0][0]
+    if START_CONTEXT:
+        request: dict[str, Any] = START_CONTEXT[0][0]
     else:
-        with open(OURS["CODER_PYTEST_REQUEST"], encoding="utf-8") as file:
+        with open(REMOVED_VARIABLES["CODER_PYTEST_REQUEST"], encoding="utf-8") as file:
             request = json.load(file)
     if request["addopts"]:
         os.environ["PYTEST_ADDOPTS"] = request["addopts"]
-    elif STARTED:
+    elif START_CONTEXT:
         os.environ.pop("PYTEST_ADDOPTS", None)
     return request
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests() -> None:
-    if STARTED:
+    if START_CONTEXT:
         read_request()
-        STARTED[0][2].keep()
+        START_CONTEXT[0][2].keep()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if STARTED or "CODER_PYTEST_REQUEST" in OURS:
+    if START_CONTEXT or "CODER_PYTEST_REQUEST" in REMOVED_VARIABLES:
         request = read_request()
         config.pluginmanager.register(
-            Recorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder"
+            ReportRecorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder"
         )
         if "endless" in request:
-            config.pluginmanager.register(Endless(**request["endless"]), "coder_endless")
+            config.pluginmanager.register(EndlessTestPlugin(**request["endless"]), "coder_endless")
 
 
 pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
 
 
-class Recorder:
+class ReportRecorder:
     """Plugin that writes one line per phase.
 
     In an xdist worker it only extends the reports for the controller.
@@ -73,9 +73,9 @@ class Recorder:
 
     def __init__(self, config: Any, request: dict[str, Any], is_worker: bool) -> None:
         self.config = config
-        self.file: str = STARTED[0][1] if STARTED else ""
-        self.audit: Any = STARTED[0][2] if STARTED else None
-        self.sign = signer(request.pop("key")) if "key" in request else None
+        self.file: str = START_CONTEXT[0][1] if START_CONTEXT else ""
+        self.audit: Any = START_CONTEXT[0][2] if START_CONTEXT else None
+        self.sign = make_signer(request.pop("key")) if "key" in request else None
         self.observer = Observer() if request.get("observe") else None
         self.request = request
         self.reached: dict[str, None] = {}
@@ -113,13 +113,13 @@ class Recorder:
         path = self.request["report"]
         if self.opened and self.opened[0] == path:
             with contextlib.suppress(OSError):
-                if place_of(fstat(self.opened[1])) == self.opened[2]:
+                if file_identity(fstat(self.opened[1])) == self.opened[2]:
                     return int(self.opened[1])
         descriptor = open_(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self.opened = (path, descriptor, place_of(fstat(descriptor)))
+        self.opened = (path, descriptor, file_identity(fstat(descriptor)))
         return descriptor
 
-    def begin_again(self, request: dict[str, Any], count: int) -> None:
+    def restart_in_fork(self, request: dict[str, Any], count: int) -> None:
         """Write, in a fork, what a session of `count` of the collected tests would have written by now."""
         self.request, self.pid = request, self.calls[3]()
         self.pytest_sessionstart()
@@ -151,13 +151,13 @@ class Recorder:
     def pytest_xdist_setupnodes(self) -> None:
         # For the workers about to start, which write nothing themselves; no test runs in this process.
         if self.file:
-            OURS["CODER_PYTEST_REQUEST"] = self.file
+            REMOVED_VARIABLES["CODER_PYTEST_REQUEST"] = self.file
             with open(self.file, "w", encoding="utf-8") as file:
                 json.dump(self.request, file)
             os.environ["PYTHONPATH"] = os.pathsep.join(
                 filter(None, [os.environ.get("PYTHONPATH"), os.path.dirname(__file__)])
             )
-        os.environ.update(OURS)
+        os.environ.update(REMOVED_VARIABLES)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -172,7 +172,7 @@ class Recorder:
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None:
             value = call.excinfo.value
-            report.coder_failure = failure_of(
+            report.coder_failure = describe_exception(
                 value.__cause__ or value, self.request["tree"], rendered=report.longrepr
             )
 
@@ -186,7 +186,7 @@ class Recorder:
                 "seconds": 0.0,
                 "xfail": False,
             }
-            self.collecting.append({**line, "failure": failure_in(report)})
+            self.collecting.append({**line, "failure": report_failure(report)})
             self.write("phase", **self.collecting[-1])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -206,11 +206,13 @@ class Recorder:
         outcome = yield
         report = outcome.get_result()
         if self.observer is not None and call.when == "call":
-            report.coder_body = self.observer.seen
-            self.look()
+            report.coder_body = self.observer.observed
+            self.collect_audit()
         if report.failed and call.excinfo is not None:
-            value = unwrapped(call.excinfo.value)
-            report.coder_failure = failure_of(value, self.request["tree"], rendered=report.longrepr or "")
+            value = unwrap_doctest(call.excinfo.value)
+            report.coder_failure = describe_exception(
+                value, self.request["tree"], rendered=report.longrepr or ""
+            )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -223,14 +225,14 @@ class Recorder:
             outcome=report.outcome,
             xfail=hasattr(report, "wasxfail"),
             seconds=getattr(report, "duration", 0.0),
-            failure=failure_in(report) if report.failed else None,
+            failure=report_failure(report) if report.failed else None,
             body=getattr(report, "coder_body", None),
         )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: Any, exitstatus: Any) -> None:
-        self.add_loaded({name: [path] for name, path in loaded_from(self.request["watch"])})
-        self.look()
+        self.add_loaded({name: [path] for name, path in watched_files(self.request["watch"])})
+        self.collect_audit()
         if self.is_worker:
             session.config.workeroutput["coder_loaded"] = self.loaded
             session.config.workeroutput["coder_reached"] = [*self.reached]
@@ -238,7 +240,7 @@ class Recorder:
             "finish", exit=int(exitstatus), loaded=self.loaded, stopped=self.stopped, reached=[*self.reached]
         )
 
-    def look(self) -> None:
+    def collect_audit(self) -> None:
         """Add new findings of the audit."""
         try:
             self.reached.update(dict.fromkeys(self.audit.changed() if self.audit is not None else ()))
@@ -252,7 +254,7 @@ class Recorder:
             known.extend(path for path in paths if path not in known)
 
 
-def place_of(status: os.stat_result) -> tuple[int, int]:
+def file_identity(status: os.stat_result) -> tuple[int, int]:
     """Return the identity of a file: device and inode."""
     return status.st_dev, status.st_ino
 
@@ -269,7 +271,7 @@ def is_selected(nodeid: str, selected: frozenset[str]) -> bool:
     )
 
 
-def loaded_from(watched: list[str]) -> Iterator[tuple[str, str]]:
+def watched_files(watched: list[str]) -> Iterator[tuple[str, str]]:
     """Yield each watched module that is imported, with its resolved path."""
     for name in watched:
         path = getattr(sys.modules.get(name), "__file__", None)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 
 
-def signer(key: str) -> Callable[[bytes], bytes]:
+def make_signer(key: str) -> Callable[[bytes], bytes]:
     """Return a function that puts a seal and a sequence number before a record."""
     secret = bytes.fromhex(key)
     count = 0

@@ -29,7 +29,7 @@ def main() -> None:
     other_entries = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
     project = [os.path.dirname(request["script"]) if request["script"] else os.getcwd(), *request["path"]]
     sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
-    recorder = prepared(request, file, audit)
+    recorder = load_recorder(request, file, audit)
     sys.path[:] = [*project, *other_entries, here]
     os.environ["PYTHONPATH"] = os.pathsep.join(request["path"])
     if request["runner"] == "unittest":
@@ -42,16 +42,16 @@ def main() -> None:
         runpy.run_module("pytest", run_name="__main__", alter_sys=True)
 
 
-def prepared(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def load_recorder(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
     """Return the recorder of the runner, which binds all functions that it needs at import."""
     if request["runner"] == "unittest":
-        from coder_unittest_report import Recorder  # type: ignore[import-not-found]
+        from coder_unittest_report import UnittestRecorder  # type: ignore[import-not-found]
 
-        return Recorder(request, audit)
+        return UnittestRecorder(request, audit)
     options = os.environ.get("PYTEST_ADDOPTS")
     import coder_pytest_report  # type: ignore[import-not-found]
 
-    coder_pytest_report.STARTED.append((request, file, audit))
+    coder_pytest_report.START_CONTEXT.append((request, file, audit))
     if options is not None:  # taken back as the plugin was imported; pytest has still to read it
         os.environ["PYTEST_ADDOPTS"] = options
     return coder_pytest_report

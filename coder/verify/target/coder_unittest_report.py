@@ -13,21 +13,21 @@ import sys
 import unittest
 from typing import Any
 
-from coder_failure import failure_of  # type: ignore[import-not-found]  # on the import path of the run
+from coder_failure import describe_exception  # type: ignore[import-not-found]  # on the import path of the run
 from coder_observe import Observer  # type: ignore[import-not-found]
-from coder_sign import signer  # type: ignore[import-not-found]
+from coder_sign import make_signer  # type: ignore[import-not-found]
 
 FIXTURE = re.compile(r"(\w+) \(([\w.]+)\)")
 """Id of the placeholder for a failed setUpClass or setUpModule."""
 
 
-class Recorder:
+class UnittestRecorder:
     """Writes one line per test to the requested pipe."""
 
     def __init__(self, request: dict[str, Any], audit: Any) -> None:
         self.request = request
         self.audit = audit
-        self.sign = signer(request.pop("key"))
+        self.sign = make_signer(request.pop("key"))
         self.descriptor = os.open(request["report"], os.O_WRONLY)
         self.calls = (os.write, json.dumps, os.getpid)
         self.pid = os.getpid()
@@ -63,20 +63,22 @@ class Recorder:
             unittest.main(module=None, argv=["python -m unittest", *sys.argv[1:]], testRunner=Runner)
         except SystemExit as ending:
             code = ending.code if isinstance(ending.code, int) else int(bool(ending.code))
-        loaded = {name: [os.path.realpath(path)] for name in self.request["watch"] if (path := file_of(name))}
+        loaded = {
+            name: [os.path.realpath(path)] for name in self.request["watch"] if (path := module_file(name))
+        }
         self.write(
             "finish", exit=code, loaded=loaded, stopped=self.incomplete, reached=[*self.audit.changed()]
         )
         sys.exit(code)
 
-    def tell(
+    def write_result(
         self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False, seconds: float = 0.0
     ) -> None:
         """Write the result of a test."""
-        name, when = described(test)
+        name, when = id_and_phase(test)
         self.incomplete |= when == "setup"
         failure = (
-            failure_of(error[1], self.request["tree"], rendered="")
+            describe_exception(error[1], self.request["tree"], rendered="")
             if outcome in ("failed", "error") and error
             else None
         )
@@ -90,23 +92,23 @@ class Recorder:
             xfail=xfail,
             seconds=seconds,
             failure=failure,
-            body=self.observer.seen,
+            body=self.observer.observed,
         )
 
 
-def result_class(recorder: Recorder) -> type[unittest.TextTestResult]:
+def result_class(recorder: UnittestRecorder) -> type[unittest.TextTestResult]:
     """Return a result class that prints as unittest's own does, and records."""
-    return type("Result", (Recorded,), {"recorder": recorder})
+    return type("Result", (RecordedResult,), {"recorder": recorder})
 
 
-class Recorded(unittest.TextTestResult):
+class RecordedResult(unittest.TextTestResult):
     """Test result that reports each test to its recorder."""
 
-    recorder: Recorder
+    recorder: UnittestRecorder
 
     def startTest(self, test: Any) -> None:
         super().startTest(test)
-        self.recorder.write("start", id=described(test)[0])
+        self.recorder.write("start", id=id_and_phase(test)[0])
         self.recorder.observer.begin(getattr(test, getattr(test, "_testMethodName", ""), None))
 
     def stopTest(self, test: Any) -> None:
@@ -116,39 +118,39 @@ class Recorded(unittest.TextTestResult):
     def addSuccess(self, test: Any) -> None:
         self.recorder.observer.end()
         super().addSuccess(test)
-        self.recorder.tell(test, "passed")
+        self.recorder.write_result(test, "passed")
 
     def addFailure(self, test: Any, err: Any) -> None:
         self.recorder.observer.end()
         super().addFailure(test, err)
-        self.recorder.tell(test, "failed", error=err)
+        self.recorder.write_result(test, "failed", error=err)
 
     def addError(self, test: Any, err: Any) -> None:
         self.recorder.observer.end()
         super().addError(test, err)
-        self.recorder.tell(test, "error", error=err)
+        self.recorder.write_result(test, "error", error=err)
 
     def addSkip(self, test: Any, reason: str) -> None:
         super().addSkip(test, reason)
-        self.recorder.tell(test, "skipped")
+        self.recorder.write_result(test, "skipped")
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
         super().addExpectedFailure(test, err)
-        self.recorder.tell(test, "skipped", xfail=True)
+        self.recorder.write_result(test, "skipped", xfail=True)
 
     def addUnexpectedSuccess(self, test: Any) -> None:
         super().addUnexpectedSuccess(test)
-        self.recorder.tell(test, "failed")
+        self.recorder.write_result(test, "failed")
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         super().addSubTest(test, subtest, err)
         if err is not None:
-            self.recorder.tell(
+            self.recorder.write_result(
                 test, "failed" if issubclass(err[0], test.failureException) else "error", error=err
             )
 
 
-def described(test: Any) -> tuple[str, str]:
+def id_and_phase(test: Any) -> tuple[str, str]:
     """Return a test's id, and the phase of its result."""
     name = test.id()
     fixture = FIXTURE.fullmatch(name)
@@ -157,7 +159,7 @@ def described(test: Any) -> tuple[str, str]:
     return name, "collect" if "_FailedTest" in name else "call"
 
 
-def file_of(name: str) -> str:
+def module_file(name: str) -> str:
     """Return the file of an imported module, empty if there is none."""
     path = getattr(sys.modules.get(name), "__file__", None)
     return path if isinstance(path, str) else ""

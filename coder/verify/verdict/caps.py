@@ -3,17 +3,17 @@
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from coder.core.values.paths import file_of
-from coder.core.values.verdict import Body, TestReport, TestResult
-from coder.verify.results.comparison import short
-from coder.verify.review.tampering import called, parsed
+from coder.core.values.paths import test_file_of
+from coder.core.values.verdict import BodyExecution, TestReport, TestResult
+from coder.verify.results.comparison import shorten_test_id
+from coder.verify.review.tampering import dotted_name, parse_or_empty
 
 SHOWN = 3
-CHECKING = ("raises", "warns", "deprecated_call", "fail")
+ASSERTION_CALLS = ("raises", "warns", "deprecated_call", "fail")
 """Calls that assert, besides those whose names begin with `assert`."""
-PRESENCE = {"hasattr", "callable", "getsource", "getsourcelines", "getdoc", "getcomments"}
+PRESENCE_CALLS = {"hasattr", "callable", "getsource", "getsourcelines", "getdoc", "getcomments"}
 """Calls that state that a name exists, or how its source is written."""
-READING = {"read_text", "read_bytes", "open"}
+READING_CALLS = {"read_text", "read_bytes", "open"}
 """Calls that do so if they read source code."""
 RUNNER_FILES = frozenset(
     {
@@ -53,14 +53,14 @@ RUNNER_FILES = frozenset(
 """Files that decide how tests run and what is reported, for commands other than Python's own runners."""
 
 
-def newly_reached(on_base: Collection[str], on_change: Collection[str]) -> Iterator[str]:
+def new_harness_access(on_base: Collection[str], on_change: Collection[str]) -> Iterator[str]:
     """Yield what only the change does to the machinery that observes its tests, half a sentence."""
     if added := sorted({*on_change} - {*on_base}):
         more = f" and {len(added) - SHOWN} more" if len(added) > SHOWN else ""
         yield f"the change reaches into the test process ({', '.join(added[:SHOWN])}{more})"
 
 
-def contradiction(green: TestResult, red: TestResult | None) -> str:
+def contradicting_observation(green: TestResult, red: TestResult | None) -> str:
     """Return how the observed run of a test contradicts its green result; empty if it does not.
 
     `red` is the same test on the base: a function observed there must be observed on the change as well.
@@ -73,7 +73,7 @@ def contradiction(green: TestResult, red: TestResult | None) -> str:
     return "its function never ran" if was_observed and green.body.started == 0 else ""
 
 
-def asserts_nothing(text: str, body: Body | None) -> bool:
+def asserts_nothing(text: str, body: BodyExecution | None) -> bool:
     """Tell whether a test function contains assertions in the file `text`, but executed none of them."""
     if body is None:
         return False
@@ -81,7 +81,7 @@ def asserts_nothing(text: str, body: Body | None) -> bool:
     return bool(checks) and not any(line in _head_lines(check) for line in body.lines for check in checks)
 
 
-def asks_for_presence(text: str, body: Body) -> bool:
+def asserts_only_presence(text: str, body: BodyExecution) -> bool:
     """Tell whether every assertion of a test function only checks for a name or for source text.
 
     `body` is the observed run of the function in the file `text`.
@@ -94,7 +94,7 @@ def asks_for_presence(text: str, body: Body) -> bool:
 
 def _is_presence_check(claim: ast.expr) -> bool:
     nodes = list(ast.walk(claim))
-    calls = {called(node.func).rpartition(".")[2] for node in nodes if isinstance(node, ast.Call)}
+    calls = {dotted_name(node.func).rpartition(".")[2] for node in nodes if isinstance(node, ast.Call)}
     names = {
         node.attr if isinstance(node, ast.Attribute) else node.id
         for node in nodes
@@ -104,12 +104,16 @@ def _is_presence_check(claim: ast.expr) -> bool:
         node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     mentions_source = "__file__" in names or any(literal.endswith(".py") for literal in literals)
-    return bool(calls & PRESENCE) or "__doc__" in names or (mentions_source and bool(calls & READING))
+    return (
+        bool(calls & PRESENCE_CALLS)
+        or "__doc__" in names
+        or (mentions_source and bool(calls & READING_CALLS))
+    )
 
 
-def _assertions_of(text: str, body: Body) -> list[ast.AST]:
+def _assertions_of(text: str, body: BodyExecution) -> list[ast.AST]:
     """Return the assertions of the function that contains the executed lines."""
-    for node in ast.walk(parsed(text)) if body.lines else ():
+    for node in ast.walk(parse_or_empty(text)) if body.lines else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= body.lines[0] <= (
             node.end_lineno or 0
         ):
@@ -117,7 +121,7 @@ def _assertions_of(text: str, body: Body) -> list[ast.AST]:
     return []
 
 
-def vacuous(files: Mapping[str, str], greens: Sequence[TestResult], before: TestReport) -> list[str]:
+def vacuous_tests(files: Mapping[str, str], greens: Sequence[TestResult], before: TestReport) -> list[str]:
     """Describe green tests that passed without asserting anything about behaviour, half a sentence each.
 
     `files` are their texts by path. Tests that exist on the base are exempt from the second check, for
@@ -125,15 +129,19 @@ def vacuous(files: Mapping[str, str], greens: Sequence[TestResult], before: Test
     """
     findings = []
     for result in greens:
-        text = files.get(file_of(result.id), "")
+        text = files.get(test_file_of(result.id), "")
         if asserts_nothing(text, result.body):
-            findings.append(f"{short(result.id)} passes without executing any of its assertions")
-        elif before.of(result.id) is None and result.body and asks_for_presence(text, result.body):
-            findings.append(f"{short(result.id)} asserts only that something is there, not what it does")
+            findings.append(f"{shorten_test_id(result.id)} passes without executing any of its assertions")
+        elif (
+            before.result_for(result.id) is None and result.body and asserts_only_presence(text, result.body)
+        ):
+            findings.append(
+                f"{shorten_test_id(result.id)} asserts only that something is there, not what it does"
+            )
     return findings[:SHOWN]
 
 
-def runner_files(command: str, changed: Sequence[str]) -> list[str]:
+def changed_runner_files(command: str, changed: Sequence[str]) -> list[str]:
     """Return the changed files that decide how the command runs tests.
 
     Such files are in a fixed list, or the command names them.
@@ -157,8 +165,8 @@ def _is_assertion(node: ast.AST) -> bool:
 
 
 def _is_check(call: ast.Call) -> bool:
-    name = called(call.func).rpartition(".")[2]
-    return name.startswith("assert") or name in CHECKING
+    name = dotted_name(call.func).rpartition(".")[2]
+    return name.startswith("assert") or name in ASSERTION_CALLS
 
 
 def _head_lines(node: ast.AST) -> range:

@@ -4,27 +4,35 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from coder.core.values.verdict import Checked, Counts, Guarded, Run, TestReport, TestResult, Verdict
-from coder.verify.results.failure_reasons import headline
+from coder.core.values.verdict import (
+    Counts,
+    LintReport,
+    MutationReport,
+    TestReport,
+    TestResult,
+    TestRun,
+    Verdict,
+)
+from coder.verify.results.failure_reasons import failure_headline
 
-TRAILED = 5
+MOST_TRAILERS = 5
 """Number of target tests named in trailers; the report names all."""
 
 
-def run_of(label: str, tests: Sequence[str], report: TestReport) -> Run:
+def summarize_run(label: str, tests: Sequence[str], report: TestReport) -> TestRun:
     """Summarize a test run for the evidence."""
-    return Run(
+    return TestRun(
         label=label,
         command=report.command,
         tests=tuple(tests),
-        counts=report.counts,
+        counts=report.outcome_counts,
         exit_code=report.exit_code,
         seconds=report.seconds,
         problem=report.problem.text if report.problem else "",
     )
 
 
-def hash_of(file: Path) -> str:
+def sha256_of(file: Path) -> str:
     """Return the SHA-256 of a file's content, empty if it does not exist."""
     return sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
@@ -32,9 +40,9 @@ def hash_of(file: Path) -> str:
 def trailers(verdict: Verdict) -> tuple[str, ...]:
     """Return `Key: value` lines for the end of the commit message."""
     lines = [f"Coder-Verdict: {verdict.kind}"]
-    lines += [f"Coder-Test: {target}" for target in verdict.targets[:TRAILED]]
-    if len(verdict.targets) > TRAILED:
-        lines.append(f"Coder-Test: and {len(verdict.targets) - TRAILED} more")
+    lines += [f"Coder-Test: {target}" for target in verdict.targets[:MOST_TRAILERS]]
+    if len(verdict.targets) > MOST_TRAILERS:
+        lines.append(f"Coder-Test: and {len(verdict.targets) - MOST_TRAILERS} more")
     if verdict.before is not None and verdict.after is not None:
         lines.append(
             f"Coder-Suite: {_format_counts(verdict.after)}; before: {_format_counts(verdict.before)}"
@@ -42,7 +50,7 @@ def trailers(verdict: Verdict) -> tuple[str, ...]:
     return tuple(line.replace("\n", " ") for line in lines)
 
 
-def page(verdict: Verdict) -> str:
+def markdown_report(verdict: Verdict) -> str:
     """Return the whole report in Markdown."""
     return "\n".join(_report_lines(verdict)) + "\n"
 
@@ -97,7 +105,7 @@ def _run_table(verdict: Verdict) -> Iterator[str]:
         yield ""
 
 
-def _mutation_lines(guarded: Guarded | None) -> Iterator[str]:
+def _mutation_lines(guarded: MutationReport | None) -> Iterator[str]:
     """Yield how many mutants of the change the tests catch, and the surviving ones."""
     if guarded is None:
         return
@@ -111,7 +119,7 @@ def _mutation_lines(guarded: Guarded | None) -> Iterator[str]:
     yield from [""] if guarded.unguarded else []
 
 
-def _checker_lines(checked: Checked | None) -> Iterator[str]:
+def _checker_lines(checked: LintReport | None) -> Iterator[str]:
     """Yield new findings of linters and similar tools."""
     if checked is None:
         return
@@ -131,7 +139,7 @@ def _result_list(title: str, results: Sequence[TestResult]) -> Iterator[str]:
         yield ""
         for result in results:
             yield f"- `{result.id}`: {result.outcome}" + (
-                f", {headline(result.failure)}" if result.failure else ""
+                f", {failure_headline(result.failure)}" if result.failure else ""
             )
         yield ""
 

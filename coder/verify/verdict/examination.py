@@ -5,36 +5,36 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
-from coder.core.values.paths import file_of, is_test_path
-from coder.core.values.verdict import Checked, Guarded, TestReport, Verdict, VerdictKind
-from coder.verify.impact.import_graph import imported_by
-from coder.verify.mutation.run import killed, watched
-from coder.verify.results.comparison import short
-from coder.verify.review.api_diff import surface_changes
-from coder.verify.review.issue_scripts import Shown
+from coder.core.values.paths import is_test_path, test_file_of
+from coder.core.values.verdict import LintReport, MutationReport, TestReport, Verdict, VerdictKind
+from coder.verify.impact.import_graph import sources_imported_by
+from coder.verify.mutation.run import mutate_for_new_tests, mutate_verified_change
+from coder.verify.results.comparison import shorten_test_id
+from coder.verify.review.api_diff import api_changes
+from coder.verify.review.issue_scripts import IssueScriptResults
 from coder.verify.warm.warm_tests import WarmRunner
 
-SHOWN = 4
+NOTES_SHOWN = 4
 LEAST_MUTANTS = 3
 """With fewer mutants, surviving ones say nothing about a test."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Instruments:
+class ExaminationTools:
     """Tools that an examination uses."""
 
     warm: Callable[[Path, Sequence[str]], WarmRunner]
     """Keeps the tests of a tree warm."""
-    checks: Callable[[Path, Path, Sequence[str]], Checked]
+    checks: Callable[[Path, Path, Sequence[str]], LintReport]
     """Compares the findings of linters in an old and a new tree at some paths."""
-    scripts: Callable[[Path, Path, Sequence[str], str], Shown]
+    scripts: Callable[[Path, Path, Sequence[str], str], IssueScriptResults]
     """Runs the code of an issue in an old and a new tree."""
     strict: bool = False
     """Whether new findings of linters keep a fix from being PROVEN."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Examined:
+class ExaminedChange:
     """A change in two trees, with its verdict and the reports of the suite on both."""
 
     old: Path
@@ -45,13 +45,15 @@ class Examined:
     after: TestReport
 
     @property
-    def paths(self) -> tuple[str, ...]:
+    def suite_files(self) -> tuple[str, ...]:
         """Test files that stand for the suite; empty if it was run as a whole."""
         if self.verdict.scope == "whole":
             return ()
         return tuple(
             dict.fromkeys(
-                file for result in self.after.results if (self.new / (file := file_of(result.id))).is_file()
+                file
+                for result in self.after.results
+                if (self.new / (file := test_file_of(result.id))).is_file()
             )
         )
 
@@ -61,7 +63,9 @@ class Examined:
         return [path for path in self.changed if not is_test_path(path)]
 
 
-def examine(change: Examined, instruments: Instruments, *, issue: str, progress: Progress | None) -> Verdict:
+def examine_change(
+    change: ExaminedChange, instruments: ExaminationTools, *, issue: str, progress: Progress | None
+) -> Verdict:
     """Examine a change and return its verdict with the findings in its notes.
 
     The verdict becomes BROKEN if a module can no longer be imported.
@@ -78,10 +82,12 @@ def examine(change: Examined, instruments: Instruments, *, issue: str, progress:
         *_limit(checked.new),
     ]
     notes += _limit(
-        surface_changes(_read_texts(change.old, change.sources), _read_texts(change.new, change.sources))
+        api_changes(_read_texts(change.old, change.sources), _read_texts(change.new, change.sources))
     )
     script_results = (
-        Shown() if verdict.targets else instruments.scripts(change.old, change.new, change.changed, issue)
+        IssueScriptResults()
+        if verdict.targets
+        else instruments.scripts(change.old, change.new, change.changed, issue)
     )
     notes += [f"the issue's own code failed before and works now: `{line}`" for line in script_results.fixed]
     notes += [f"the issue's own code fails as before: `{line}`" for line in script_results.failing]
@@ -112,26 +118,28 @@ def examine(change: Examined, instruments: Instruments, *, issue: str, progress:
     return verdict
 
 
-def _is_unguarded(change: Examined, guarded: Guarded | None) -> bool:
+def _is_unguarded(change: ExaminedChange, guarded: MutationReport | None) -> bool:
     """Tell whether the targets, all of them new, catch no mutant of the change."""
     are_new = change.before.problem is None and all(
-        change.before.of(target) is None for target in change.verdict.targets
+        change.before.result_for(target) is None for target in change.verdict.targets
     )
     return are_new and guarded is not None and guarded.mutants >= LEAST_MUTANTS and guarded.caught == 0
 
 
-def _run_mutants(change: Examined, instruments: Instruments) -> Guarded | None:
+def _run_mutants(change: ExaminedChange, instruments: ExaminationTools) -> MutationReport | None:
     """Mutate the change and run the targets and the tests that reach it.
 
     If only tests changed, mutate the sources that the new tests import. None if nothing can be mutated or
     run.
     """
     added = [
-        result.id for result in change.after.results if result.green and change.before.of(result.id) is None
+        result.id
+        for result in change.after.results
+        if result.green and change.before.result_for(result.id) is None
     ]
     if change.verdict.targets and change.sources:
-        with instruments.warm(change.new, change.paths) as warm:
-            return watched(
+        with instruments.warm(change.new, change.suite_files) as warm:
+            return mutate_verified_change(
                 change.old,
                 change.new,
                 change.sources,
@@ -140,12 +148,17 @@ def _run_mutants(change: Examined, instruments: Instruments) -> Guarded | None:
                 warm=warm,
             )
     if added and not change.sources and change.before.problem is None:
-        with instruments.warm(change.new, change.paths) as warm:
-            return killed(change.new, imported_by(change.new, sorted(set(map(file_of, added)))), added, warm)
+        with instruments.warm(change.new, change.suite_files) as warm:
+            return mutate_for_new_tests(
+                change.new,
+                sources_imported_by(change.new, sorted(set(map(test_file_of, added)))),
+                added,
+                warm,
+            )
     return None
 
 
-def _survivor_notes(guarded: Guarded | None) -> list[str]:
+def _survivor_notes(guarded: MutationReport | None) -> list[str]:
     """Describe surviving mutants, half a sentence each, hunks first."""
     survivors = sorted(guarded.unguarded if guarded else (), key=lambda place: not place.whole_hunk)
     return _limit(
@@ -153,7 +166,7 @@ def _survivor_notes(guarded: Guarded | None) -> list[str]:
     )
 
 
-def _kill_notes(guarded: Guarded | None) -> list[str]:
+def _kill_notes(guarded: MutationReport | None) -> list[str]:
     if guarded is None or not guarded.tried:
         return []
     return [
@@ -163,11 +176,11 @@ def _kill_notes(guarded: Guarded | None) -> list[str]:
 
 
 def _limit(findings: Sequence[str]) -> list[str]:
-    lines = [short(line) for line in findings]
+    lines = [shorten_test_id(line) for line in findings]
     return (
         lines
-        if len(lines) <= SHOWN
-        else [*lines[:SHOWN], f"{len(lines) - SHOWN} more of this kind, in the evidence"]
+        if len(lines) <= NOTES_SHOWN
+        else [*lines[:NOTES_SHOWN], f"{len(lines) - NOTES_SHOWN} more of this kind, in the evidence"]
     )
 
 

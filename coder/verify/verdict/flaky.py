@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 
 from coder.core.values.base import Value
 from coder.core.values.verdict import TestReport, TestResult
-from coder.verify.results.comparison import passes, short
+from coder.verify.results.comparison import passes, shorten_test_id
 
-Run = Callable[[str, Sequence[str]], TestReport]
+RunTests = Callable[[str, Sequence[str]], TestReport]
 """Runs tests, under a label for progress reports."""
 
 
-class Examined(Value):
+class FlakinessReport(Value):
     """Classification of tests that appeared broken."""
 
     blamed: tuple[TestResult, ...] = ()
@@ -21,9 +21,9 @@ class Examined(Value):
     """Observations on tests that are not blamed or depend on the order; half a sentence each."""
 
 
-def examine(
-    suspected: Sequence[TestResult], order: Sequence[str], *, on_change: Run, on_base: Run
-) -> Examined:
+def classify_failures(
+    suspected: Sequence[TestResult], order: Sequence[str], *, on_change: RunTests, on_base: RunTests
+) -> FlakinessReport:
     """Run failed tests again alone, then unexplained ones after all tests that preceded them, on both sides.
 
     `order` holds the ids of all tests in the order in which they ran.
@@ -33,14 +33,14 @@ def examine(
     blamed = [result for result in suspected if not passes(alone, result.id) and passes(base, result.id)]
     unsure = [result for result in suspected if result not in blamed]
     if not unsure:
-        return Examined(blamed=tuple(blamed))
-    before = before_last(order, [result.id for result in unsure])
+        return FlakinessReport(blamed=tuple(blamed))
+    before = ids_up_to(order, [result.id for result in unsure])
     in_order = on_change("again in order, on the change", before)
     still_red = [result for result in unsure if not passes(in_order, result.id)]
     base_in_order = on_base("again in order, on the base", before) if still_red else TestReport(command="")
     flaky, notes = [], []
     for result in unsure:
-        name = short(result.id)
+        name = shorten_test_id(result.id)
         if result not in still_red:
             flaky.append(result.id)
             notes.append(f"{name} is flaky: it has failed and passed on the change")
@@ -53,20 +53,22 @@ def examine(
             )
         else:
             notes.append(f"{name} is flaky or depends on the order, on the base as well")
-    return Examined(
+    return FlakinessReport(
         blamed=tuple(result for result in suspected if result in blamed),
         flaky=tuple(flaky),
         notes=tuple(notes),
     )
 
 
-def before_last(order: Sequence[str], tests: Sequence[str]) -> list[str]:
+def ids_up_to(order: Sequence[str], tests: Sequence[str]) -> list[str]:
     """Return the ids up to the last of the tests; missing tests come at the end."""
     positions = [index for index, test in enumerate(order) if test in frozenset(tests)]
     return [*dict.fromkeys([*(order[: positions[-1] + 1] if positions else ()), *tests])]
 
 
-def recovered(reds: Sequence[TestResult], order: Sequence[str], *, on_change: Run) -> tuple[TestResult, ...]:
+def recovered_tests(
+    reds: Sequence[TestResult], order: Sequence[str], *, on_change: RunTests
+) -> tuple[TestResult, ...]:
     """Return the red tests that are green when they and all tests before them run again: they are flaky."""
-    again = on_change("again in order, on the change", before_last(order, [result.id for result in reds]))
+    again = on_change("again in order, on the change", ids_up_to(order, [result.id for result in reds]))
     return tuple(result for result in reds if passes(again, result.id))

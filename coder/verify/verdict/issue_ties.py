@@ -8,18 +8,18 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from coder.core.values.paths import file_of
-from coder.core.values.verdict import TestResult, Tie
+from coder.core.values.paths import test_file_of
+from coder.core.values.verdict import IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
-from coder.files.tokenize import COMMON, words_of
-from coder.python.parsing import parsed
-from coder.verify.impact.import_graph import files_of
+from coder.files.tokenize import STOP_WORDS, count_terms
+from coder.python.parsing import parse_module
+from coder.verify.impact.import_graph import project_files
 
-RARE = 0.05
+DISTINCTIVE_SHARE = 0.05
 """An identifier is distinctive if at most this share of the test files contain it, or one file; a word, if at
 most this share of the test names do.
 """
-TITLED = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".php"})
+TITLED_SUFFIXES = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".php"})
 """Suffixes of languages whose tests have titles."""
 MOST_TITLED_FILES = 2000
 MOST_NAMES = 3
@@ -36,7 +36,9 @@ _SUITE_FAILS = re.compile(
 )
 
 
-def ties(issue: str, reds: Sequence[TestResult], tree: Path, tests: Collection[str]) -> Mapping[str, Tie]:
+def tie_tests_to_issue(
+    issue: str, reds: Sequence[TestResult], tree: Path, tests: Collection[str]
+) -> Mapping[str, IssueTie]:
     """Return how each red test is tied to the issue, by id, without tests that nothing ties.
 
     `tree` holds the tested code; `tests` are the ids of all tests in it. An issue that only says that tests
@@ -47,20 +49,22 @@ def ties(issue: str, reds: Sequence[TestResult], tree: Path, tests: Collection[s
     rest = [result for result in reds if result.id not in strong]
     identifiers = {result.id: _shared_identifiers(issue, result, bodies[result.id]) for result in rest}
     distinctive = _distinctive_names(
-        {name for names in identifiers.values() for name in names}, tree, {file_of(test) for test in tests}
+        {name for names in identifiers.values() for name in names},
+        tree,
+        {test_file_of(test) for test in tests},
     )
-    distinctive_words = _distinctive_words(words_of(issue).keys(), tests)
+    distinctive_words = _distinctive_words(count_terms(issue).keys(), tests)
     weak = [
         test
         for test, names in identifiers.items()
-        if names & distinctive or words_of(test.partition("::")[2]).keys() & distinctive_words
+        if names & distinctive or count_terms(test.partition("::")[2]).keys() & distinctive_words
     ]
     if not strong and not weak and _SUITE_FAILS.search(issue):
         weak = [result.id for result in reds]
     return {**strong, **dict.fromkeys(weak, "identifier")}
 
 
-def _strong_tie(issue: str, result: TestResult, body: str) -> Tie | None:
+def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:
     if _examples(issue) & _examples(body):
         return "example"
     failure = result.failure
@@ -102,7 +106,7 @@ def _shared_identifiers(issue: str, result: TestResult, body: str) -> set[str]:
     return {
         name
         for name in shared - set(dir(builtins))
-        if name in called or (name not in COMMON and _is_identifier(name, issue))
+        if name in called or (name not in STOP_WORDS and _is_identifier(name, issue))
     }
 
 
@@ -123,14 +127,14 @@ def _distinctive_names(names: Collection[str], tree: Path, files: Collection[str
     if not names:
         return set()
     words = [set(_WORD.findall(read_regular_text(tree / path))) for path in files]
-    limit = max(1, len(files) * RARE)
+    limit = max(1, len(files) * DISTINCTIVE_SHARE)
     return {name for name in names if sum(name in words_in_file for words_in_file in words) <= limit}
 
 
 def _distinctive_words(words: Collection[str], tests: Collection[str]) -> set[str]:
     """Return the words that occur in few of the test names."""
-    counts = Counter(word for test in tests for word in words_of(test.partition("::")[2]).keys() & words)
-    limit = max(MOST_NAMES, len(tests) * RARE)
+    counts = Counter(word for test in tests for word in count_terms(test.partition("::")[2]).keys() & words)
+    limit = max(MOST_NAMES, len(tests) * DISTINCTIVE_SHARE)
     return {word for word, count in counts.items() if count <= limit}
 
 
@@ -140,23 +144,23 @@ def _file_text(tree: Path, test: str) -> str:
     If the id names no file, as in TAP reports, return the texts of all files that contain its title in
     quotes.
     """
-    if (tree / file_of(test)).is_file():
-        return read_regular_text(tree / file_of(test))
+    if (tree / test_file_of(test)).is_file():
+        return read_regular_text(tree / test_file_of(test))
     title = test.rpartition("::")[2]
-    titled = (tree / path for path in files_of(tree) if Path(path).suffix in TITLED)
+    titled = (tree / path for path in project_files(tree) if Path(path).suffix in TITLED_SUFFIXES)
     texts = map(read_regular_text, islice(titled, MOST_TITLED_FILES))
     return "\n".join(text for text in texts if any(f"{quote}{title}{quote}" in text for quote in "\"'`"))
 
 
 def _test_body(text: str, test: str) -> str:
     """Return the source of a test's function; for other languages than Python, the whole file."""
-    if not file_of(test).endswith(".py"):
+    if not test_file_of(test).endswith(".py"):
         return text
     name = test.rpartition("::")[2].partition("[")[0]
     try:
         nodes = [
             node
-            for node in ast.walk(parsed(text))
+            for node in ast.walk(parse_module(text))
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
         ]
     except (SyntaxError, ValueError, RecursionError):

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestReport
-from coder.verify.impact.test_selection import Impacted
+from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.verdict.runs import WHOLE, SuiteLimits, Trees
-from coder.workspace.files import counted
+from coder.workspace.files import format_count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class JudgedChange:
     issue: str
     before: TestReport
     """The base's results of the suite, or of the part that stands for it."""
-    part: Impacted | None = None
+    part: SuiteSelection | None = None
     """Test files that stand for the suite; None is the whole."""
     limits: SuiteLimits = WHOLE
     changed: tuple[str, ...] = field(init=False)
@@ -29,7 +29,7 @@ class JudgedChange:
     """Changed files that are no tests."""
 
     def __post_init__(self) -> None:
-        changed = self.trees.changed(self.tree)
+        changed = self.trees.changed_paths(self.tree)
         object.__setattr__(self, "changed", changed)
         object.__setattr__(self, "tests", tuple(path for path in changed if is_test_path(path)))
         object.__setattr__(self, "sources", tuple(path for path in changed if not is_test_path(path)))
@@ -44,4 +44,4 @@ class JudgedChange:
         if self.part is None or after is None:
             return "nothing that passed before fails now"
         files = f"{len(self.part.files)} of {self.part.total} test files"
-        return f"no new failures in {counted(len(after.results), 'impacted test')} ({files})"
+        return f"no new failures in {format_count(len(after.results), 'impacted test')} ({files})"

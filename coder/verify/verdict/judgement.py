@@ -5,36 +5,36 @@ from collections.abc import Mapping, Sequence
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import TestRunner
 from coder.core.values.candidate import Patch
-from coder.core.values.paths import file_of, is_test_file, meant
-from coder.core.values.verdict import TestReport, TestResult, Tie, Verdict, VerdictKind
-from coder.verify.impact.test_selection import Impacted
+from coder.core.values.paths import is_test_file, match_test_ids, test_file_of
+from coder.core.values.verdict import IssueTie, TestReport, TestResult, Verdict, VerdictKind
+from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.results.comparison import (
-    failing_alike,
-    failing_inside,
-    failing_otherwise,
-    missing,
-    no_longer_passing,
+    describe_changed_failures,
+    describe_failures_in_changed_code,
+    describe_unchanged_failures,
+    find_regressions,
+    join_test_ids,
     passes,
-    sentence,
-    short,
-    still_red,
+    shorten_test_id,
+    unmatched_names,
+    unmet_targets,
 )
-from coder.verify.results.failure_reasons import why_not
-from coder.verify.results.triage import triage, triaged, unable
-from coder.verify.review.change_review import texts
-from coder.verify.review.doctests import same_examples
-from coder.verify.verdict.caps import contradiction, newly_reached
-from coder.verify.verdict.flaky import recovered
+from coder.verify.results.failure_reasons import rejection_reason
+from coder.verify.results.triage import classify_failure, environment_problem_of_all, with_cause
+from coder.verify.review.change_review import read_texts
+from coder.verify.review.doctests import paths_with_same_examples
+from coder.verify.verdict.caps import contradicting_observation, new_harness_access
+from coder.verify.verdict.flaky import recovered_tests
 from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.regressions import confirm_broken, find_missing_packages, find_rewritten_tests
 from coder.verify.verdict.runs import WHOLE, Runs, SuiteLimits, Trees
 from coder.verify.verdict.weaknesses import find_weaknesses
-from coder.verify.warm.warm_base import FirstLook
-from coder.workspace.files import counted
+from coder.verify.warm.warm_base import WarmFirstRun
+from coder.workspace.files import format_count
 
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
-NOTHING_YET = FirstLook()
+NOTHING_YET = WarmFirstRun()
 
 
 class Judgement:
@@ -50,10 +50,10 @@ class Judgement:
         named: Sequence[str],
         before: TestReport,
         progress: Progress | None,
-        first: FirstLook = NOTHING_YET,
-        ties: Mapping[str, Tie] | None = None,
+        first: WarmFirstRun = NOTHING_YET,
+        ties: Mapping[str, IssueTie] | None = None,
         asked: Sequence[str] = (),
-        part: Impacted | None = None,
+        part: SuiteSelection | None = None,
         limits: SuiteLimits = WHOLE,
     ) -> None:
         """`ties` link red tests of the base to the issue, None where none is needed; the user named `asked`.
@@ -64,7 +64,7 @@ class Judgement:
             trees=trees, tree=patch.tree, issue=issue, before=before, part=part, limits=limits
         )
         self._ties = ties
-        self._is_asked = meant(asked)
+        self._is_asked = match_test_ids(asked)
         self._named = tuple(
             dict.fromkeys((*named, *(test for test, tie in (ties or {}).items() if tie != "identifier")))
         )
@@ -110,7 +110,7 @@ class Judgement:
         """Run what the change is about; return the tests that pass, or a verdict that is certain already."""
         files = [path for path in self._change.tests if is_test_file(path)]
         about = [*self._named, *files, *self._first.suspects]
-        self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.reds)]))
+        self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
         if not self._aims:
             return {}, None
         report = self.runs.run("targets", self._change.tree, None, self._aims)
@@ -118,34 +118,35 @@ class Judgement:
             report.problem.kind not in PARTIAL or report.problem.kind == "timeout"
         ):
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
-        is_about = meant(about)
-        suspected = no_longer_passing(
+        is_about = match_test_ids(about)
+        suspected = find_regressions(
             self._change.before, report, among=is_about, missing_counts=report.problem is None
         )
         if unmet := self._needs_packages(report):
             return {}, unmet
         broken = self._confirm(suspected, report)
         if broken:
-            reason = (
-                f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
-            )
+            reason = f"{_tests(len(broken))} that passed before: {join_test_ids(broken)}; the whole suite was not run"
             return {}, self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
-        weakly = tuple(result.id for result in self._change.before.reds if self._is_weak(result.id))
+        weakly = tuple(result.id for result in self._change.before.failures if self._is_weak(result.id))
         asked_for = (*self._named, *(test for test in weakly if test in (self._ties or {})))
-        every = self._with_causes(still_red(self._change.before, report, named=asked_for, about=is_about))
+        every = self._with_causes(
+            unmet_targets(self._change.before, report, named=asked_for, is_new_in_change=is_about)
+        )
         self._weak = tuple(result for result in every if result.id in weakly)
         reds = tuple(result for result in every if result not in self._weak)
         if reds and all(result.cause == "environment" for result in reds):
-            lacking = triage(reds[0], before=reds[0])[1]
+            lacking = classify_failure(reds[0], before=reds[0])[1]
             judged = f"{_tests(len(reds))} that the change is judged by"
-            reason = f"{judged} cannot run on this machine, {lacking}: {sentence(reds)}."
+            reason = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(reds)}."
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
         if reds:
             return {}, self._not_fixed((*reds, *self._weak))
         if report.problem is not None and report.problem.kind == "crash":
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._notes += [
-            f"{short(name)}, which was named, does not exist" for name in missing(self._named, report)
+            f"{shorten_test_id(name)}, which was named, does not exist"
+            for name in unmatched_names(self._named, report)
         ]
         self._greens = {result.id: result for result in report.results if result.outcome == "passed"}
         return self._greens, None
@@ -156,17 +157,19 @@ class Judgement:
         if not packages:
             return None
         lacking = f"{', '.join(packages)}, which {'are' if len(packages) > 1 else 'is'} not installed"
-        reason = f"The change needs {lacking} for the project's interpreter: {sentence(reds)}."
+        reason = f"The change needs {lacking} for the project's interpreter: {join_test_ids(reds)}."
         unmet = tuple(result.model_copy(update={"cause": "environment"}) for result in reds)
         return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=unmet)
 
     def _not_fixed(self, reds: Sequence[TestResult]) -> Verdict:
-        reason = f"{_tests(len(reds))} not green on the change: {sentence(reds)}; the whole suite was not run"
+        reason = (
+            f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}; the whole suite was not run"
+        )
         return self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=tuple(reds))
 
     def _is_weak(self, test: str) -> bool:
         """Tell whether at most an identifier ties this test of the base to the issue."""
-        if self._ties is None or self._is_asked(test) or file_of(test) in self._change.tests:
+        if self._ties is None or self._is_asked(test) or test_file_of(test) in self._change.tests:
             return False
         return self._ties.get(test, "identifier") == "identifier"
 
@@ -177,25 +180,31 @@ class Judgement:
             for test in targets
             if self._is_weak(test)
             and test not in (self._ties or {})
-            and self._change.before.of(test) is not None
+            and self._change.before.result_for(test) is not None
         ]
         return loose if len(loose) == len(targets) else []
 
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
-        return tuple(triaged(result, before=self._change.before.of(result.id)) for result in reds)
+        return tuple(with_cause(result, before=self._change.before.result_for(result.id)) for result in reds)
 
     def _red_before(self, greens: Mapping[str, TestResult]) -> tuple[tuple[str, ...], Verdict | None]:
         """Return those of the green tests that are red for the right reason on the base with the change's tests.
 
         A doctest of a changed source file counts where the file's examples are the same on both sides.
         """
-        documented = [path for path in dict.fromkeys(map(file_of, greens)) if path in self._change.sources]
+        documented = [
+            path for path in dict.fromkeys(map(test_file_of, greens)) if path in self._change.sources
+        ]
         kept = self._same_examples(documented) if documented else frozenset()
-        same = [test for test in greens if file_of(test) not in self._change.sources or file_of(test) in kept]
+        same = [
+            test
+            for test in greens
+            if test_file_of(test) not in self._change.sources or test_file_of(test) in kept
+        ]
         suspects = [
             test
             for test in same
-            if file_of(test) in self._change.tests or not passes(self._change.before, test)
+            if test_file_of(test) in self._change.tests or not passes(self._change.before, test)
         ]
         if not suspects:
             return (), None
@@ -203,28 +212,28 @@ class Judgement:
         if report.problem is not None and report.problem.kind not in PARTIAL:
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         targets: list[str] = []
-        is_named = meant(self._named)
+        is_named = match_test_ids(self._named)
         known_suspects = frozenset(suspects)  # a file that cannot be collected stands for its tests
         checked = [
             result
             for result in report.results
-            if result.id in known_suspects or (result.red and any(map(meant([result.id]), suspects)))
+            if result.id in known_suspects or (result.red and any(map(match_test_ids([result.id]), suspects)))
         ]
         self._reds = {result.id: result for result in checked}
         for result in checked:
-            unchanged = file_of(result.id) not in self._change.tests
-            reason = why_not(
+            unchanged = test_file_of(result.id) not in self._change.tests
+            reason = rejection_reason(
                 result,
                 issue=self._change.issue,
-                unchanged=unchanged,
-                mended=self._change.sources,
+                is_existing_test=unchanged,
+                edited_sources=self._change.sources,
                 after=greens.get(result.id),
             )
             if not reason:
                 # A file that cannot be collected stands for all of its tests.
-                targets += filter(meant([result.id]), suspects)
+                targets += filter(match_test_ids([result.id]), suspects)
             elif result.red or is_named(result.id):
-                self._notes.append(f"{short(result.id)}: {reason}")
+                self._notes.append(f"{shorten_test_id(result.id)}: {reason}")
         known = {result.id.partition("[")[0] for result in self._change.before.results}
         idle = [
             result
@@ -232,7 +241,7 @@ class Judgement:
             if result.green and not is_named(result.id) and result.id.partition("[")[0] not in known
         ]
         if idle and self._change.before.problem is None:
-            self._notes.append(f"new tests that pass already on the base: {sentence(idle)}")
+            self._notes.append(f"new tests that pass already on the base: {join_test_ids(idle)}")
         return self._red_again(targets), None
 
     def _same_examples(self, paths: Sequence[str]) -> frozenset[str]:
@@ -240,16 +249,19 @@ class Judgement:
             self._change.trees.checkout(self._change.trees.base, ()) as old,
             self._change.trees.checkout(self._change.tree) as new,
         ):
-            return same_examples(texts(old, paths), texts(new, paths))
+            return paths_with_same_examples(read_texts(old, paths), read_texts(new, paths))
 
     def _red_again(self, targets: Sequence[str]) -> tuple[str, ...]:
         """Return those that are red a second time: a flaky test proves nothing."""
         if not targets:
             return ()
         again = self.runs.run("red check, again", self._change.tree, self._change.tests, self._aims)
-        flaky = [target for target in targets if (result := again.of(target)) is None or not result.red]
+        flaky = [
+            target for target in targets if (result := again.result_for(target)) is None or not result.red
+        ]
         self._notes += [
-            f"{short(target)} is red by turns without the change, so it proves nothing" for target in flaky
+            f"{shorten_test_id(target)} is red by turns without the change, so it proves nothing"
+            for target in flaky
         ]
         return tuple(target for target in targets if target not in flaky)
 
@@ -262,35 +274,39 @@ class Judgement:
         if unmet := self._needs_packages(after):
             return unmet
         whole = problem is None or problem.kind == "no_tests"
-        suspected = no_longer_passing(self._change.before, after, missing_counts=whole)
+        suspected = find_regressions(self._change.before, after, missing_counts=whole)
         if broken := self._confirm(suspected, after):
-            reason = f"The change breaks {_tests(len(broken))} that passed before: {sentence(broken)}."
+            reason = f"The change breaks {_tests(len(broken))} that passed before: {join_test_ids(broken)}."
             return self._verdict(
                 VerdictKind.BROKEN, reason, targets=tuple(targets), broken=broken, after=after
             )
         if problem is not None and problem.kind == "crash":
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text, after=after)
-        aims = meant(targets)
-        if red := tuple(result for result in after.reds if aims(result.id) or self._is_new(result)):
-            if flaky := recovered(
+        aims = match_test_ids(targets)
+        if red := tuple(result for result in after.failures if aims(result.id) or self._is_new(result)):
+            if flaky := recovered_tests(
                 red, [result.id for result in after.results], on_change=self.runs.on_change
             ):
                 judged = f"{_tests(len(flaky))} that the change is judged by"
-                reason = f"{judged} failed and passed in the same suite: {sentence(flaky)}."
+                reason = f"{judged} failed and passed in the same suite: {join_test_ids(flaky)}."
                 return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=flaky, after=after)
             judged = f"{_tests(len(red))} that the change adds or is judged by"
-            reason = f"{judged} fail in the whole suite: {sentence(red)}."
+            reason = f"{judged} fail in the whole suite: {join_test_ids(red)}."
             return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
-        if not targets and unable(self._change.before) and (lacking := unable(after)):
+        if (
+            not targets
+            and environment_problem_of_all(self._change.before)
+            and (lacking := environment_problem_of_all(after))
+        ):
             return self._verdict(
                 VerdictKind.INCONCLUSIVE,
                 f"No test of the project can run on this machine: {lacking}.",
                 after=after,
             )
-        self._worse = failing_inside(self._change.before, after, self._change.sources)
-        self._notes += [] if self._worse else failing_otherwise(self._change.before, after)
+        self._worse = describe_failures_in_changed_code(self._change.before, after, self._change.sources)
+        self._notes += [] if self._worse else describe_changed_failures(self._change.before, after)
         if not targets:
-            self._notes += failing_alike(self._change.before, after)
+            self._notes += describe_unchanged_failures(self._change.before, after)
         return self._conclusion(targets, after)
 
     def _run_suite(self) -> TestReport:
@@ -303,19 +319,19 @@ class Judgement:
         return TestReport(command=self._change.before.command)
 
     def _is_new(self, result: TestResult) -> bool:
-        return self._change.before.problem is None and self._change.before.of(result.id) is None
+        return self._change.before.problem is None and self._change.before.result_for(result.id) is None
 
     def _conclusion(self, targets: Sequence[str], after: TestReport) -> Verdict:
         contradicted = [
-            f"{short(test)}: {why}"
+            f"{shorten_test_id(test)}: {why}"
             for test in targets
-            if (why := contradiction(self._greens[test], self._reds.get(test)))
+            if (why := contradicting_observation(self._greens[test], self._reds.get(test)))
         ]
         if contradicted:
             seen = "; ".join(contradicted[:3])
             reason = f"pytest says that it passed, and what was seen beside it says otherwise: {seen}."
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
-        reached = newly_reached(self.runs.reached_on_base, self.runs.reached_on_change)
+        reached = new_harness_access(self.runs.reached_on_base, self.runs.reached_on_change)
         weaknesses, self.hashes = find_weaknesses(self._change, targets, self._greens)
         found = [*reached, *self._worse, *weaknesses, *find_rewritten_tests(self._change, self.runs)]
         if self._change.part is not None and self._change.limits.whole_seconds is None:
@@ -325,13 +341,15 @@ class Judgement:
                 suite = "suite" if self._change.part is None else "impacted tests"
                 found.append(f"only a part of the {suite} could be run {where}: {report.problem.text}")
         was_cut = after.problem is not None and after.problem.kind == "timeout"
-        if not was_cut and (unseen := [short(target) for target in targets if after.of(target) is None]):
+        if not was_cut and (
+            unseen := [shorten_test_id(target) for target in targets if after.result_for(target) is None]
+        ):
             found.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         untied = self._find_untied(targets) if targets else []
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:
-            found.insert(0, f"nothing ties {', '.join(map(short, untied[:3]))} to this issue")
+            found.insert(0, f"nothing ties {', '.join(map(shorten_test_id, untied[:3]))} to this issue")
         if found:
             scope = self._change.describe_scope(self.after)
             reason = f"{scope[0].upper()}{scope[1:]}, but {'; '.join(found)}"
@@ -360,14 +378,14 @@ class Judgement:
         if after.problem is not None:
             return self._verdict(VerdictKind.INCONCLUSIVE, after.problem.text)
         command, before = f"`{after.command}`", self._change.before
-        if broken := self._confirm(no_longer_passing(before, after, missing_counts=True), after):
+        if broken := self._confirm(find_regressions(before, after, missing_counts=True), after):
             reason = f"{command} passed before the change and fails now."
             return self._verdict(VerdictKind.BROKEN, reason, broken=broken, after=after)
-        if after.reds:
+        if after.failures:
             reason = f"{command} fails on the change as before."
-            return self._verdict(VerdictKind.PASSING, reason, still_red=after.reds, after=after)
+            return self._verdict(VerdictKind.PASSING, reason, still_red=after.failures, after=after)
         limit = "it gives an exit code only: which tests it ran, and why one failed, is not known"
-        began = "failed before and passes now" if before.reds else "passes, as before"
+        began = "failed before and passes now" if before.failures else "passes, as before"
         return self._verdict(VerdictKind.PASSING, f"{command} {began}, but {limit}.", after=after)
 
     def _verdict(
@@ -380,7 +398,7 @@ class Judgement:
         still_red: tuple[TestResult, ...] = (),
         after: TestReport | None = None,
     ) -> Verdict:
-        counts = after.counts if after is not None else None
+        counts = after.outcome_counts if after is not None else None
         notes = tuple(dict.fromkeys(self._notes))
         return Verdict(
             kind=kind,
@@ -395,4 +413,4 @@ class Judgement:
 
 
 def _tests(count: int) -> str:
-    return counted(count, "test")
+    return format_count(count, "test")

@@ -6,34 +6,42 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from coder.core.ports.repository import Around
+from coder.core.ports.repository import WorktreeContext
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import TestRunner
 from coder.core.values.candidate import Patch
-from coder.core.values.paths import file_of, is_test_file, is_test_path, meant
-from coder.core.values.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Tie, Verdict
-from coder.verify.impact.test_selection import Impacted, count_tests, impacted
-from coder.verify.results.failure_reasons import why_not
-from coder.verify.results.failure_summary import distil
-from coder.verify.running.runner import labelled
-from coder.verify.verdict.evidence import page, run_of, trailers
-from coder.verify.verdict.examination import Examined, Instruments, examine
-from coder.verify.verdict.issue_ties import ties
+from coder.core.values.paths import is_test_file, is_test_path, match_test_ids, test_file_of
+from coder.core.values.verdict import (
+    Evidence,
+    IssueTie,
+    ReproductionResult,
+    RunProblem,
+    TestReport,
+    TestResult,
+    Verdict,
+)
+from coder.verify.impact.test_selection import SuiteSelection, count_tests, select_test_files
+from coder.verify.results.failure_reasons import rejection_reason
+from coder.verify.results.failure_summary import summarize_failures
+from coder.verify.running.runner import with_label
+from coder.verify.verdict.evidence import markdown_report, summarize_run, trailers
+from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change
+from coder.verify.verdict.issue_ties import tie_tests_to_issue
 from coder.verify.verdict.judgement import Judgement
 from coder.verify.verdict.runs import WHOLE, SuiteLimits, Trees, patience
-from coder.verify.warm.warm_base import FirstLook, Standby, edits_of, first_look
-from coder.verify.warm.warm_tests import Ran
+from coder.verify.warm.warm_base import WarmBase, WarmFirstRun, read_edits, run_first_look
+from coder.verify.warm.warm_tests import WarmResult
 
 TESTS_PER_SECOND = 50
 """Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
 MOST_RED = 20
 """Number of failing tests of a suite that was cut off that are run with the impacted ones."""
-ENDLESS = (
+ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "
     "run the code in a daemon thread and assert that it is done in time."
 )
 
-AFTER_OTHERS = (
+ORDER_DEPENDENT_HINT = (
     "passes by itself, and failed among the others: look for what tests leave to each other "
     "(a default or a class's own list, a cache, a file), and have one test show it"
 )
@@ -48,11 +56,11 @@ class WorktreeVerifier:
         trees: Trees,
         runner: TestRunner,
         issue: str,
-        asked: tuple[str, ...] = (),
+        named_tests: tuple[str, ...] = (),
         needs_ties: bool = False,
         circumstances: tuple[str, ...] = (),
-        instruments: Instruments | None = None,
-        standby: Standby | None = None,
+        instruments: ExaminationTools | None = None,
+        standby: WarmBase | None = None,
         suite: SuiteLimits = WHOLE,
     ) -> None:
         """Prepare to verify changes of one base.
@@ -74,9 +82,9 @@ class WorktreeVerifier:
         self._compared: dict[str, tuple[TestReport, TestReport]] = {}
         """Reports on the base and on the change that were compared, by the verified tree."""
         self._issue = issue
-        self._asked = asked
+        self._asked = named_tests
         self._needs_ties = needs_ties
-        self._ties: Mapping[str, Tie] | None = None
+        self._ties: Mapping[str, IssueTie] | None = None
         self._circumstances = circumstances
         self._lock = threading.Lock()
         self._baseline: TestReport | None = None
@@ -99,11 +107,11 @@ class WorktreeVerifier:
                 with self._trees.checkout(self._trees.base, ()) as tree:
                     if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
                         self._baseline = TestReport(
-                            command=self._runner.command, problem=Problem(kind="timeout", text=reason)
+                            command=self._runner.command, problem=RunProblem(kind="timeout", text=reason)
                         )
                     else:
                         self._baseline = self._runner.run(
-                            tree, timeout_seconds=seconds, progress=labelled("baseline", progress)
+                            tree, timeout_seconds=seconds, progress=with_label("baseline", progress)
                         )
             return self._baseline
 
@@ -117,7 +125,7 @@ class WorktreeVerifier:
             )
         return ""
 
-    def renew(self, circumstance: str) -> None:
+    def reset_baseline(self, circumstance: str) -> None:
         """Discard the results of the base: the test environment has changed."""
         with self._lock:
             self._baseline = self._ties = None
@@ -125,18 +133,20 @@ class WorktreeVerifier:
             self._impacted_base.clear()
             self._circumstances = (*self._circumstances, circumstance)
 
-    def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
+    def check_reproduction(
+        self, patch: Patch, named: Sequence[str], progress: Progress | None = None
+    ) -> ReproductionResult:
         """Run the tests of a patch without its source part, and return which fail for the right reason."""
-        changed = self._trees.changed(patch.tree)
+        changed = self._trees.changed_paths(patch.tree)
         tests = [path for path in changed if is_test_path(path)]
         with self._trees.checkout(patch.tree, tests) as tree:
             files = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
             if not files and not named:
-                return Reproduced(
+                return ReproductionResult(
                     rejected=("The change adds or changes no test file, and no test was named.",)
                 )
             sources = tuple(path for path in changed if path not in tests and (tree / path).is_file())
-            report_progress = labelled("reproduction", progress)
+            report_progress = with_label("reproduction", progress)
             seconds = patience(self._baseline)
             report = self._runner.run(
                 tree,
@@ -146,15 +156,17 @@ class WorktreeVerifier:
                 progress=report_progress,
             )
         if report.by_exit_code:
-            return Reproduced(
+            return ReproductionResult(
                 rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
             )
         passing_on_base = self._tests_passing_on_base(files)
-        is_requested = meant(named)
+        is_requested = match_test_ids(named)
         reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
         for result in report.results:
-            reason = why_not(result, issue=self._issue, unchanged=file_of(result.id) not in changed)
-            reason = AFTER_OTHERS if result.green and self._was_red(result.id) else reason
+            reason = rejection_reason(
+                result, issue=self._issue, is_existing_test=test_file_of(result.id) not in changed
+            )
+            reason = ORDER_DEPENDENT_HINT if result.green and self._was_red(result.id) else reason
             if not reason:
                 reproducing.append(result.id)
             elif result.red or result.id not in passing_on_base or is_requested(result.id):
@@ -162,13 +174,13 @@ class WorktreeVerifier:
         rejected += [
             f"{name}: there is no such test"
             for name in named
-            if not any(meant([name])(result.id) for result in report.results)
+            if not any(match_test_ids([name])(result.id) for result in report.results)
         ]
         if report.problem is not None and report.problem.kind == "wrong_code":
             reproducing = []
-        return Reproduced(tests=tuple(reproducing), rejected=tuple(rejected), results=report.results)
+        return ReproductionResult(tests=tuple(reproducing), rejected=tuple(rejected), results=report.results)
 
-    def ties(self) -> Mapping[str, Tie]:
+    def issue_ties(self) -> Mapping[str, IssueTie]:
         """Return how red tests of the base are tied to the issue; empty before the base was measured."""
         before = self._baseline
         if before is None or not self._needs_ties:
@@ -178,14 +190,18 @@ class WorktreeVerifier:
                 self._ties = self._find_ties(before)
             return self._ties
 
-    def _ties_of(self, before: TestReport) -> Mapping[str, Tie]:
-        return self.ties() if before is self._baseline else self._find_ties(before)
+    def _ties_of(self, before: TestReport) -> Mapping[str, IssueTie]:
+        return self.issue_ties() if before is self._baseline else self._find_ties(before)
 
-    def _find_ties(self, before: TestReport) -> Mapping[str, Tie]:
+    def _find_ties(self, before: TestReport) -> Mapping[str, IssueTie]:
         with self._trees.checkout(self._trees.base, ()) as tree:
-            return ties(self._issue, before.reds, tree, [result.id for result in before.results])
+            return tie_tests_to_issue(
+                self._issue, before.failures, tree, [result.id for result in before.results]
+            )
 
-    def _choose_scope(self, patch: Patch, progress: Progress | None) -> tuple[TestReport, Impacted | None]:
+    def _choose_scope(
+        self, patch: Patch, progress: Progress | None
+    ) -> tuple[TestReport, SuiteSelection | None]:
         """Return the base results for comparison, and the test files that stand for the suite.
 
         None means the whole suite.
@@ -194,16 +210,16 @@ class WorktreeVerifier:
         if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
             return whole, None
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(patch.tree) as new:
-            part = impacted(old, new, self._trees.changed(patch.tree))
+            part = select_test_files(old, new, self._trees.changed_paths(patch.tree))
             if part is None:
                 return self.baseline(progress, whole=True), None
-            red = (file_of(result.id) for result in whole.reds[:MOST_RED])
+            red = (test_file_of(result.id) for result in whole.failures[:MOST_RED])
             part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
             files = tuple(path for path in part.files if (old / path).is_file())
             if files and files not in self._impacted_base:
                 seconds, report_progress = (
                     self._suite.impacted_seconds,
-                    labelled("impacted tests, base", progress),
+                    with_label("impacted tests, base", progress),
                 )
                 self._impacted_base[files] = self._runner.run(
                     old, files, timeout_seconds=seconds, progress=report_progress
@@ -212,7 +228,7 @@ class WorktreeVerifier:
 
     def _was_red(self, test: str) -> bool:
         """Tell whether a test was red on the base, run among all others."""
-        result = self._baseline.of(test) if self._baseline else None
+        result = self._baseline.result_for(test) if self._baseline else None
         return result is not None and result.red
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
@@ -238,10 +254,10 @@ class WorktreeVerifier:
         self._compared = {patch.tree: (before, judgement.after)} if judgement.after is not None else {}
         return verdict.model_copy(
             update={
-                "before": before.counts,
+                "before": before.outcome_counts,
                 "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
                 "runs": (
-                    run_of("base", part.files if part else (), before),
+                    summarize_run("base", part.files if part else (), before),
                     *first.runs,
                     *judgement.runs.made,
                 ),
@@ -252,15 +268,17 @@ class WorktreeVerifier:
             }
         )
 
-    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         """Return the latest verdict with the findings of mutation testing and linters."""
         if self._instruments is None or verdict.tree not in self._compared:
             return verdict
         before, after = self._compared[verdict.tree]
-        changed = self._trees.changed(verdict.tree)
+        changed = self._trees.changed_paths(verdict.tree)
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(verdict.tree) as new:
-            change = Examined(old=old, new=new, changed=changed, verdict=verdict, before=before, after=after)
-            return examine(change, self._instruments, issue=self._issue, progress=progress)
+            change = ExaminedChange(
+                old=old, new=new, changed=changed, verdict=verdict, before=before, after=after
+            )
+            return examine_change(change, self._instruments, issue=self._issue, progress=progress)
 
     def preview(
         self,
@@ -269,36 +287,36 @@ class WorktreeVerifier:
         tests: Sequence[str],
         progress: Progress | None = None,
         *,
-        around: Around = nullcontext,
+        around: WorktreeContext = nullcontext,
     ) -> TestReport:
         """Run tests on uncommitted code, in a warm process if possible."""
         if self._standby is not None:
-            self._standby.begin()
-            edits = edits_of(worktree, paths)
-            if edits is not None and isinstance(ran := self._standby.run(edits, tests), Ran):
+            self._standby.start()
+            edits = read_edits(worktree, paths)
+            if edits is not None and isinstance(ran := self._standby.run(edits, tests), WarmResult):
                 return ran.report
         with around():
             return self._runner.run(worktree, tests, progress=progress)
 
-    def explain(self, verdict: Verdict) -> str:
+    def explain_failure(self, verdict: Verdict) -> str:
         """Return a summary of the verdict for the model."""
         if self._standby is not None:
-            self._standby.begin()  # another attempt will follow
-        return distil(verdict)
+            self._standby.start()  # another attempt will follow
+        return summarize_failures(verdict)
 
-    def evidence(self, verdict: Verdict) -> Evidence:
+    def commit_evidence(self, verdict: Verdict) -> Evidence:
         """Return the evidence to attach to the commit."""
-        return Evidence(trailers=trailers(verdict), page=page(verdict))
+        return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
 
-    def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> FirstLook:
+    def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> WarmFirstRun:
         """Run the tests that the change reaches warm, if possible, to learn which of them to run first."""
-        if self._standby is None or not self._standby.ready:
-            return FirstLook()
-        edits = self._trees.edits(patch.tree)
+        if self._standby is None or not self._standby.is_ready:
+            return WarmFirstRun()
+        edits = self._trees.changed_texts(patch.tree)
         return (
-            FirstLook()
+            WarmFirstRun()
             if edits is None
-            else first_look(self._standby, edits, before, labelled("first look", progress))
+            else run_first_look(self._standby, edits, before, with_label("first look", progress))
         )
 
     def _tests_passing_on_base(self, files: Sequence[str]) -> frozenset[str]:
@@ -312,6 +330,6 @@ class WorktreeVerifier:
         return frozenset(result.id for result in results if result.green)
 
 
-def _describe_problem(problem: Problem) -> str:
+def _describe_problem(problem: RunProblem) -> str:
     """Return a problem in words; for a time-out, with advice on testing code that hangs."""
-    return f"{problem.text} {ENDLESS}" if problem.kind == "timeout" else problem.text
+    return f"{problem.text} {ENDLESS_TEST_ADVICE}" if problem.kind == "timeout" else problem.text

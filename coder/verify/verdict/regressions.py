@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from coder.core.values.paths import file_of, is_test_file, meant
+from coder.core.values.paths import is_test_file, match_test_ids, test_file_of
 from coder.core.values.verdict import TestReport, TestResult
-from coder.verify.impact.test_selection import naming
-from coder.verify.results.comparison import is_gone, no_longer_passing, passes, renumbered, sentence
+from coder.verify.impact.test_selection import find_test_files_naming
+from coder.verify.results.comparison import find_regressions, is_gone, join_test_ids, passes, renumbered_cases
 from coder.verify.results.triage import needed_packages
-from coder.verify.verdict.flaky import examine
+from coder.verify.verdict.flaky import classify_failures
 from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.runs import Runs
-from coder.workspace.files import counted
+from coder.workspace.files import format_count
 
 MOST_RERUNS = 50
 """At most so many tests that seem broken are run again; with more of them, it is no flakiness."""
@@ -26,7 +26,7 @@ def confirm_broken(
     if not remaining or len(remaining) > MOST_RERUNS:
         return tuple(remaining), notes
     order = [result.id for result in report.results]
-    examined = examine(remaining, order, on_change=runs.on_change, on_base=runs.on_base)
+    examined = classify_failures(remaining, order, on_change=runs.on_change, on_base=runs.on_base)
     return examined.blamed, [*notes, *examined.notes]
 
 
@@ -37,8 +37,8 @@ def _find_renamed(
 
     As many cases pass as before, and where the change touched their file, the old cases pass too.
     """
-    candidates = renumbered(change.before, report, gone)
-    touched = [test for test in candidates if file_of(test) in change.tests]
+    candidates = renumbered_cases(change.before, report, gone)
+    touched = [test for test in candidates if test_file_of(test) in change.tests]
     old = runs.run("old cases", change.tree, change.sources, touched) if touched else None
     renamed = [test for test in candidates if test not in touched or (old is not None and passes(old, test))]
     functions = dict.fromkeys(test.partition("[")[0] for test in renamed)
@@ -53,7 +53,7 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
     part: tuple[str, ...] = ()
     if all(map(is_test_file, change.tests)):
         with change.trees.checkout(change.trees.base, ()) as old:
-            part = naming(old, change.tests)
+            part = find_test_files_naming(old, change.tests)
         if not part:
             return []
     elif change.part is not None:
@@ -62,15 +62,15 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
     if not lost:
         return []
     contradict = "contradicts" if len(lost) == 1 else "contradict"
-    edited = f"{counted(len(lost), 'existing test')} {contradict} the change, and the change edited"
-    return [f"{edited} {'it' if len(lost) == 1 else 'them'}: review these edits ({sentence(lost)})"]
+    edited = f"{format_count(len(lost), 'existing test')} {contradict} the change, and the change edited"
+    return [f"{edited} {'it' if len(lost) == 1 else 'them'}: review these edits ({join_test_ids(lost)})"]
 
 
 def _lost_by_old_tests(change: JudgedChange, runs: Runs, part: Sequence[str]) -> tuple[TestResult, ...]:
     """Return tests of a part (empty: the suite) that passed on the base and fail twice on changed sources."""
     old = runs.run("old tests", change.tree, change.sources, part)
-    among = meant(part) if part else lambda _test: True
-    lost = no_longer_passing(change.before, old, among=among, missing_counts=old.problem is None)
+    among = match_test_ids(part) if part else lambda _test: True
+    lost = find_regressions(change.before, old, among=among, missing_counts=old.problem is None)
     suspected = [result.id for result in lost]
     if not suspected:
         return ()
@@ -87,10 +87,10 @@ def find_missing_packages(
 
     Both are empty where a test that was green before fails in any other way.
     """
-    was = {result.id: result.failure.message if result.failure else "" for result in change.before.reds}
+    was = {result.id: result.failure.message if result.failure else "" for result in change.before.failures}
     anew = [
         result
-        for result in report.reds
+        for result in report.failures
         if result.failure is None or was.get(result.id) != result.failure.message
     ]
     reds = [result for result in anew if result.failure and result.failure.type == "ModuleNotFoundError"]

@@ -8,9 +8,9 @@ from typing import Protocol
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import TestRunner
 from coder.core.values.base import Value
-from coder.core.values.verdict import Run, TestReport
-from coder.verify.running.runner import labelled
-from coder.verify.verdict.evidence import run_of
+from coder.core.values.verdict import TestReport, TestRun
+from coder.verify.running.runner import with_label
+from coder.verify.verdict.evidence import summarize_run
 
 LEAST_SECONDS, TIMES = 60.0, 5.0
 """What a run may take in any case, and how many times as long as the suite took on the base."""
@@ -50,9 +50,9 @@ class Trees(Protocol):
         """Check out `base` with the content of `tree`, all of it or at `paths` only, until exit."""
         ...
 
-    def changed(self, tree: str) -> tuple[str, ...]: ...
+    def changed_paths(self, tree: str) -> tuple[str, ...]: ...
 
-    def edits(self, tree: str) -> Mapping[str, str | None] | None: ...
+    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None: ...
 
 
 class Runs:
@@ -78,7 +78,7 @@ class Runs:
         self._sources = sources
         self._progress = progress
         self._seconds = patience(before)
-        self.made: list[Run] = []
+        self.made: list[TestRun] = []
         self.reached_on_base: set[str] = {*before.reached}
         self.reached_on_change: set[str] = set()
 
@@ -103,11 +103,11 @@ class Runs:
         """
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
-            told = labelled(label, self._progress)
+            told = with_label(label, self._progress)
             report = self._runner.run(
                 place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told
             )
-        self.made.append(run_of(label, tests, report))
+        self.made.append(summarize_run(label, tests, report))
         if paths is None and tree == self._tree:
             self.reached_on_change.update(report.reached)
         elif not paths or paths != self._sources:  # the old tests are run on changed sources

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from coder.core.values.paths import file_of
+from coder.core.values.paths import test_file_of
 from coder.core.values.verdict import TestResult
-from coder.verify.review.change_review import doubts, texts
-from coder.verify.review.weak_tests import definitions_changed, weak_tests
-from coder.verify.verdict.caps import runner_files, vacuous
-from coder.verify.verdict.evidence import hash_of
+from coder.verify.review.change_review import change_doubts, read_texts
+from coder.verify.review.weak_tests import changed_definitions, weak_test_findings
+from coder.verify.verdict.caps import changed_runner_files, vacuous_tests
+from coder.verify.verdict.evidence import sha256_of
 from coder.verify.verdict.judged_change import JudgedChange
 
 
@@ -20,13 +20,17 @@ def find_weaknesses(
         change.trees.checkout(change.trees.base, ()) as old,
         change.trees.checkout(change.tree) as new,
     ):
-        hashes = {path: hash_of(new / path) for path in sorted(set(map(file_of, targets)))}
-        red = [result.id for result in before.reds]
-        found = list(doubts(old, new, change.changed, red_before=red, targets=targets, issue=change.issue))
+        hashes = {path: sha256_of(new / path) for path in sorted(set(map(test_file_of, targets)))}
+        red = [result.id for result in before.failures]
+        found = list(
+            change_doubts(old, new, change.changed, red_before=red, targets=targets, issue=change.issue)
+        )
         results = [greens[test] for test in targets]
-        found += vacuous(texts(new, hashes), results, before)
-        definitions = definitions_changed(texts(old, change.sources), texts(new, change.sources))
-        found += weak_tests(texts(new, hashes), results, before, changed=definitions, issue=change.issue)
-    if before.indirect and (files := runner_files(before.command, change.changed)):
+        found += vacuous_tests(read_texts(new, hashes), results, before)
+        definitions = changed_definitions(read_texts(old, change.sources), read_texts(new, change.sources))
+        found += weak_test_findings(
+            read_texts(new, hashes), results, before, changed=definitions, issue=change.issue
+        )
+    if before.indirect and (files := changed_runner_files(before.command, change.changed)):
         found.append(f"the change touches how tests run ({', '.join(files[:3])})")
     return found, hashes

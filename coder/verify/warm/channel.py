@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coder.verify.running.tree_edits import put
+from coder.verify.running.tree_edits import overwrite
 
 
-class Channel:
+class HostChannel:
     """The host's end of a request channel."""
 
     def __init__(self, place: Path, name: str) -> None:
@@ -25,10 +25,10 @@ class Channel:
     def send(self, request: Mapping[str, Any]) -> None:
         """Write the request into its file and signal it."""
         # In a file, since a request can exceed the capacity of a pipe that nobody reads yet.
-        put(self._request_file, json.dumps(request).encode("ascii"))
+        overwrite(self._request_file, json.dumps(request).encode("ascii"))
         os.write(self._requests, b"\n")
 
-    def line(self, seconds: float) -> str | None:
+    def read_line(self, seconds: float) -> str | None:
         """Return the next line, None if none is complete within `seconds`."""
         if b"\n" not in self._buffer and select.select([self._answers], [], [], seconds)[0]:
             self._buffer += os.read(self._answers, 1 << 16)

@@ -9,17 +9,17 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from coder.core.ports.repair import Change
-from coder.python.parsing import parsed
+from coder.core.ports.repair import TextChange
+from coder.python.parsing import parse_module
 from coder.python.positions import LINE_END, Positions
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-KEPT = 1000
+PARSED_MODULES_CACHED = 1000
 """Size of the cache of parsed modules, least recently used first out."""
 
 
 @dataclass(frozen=True)
-class Outer:
+class OuterFunction:
     """A function that is not nested in another function."""
 
     node: Function
@@ -32,7 +32,7 @@ class Outer:
 
 
 @dataclass(frozen=True)
-class Replacement:
+class FunctionReplacement:
     """A function with a new body."""
 
     path: str
@@ -44,7 +44,7 @@ class Replacement:
     """Number of lines added."""
 
 
-class Module:
+class SwappableModule:
     """An unchanged source file, split into functions."""
 
     def __init__(self, text: str) -> None:
@@ -54,7 +54,7 @@ class Module:
             SyntaxError: the text is not valid Python.
         """
         self.text = text
-        tree = parsed(text)
+        tree = parse_module(text)
         imports = (
             node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
         )
@@ -64,7 +64,7 @@ class Module:
         for outer in self._outers:  # bodies are no longer needed; free their memory
             outer.node.body.clear()
 
-    def function_of(self, changes: Sequence[Change]) -> Outer | None:
+    def function_of(self, changes: Sequence[TextChange]) -> OuterFunction | None:
         """Return the function whose body contains all of the changes.
 
         None if one of them affects code that runs at import.
@@ -74,12 +74,12 @@ class Module:
                 return outer
         return None
 
-    def replacements(self, path: str, text: str) -> tuple[Replacement, ...] | None:
+    def replacements(self, path: str, text: str) -> tuple[FunctionReplacement, ...] | None:
         """Return the replaced function bodies, in order, that turn this module into the new text.
 
         None if the texts differ in anything else.
         """
-        changes_of: dict[Outer, list[Change]] = {}
+        changes_of: dict[OuterFunction, list[TextChange]] = {}
         for change in self._changes(text):
             outer = self.function_of([change])
             if outer is None:
@@ -89,31 +89,34 @@ class Module:
         return (
             tuple(replacements)
             if all(
-                is_alone(replacement.source, outer.node.name)
+                is_only_function(replacement.source, outer.node.name)
                 for replacement, outer in zip(replacements, changes_of, strict=True)
             )
             else None
         )
 
-    def _to_replacement(self, path: str, outer: Outer, changes: Sequence[Change]) -> Replacement:
+    def _to_replacement(
+        self, path: str, outer: OuterFunction, changes: Sequence[TextChange]
+    ) -> FunctionReplacement:
         added = sum(
-            lines_in(change.text) - lines_in(self.text[change.start : change.end]) for change in changes
+            line_end_count(change.text) - line_end_count(self.text[change.start : change.end])
+            for change in changes
         )
-        source = self.alone(outer, changes)
-        return Replacement(
+        source = self.isolate(outer, changes)
+        return FunctionReplacement(
             path=path,
-            function=self.described(outer),
+            function=self.describe(outer),
             source=source,
             end=outer.node.end_lineno or 0,
             lines=added,
         )
 
-    def _changes(self, text: str) -> Sequence[Change]:
+    def _changes(self, text: str) -> Sequence[TextChange]:
         """Return the differences to the new text.
 
         One difference if it lies in a function, else one for each changed block of lines.
         """
-        change = difference(self.text, text)
+        change = single_difference(self.text, text)
         if change is None or self.function_of([change]) is not None:
             return [change] if change else []
         first, last = (
@@ -121,9 +124,9 @@ class Module:
             self.text.find("\n", change.end) + 1 or len(self.text),
         )
         new_lines = self.text[first : change.start] + change.text + self.text[change.end : last]
-        return [*differing_lines(self.text[first:last], new_lines, first)]
+        return [*line_differences(self.text[first:last], new_lines, first)]
 
-    def described(self, outer: Outer) -> dict[str, Any]:
+    def describe(self, outer: OuterFunction) -> dict[str, Any]:
         """Return a description of the unchanged function, in the format of coder_swap."""
         node = outer.node
         return {
@@ -131,10 +134,10 @@ class Module:
             "line": min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]),
             "classes": [block.name for block in outer.around if isinstance(block, ast.ClassDef)],
             "future": self.future,
-            "old": self.alone(outer),
+            "old": self.isolate(outer),
         }
 
-    def alone(self, outer: Outer, changes: Sequence[Change] = ()) -> str:
+    def isolate(self, outer: OuterFunction, changes: Sequence[TextChange] = ()) -> str:
         """Return a module that contains only the function, edited, in empty classes.
 
         Every line keeps its original number.
@@ -154,13 +157,13 @@ class Module:
         first = self._line_of(outer.start)
         return "".join(parts) + "\n" * (first - line) + text[outer.start : end] + "\n"
 
-    def _find_functions(self, body: list[ast.stmt], around: tuple[ast.stmt, ...]) -> Iterator[Outer]:
+    def _find_functions(self, body: list[ast.stmt], around: tuple[ast.stmt, ...]) -> Iterator[OuterFunction]:
         for node in body:
             if isinstance(node, Function):
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 body_start = self._positions.offset(node.body[0].lineno, node.body[0].col_offset)
                 end = self._positions.offset(node.end_lineno or 0, node.end_col_offset or 0)
-                yield Outer(
+                yield OuterFunction(
                     node=node,
                     around=around,
                     start=self._positions.line_starts[first - 1],
@@ -183,17 +186,17 @@ class Module:
         return self.text[start : self._positions.offset(node.lineno, node.col_offset)]
 
 
-@lru_cache(maxsize=KEPT)
-def module_of(text: str) -> Module | None:
+@lru_cache(maxsize=PARSED_MODULES_CACHED)
+def module_of(text: str) -> SwappableModule | None:
     """Return the parsed module, None if this interpreter cannot parse the text."""
     try:
-        return Module(text)
+        return SwappableModule(text)
     except (SyntaxError, ValueError):
         return None
 
 
 @lru_cache(maxsize=8)
-def replacements_of(path: str, old: str, new: str) -> tuple[Replacement, ...] | None:
+def replacements_of(path: str, old: str, new: str) -> tuple[FunctionReplacement, ...] | None:
     """Return the replaced function bodies that turn one module into another.
 
     None if there are other differences. Results are cached.
@@ -202,7 +205,7 @@ def replacements_of(path: str, old: str, new: str) -> tuple[Replacement, ...] | 
     return module.replacements(path, new) if module is not None else None
 
 
-def difference(old: str, new: str) -> Change | None:
+def single_difference(old: str, new: str) -> TextChange | None:
     """Return the one span in which two texts differ, as early as possible, None if they are equal."""
     if old == new:
         return None
@@ -214,10 +217,10 @@ def difference(old: str, new: str) -> Change | None:
     inserted = start == end and new[start - 1 : start] == new[new_end - 1 : new_end] == "\n"
     removed = start == new_end and old[start - 1 : start] == old[end - 1 : end] == "\n"
     earlier = 1 if start and (inserted or removed) else 0
-    return Change(start=start - earlier, end=end - earlier, text=new[start - earlier : new_end - earlier])
+    return TextChange(start=start - earlier, end=end - earlier, text=new[start - earlier : new_end - earlier])
 
 
-def differing_lines(old: str, new: str, offset: int) -> Iterator[Change]:
+def line_differences(old: str, new: str, offset: int) -> Iterator[TextChange]:
     """Yield the differences of two texts, line by line; `offset` is their position in the file."""
     old_lines, new_lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
     starts = [0]
@@ -227,17 +230,17 @@ def differing_lines(old: str, new: str, offset: int) -> Iterator[Change]:
         None, old_lines, new_lines, autojunk=False
     ).get_opcodes():
         if kind != "equal":
-            change = difference(
+            change = single_difference(
                 old, old[: starts[first]] + "".join(new_lines[new_first:new_last]) + old[starts[last] :]
             )
             if change is not None:
                 yield change.model_copy(update={"start": change.start + offset, "end": change.end + offset})
 
 
-def is_alone(source: str, name: str) -> bool:
+def is_only_function(source: str, name: str) -> bool:
     """Tell whether a source contains one function of this name, in its classes, and nothing else."""
     try:
-        body: list[ast.stmt] = parsed(source).body
+        body: list[ast.stmt] = parse_module(source).body
     except (SyntaxError, ValueError):
         return False
     while len(body) == 1 and not getattr(body[0], "orelse", None):
@@ -247,5 +250,5 @@ def is_alone(source: str, name: str) -> bool:
     return False
 
 
-def lines_in(text: str) -> int:
+def line_end_count(text: str) -> int:
     return len(LINE_END.findall(text))

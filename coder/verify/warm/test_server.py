@@ -14,11 +14,11 @@ from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Execution, Limits, Sandbox
 from coder.core.values.base import Value
 from coder.verify.project.project import Project
-from coder.verify.running.launch import Launch, launch
-from coder.verify.running.problems import telling_line
+from coder.verify.running.launch import Launch, prepare_launch
+from coder.verify.running.problems import find_error_line
 from coder.verify.running.recording import Recording
-from coder.verify.warm.channel import Channel
-from coder.verify.warm.hot_swap import Replacement
+from coder.verify.warm.channel import HostChannel
+from coder.verify.warm.hot_swap import FunctionReplacement
 
 LIFE_SECONDS = 7 * 86_400.0
 """Time limit of the sandbox for the process itself; each request has its own limit."""
@@ -32,7 +32,7 @@ OnRed = Callable[[str], None] | None
 """Receives the id of the first red test of a run as soon as it fails."""
 
 
-class Asked(Value):
+class RunRequest(Value):
     """Request for one run, as the recorder in the process expects it."""
 
     select: tuple[str, ...]
@@ -48,15 +48,15 @@ class Asked(Value):
     """Whether tests run in the requested order instead of collection order."""
 
 
-class Gone(Exception):
+class ServerGone(Exception):
     """Raised if the process has ended or does not answer."""
 
 
-class Unsure(Exception):
+class UnreliableFork(Exception):
     """Raised if the result of a fork may differ from that of a separate process."""
 
 
-class State(Value):
+class ServerState(Value):
     """State of the process after collection."""
 
     loaded: frozenset[str]
@@ -76,14 +76,14 @@ class State(Value):
 
 
 @dataclass(frozen=True)
-class Forked:
+class ForkResult:
     """Result of a fork."""
 
     recording: Recording
     done: Execution
 
 
-class Served:
+class WarmServer:
     """Client of the process: one that has started, and a fork of it that has collected the tests."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Served:
         self.place = Path(self._scratch.name)
         self.temporary = self.place / "t"
         self.temporary.mkdir()
-        self._channels = {name: Channel(self.place, name) for name in ("started", "collected", "run")}
+        self._channels = {name: HostChannel(self.place, name) for name in ("started", "collected", "run")}
         self._common_request = {
             "tree": str(tree),
             "addopts": project.command.environment.get("PYTEST_ADDOPTS", ""),
@@ -116,7 +116,7 @@ class Served:
             "coder_pytest_report": {"report": str(self.place / "collecting"), "select": [], "watch": []},
             "coder_warm": {"place": str(self.place), "temporary": str(self.temporary)},
         }
-        launched = launch(project, tree, self.place, paths=paths, requests=requests, options=options)
+        launched = prepare_launch(project, tree, self.place, paths=paths, requests=requests, options=options)
         self._output = ""
         self._has_files = self._may_be_running = False
         """Whether files were written for a run; whether parts of it may still be running after its answer."""
@@ -124,17 +124,19 @@ class Served:
         self._thread = threading.Thread(target=self._run_process, args=(launched, tree), daemon=True)
         self._thread.start()
 
-    def swapped(self, replacements: Sequence[Replacement], asked: Asked, on_red: OnRed) -> Forked:
+    def run_swapped(
+        self, replacements: Sequence[FunctionReplacement], request: RunRequest, on_red: OnRed
+    ) -> ForkResult:
         """Run tests with replaced function bodies in a fork of the process that has collected them.
 
         Raises:
             Gone: the process has ended or does not answer.
             Unsure: the result of the fork may differ from that of a separate process.
         """
-        request, place = self._prepare(asked)
+        prepared_request, place = self._prepare(request)
         swaps = [asdict(replacement) for replacement in replacements]
         return self._run_fork(
-            "run", {**request, "swaps": swaps, "temporary": str(place / "t")}, place, asked, on_red
+            "run", {**prepared_request, "swaps": swaps, "temporary": str(place / "t")}, place, request, on_red
         )
 
     def try_out(self, request: Mapping[str, Any], *, seconds: float) -> None:
@@ -143,19 +145,21 @@ class Served:
         Raises:
             Gone: the process has ended or does not answer.
         """
-        self.opened(seconds=COLLECTING_SECONDS)
+        self.wait_until_collected(seconds=COLLECTING_SECONDS)
         place = {name: str(self.place / name) for name in ("candidates", "results", "stop")}
         self._channels["collected"].send({**request, **place, "kind": "try", "seconds": seconds})
-        self.answer("collected", seconds=seconds + SPARE_SECONDS)
+        self.next_answer("collected", seconds=seconds + SPARE_SECONDS)
 
-    def reach(self, tests: Sequence[str], *, seconds: float, test_seconds: float) -> list[dict[str, Any]]:
+    def trace_coverage(
+        self, tests: Sequence[str], *, seconds: float, test_seconds: float
+    ) -> list[dict[str, Any]]:
         """Trace the calls and opened files of each test, one dictionary per test, within the time limit.
 
         Raises:
             Gone: the process has ended or does not answer.
         """
         results = self.place / "reached"
-        asked = Asked(select=(), watch={}, seconds=seconds, test_seconds=test_seconds)
+        asked = RunRequest(select=(), watch={}, seconds=seconds, test_seconds=test_seconds)
         request, place = self._prepare(asked)
         request_fields = {
             "kind": "reach",
@@ -164,18 +168,18 @@ class Served:
             "temporary": str(place / "t"),
         }
         self._channels["collected"].send({**request, **request_fields})
-        self.answer("collected", seconds=seconds + SPARE_SECONDS)
+        self.next_answer("collected", seconds=seconds + SPARE_SECONDS)
         text = results.read_text(encoding="ascii") if results.exists() else ""
         return [json.loads(line) for line in text.rpartition("\n")[0].split("\n") if line]
 
-    def imported(self, paths: Sequence[str], asked: Asked, on_red: OnRed) -> Forked:
+    def run_reimported(self, paths: Sequence[str], request: RunRequest, on_red: OnRed) -> ForkResult:
         """Run tests in a fork that imports the project and collects the tests at `paths` again.
 
         Raises:
             Gone: the process has ended or does not answer.
         """
-        request, place = self._prepare(asked)
-        (place / "request").write_text(json.dumps(request), encoding="ascii")
+        prepared_request, place = self._prepare(request)
+        (place / "request").write_text(json.dumps(prepared_request), encoding="ascii")
         request_fields = {
             "kind": "run",
             "report": str(place / "request"),
@@ -183,7 +187,11 @@ class Served:
             "paths": [*paths],
         }
         return self._run_fork(
-            "started", {**request, **request_fields, "temporary": str(place / "t")}, place, asked, on_red
+            "started",
+            {**prepared_request, **request_fields, "temporary": str(place / "t")},
+            place,
+            request,
+            on_red,
         )
 
     def settle(self) -> None:
@@ -193,7 +201,7 @@ class Served:
             Gone: the process has ended or does not answer.
         """
         if self._may_be_running:
-            self.answer("run", seconds=SPARE_SECONDS)
+            self.next_answer("run", seconds=SPARE_SECONDS)
         directory = self.place / "run"
         for entry in (
             (*_entries(directory), *_entries(directory / "t"), self.place / "cache")
@@ -206,7 +214,7 @@ class Served:
                 shutil.rmtree(entry, ignore_errors=True)
         self._has_files = self._may_be_running = False
 
-    def _prepare(self, asked: Asked) -> tuple[dict[str, Any], Path]:
+    def _prepare(self, asked: RunRequest) -> tuple[dict[str, Any], Path]:
         """Return the recorder's request for one run, and a directory for it."""
         self.settle()
         self._has_files = True
@@ -220,16 +228,16 @@ class Served:
         }, place
 
     def _run_fork(
-        self, name: str, request: Mapping[str, Any], place: Path, asked: Asked, on_red: OnRed
-    ) -> Forked:
+        self, name: str, request: Mapping[str, Any], place: Path, asked: RunRequest, on_red: OnRed
+    ) -> ForkResult:
         start = time.monotonic()
         self._channels[name].send(request)
-        while "red" in (answer := self.answer(name, seconds=asked.seconds + SPARE_SECONDS)):
+        while "red" in (answer := self.next_answer(name, seconds=asked.seconds + SPARE_SECONDS)):
             if on_red is not None:
                 on_red(answer["red"])
         self._may_be_running = name == "run" and "settled" not in answer
         if "cold" in answer:
-            raise Unsure(answer["cold"])
+            raise UnreliableFork(answer["cold"])
         recording = Recording(place / "report")
         recording.read()
         output = (
@@ -241,29 +249,29 @@ class Served:
         execution = Execution(
             exit_code=code, output=output, seconds=time.monotonic() - start, timed_out=answer["timed_out"]
         )
-        return Forked(recording=recording, done=execution)
+        return ForkResult(recording=recording, done=execution)
 
-    def answer(self, name: str, *, seconds: float) -> dict[str, Any]:
+    def next_answer(self, name: str, *, seconds: float) -> dict[str, Any]:
         """Wait for the next answer of the process.
 
         Raises:
             Gone: no answer came.
         """
         waited = 0.0
-        while (line := self._channels[name].line(GLANCE_SECONDS)) is None:
+        while (line := self._channels[name].read_line(GLANCE_SECONDS)) is None:
             waited += GLANCE_SECONDS
             if self._has_ended.is_set() or waited > seconds:
-                raise Gone(
+                raise ServerGone(
                     "the test process has ended"
                     if self._has_ended.is_set()
                     else "the test process does not answer"
                 )
         answer: dict[str, Any] = json.loads(line)
         if answer.get("gone"):
-            raise Gone("the tests could not be collected")
+            raise ServerGone("the tests could not be collected")
         return answer
 
-    def opened(self, *, seconds: float) -> State:
+    def wait_until_collected(self, *, seconds: float) -> ServerState:
         """Wait until the tests are collected, and return the state of the process.
 
         Raises:
@@ -271,14 +279,14 @@ class Served:
         """
         state: dict[str, Any] = {}
         try:
-            self.answer("collected", seconds=seconds)
+            self.next_answer("collected", seconds=seconds)
             state = json.loads((self.place / "ready").read_text(encoding="utf-8"))
-        except Gone as error:
+        except ServerGone as error:
             if not (self.place / "started").exists():
-                raise Gone(f"pytest could not be started: {self._output}") from error
+                raise ServerGone(f"pytest could not be started: {self._output}") from error
             state = {"unfit": str(error)}
         started = json.loads((self.place / "started").read_text(encoding="utf-8"))
-        return State.model_validate({**state, **started})
+        return ServerState.model_validate({**state, **started})
 
     def close(self) -> None:
         """End the process with all its forks."""
@@ -294,7 +302,7 @@ class Served:
             execution = self._sandbox.run(
                 launched.argv, cwd=tree, environment=launched.environment, limits=self._limits
             )
-            self._output = telling_line(execution.output)
+            self._output = find_error_line(execution.output)
         except SandboxError:  # stopped or never started: `answer` raises Gone
             return
         finally:

@@ -9,13 +9,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from coder.core.ports.repair import Compared, Edit, Tried
+from coder.core.ports.repair import CallComparison, Edit, TrialResult
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.verify.project.project import Project
-from coder.verify.running.launch import sources
-from coder.verify.running.runner import paths_of
-from coder.verify.warm.hot_swap import Module
-from coder.verify.warm.test_server import Gone, Served
+from coder.verify.running.launch import source_files
+from coder.verify.running.runner import existing_test_paths
+from coder.verify.warm.hot_swap import SwappableModule
+from coder.verify.warm.test_server import ServerGone, WarmServer
 
 GLANCE_SECONDS = 0.02
 LEAST_ANSWERED = 0.5
@@ -42,7 +42,7 @@ class PytestTrials:
         *,
         seconds: float,
         patient: bool = False,
-    ) -> Generator[Tried]:
+    ) -> Generator[TrialResult]:
         """Yield the outcome of each edit, in order, within the time limit."""
         tree = tree.resolve()
         guards = _guards_of(edits)
@@ -52,19 +52,23 @@ class PytestTrials:
                 "tests": [*tests],
                 "guards": guards,
                 "functions": functions,
-                "jobs": processors(),
+                "jobs": processor_count(),
                 "patient": patient,
             }
             requester = threading.Thread(target=self._request_trials, args=(served, request, seconds))
             requester.start()
             try:
-                for record in follow(served.place / "results", requester):
-                    yield Tried(edit=edits[record["index"]], outcome=record["outcome"], test=record["test"])
+                for record in follow_results(served.place / "results", requester):
+                    yield TrialResult(
+                        edit=edits[record["index"]], outcome=record["outcome"], test=record["test"]
+                    )
             finally:
                 (served.place / "stop").touch()
                 requester.join()
 
-    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+    def compare_calls(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
+    ) -> CallComparison:
         """Return how the unchanged code and each edit answer the calls that the tests make."""
         tree = tree.resolve()
         guards = _guards_of(edits)
@@ -75,29 +79,29 @@ class PytestTrials:
                 "guards": guards,
                 "functions": functions,
                 "compare": True,
-                "sources": [*sources(tree)],
+                "sources": [*source_files(tree)],
             }
             self._request_trials(served, request, seconds)
             results = served.place / "results"
             complete = results.read_bytes().rpartition(b"\n")[0] if results.exists() else b""
             return _to_comparison([json.loads(line) for line in complete.splitlines()], len(edits))
 
-    def _start_server(self, tree: Path, tests: Sequence[str]) -> Served:
+    def _start_server(self, tree: Path, tests: Sequence[str]) -> WarmServer:
         options = ["-s", "--assert=plain", "-p", "no:faulthandler"]
-        return Served(
+        return WarmServer(
             self._project,
             tree,
             sandbox=self._sandbox,
             scratch=self._scratch,
             limits=self._limits,
-            paths=paths_of(tests, tree),
+            paths=existing_test_paths(tests, tree),
             options=options,
         )
 
-    def _request_trials(self, served: Served, request: Mapping[str, Any], seconds: float) -> None:
+    def _request_trials(self, served: WarmServer, request: Mapping[str, Any], seconds: float) -> None:
         try:
             served.try_out(request, seconds=seconds)
-        except Gone:  # stopped or nothing collected: readers of the results see their writer end
+        except ServerGone:  # stopped or nothing collected: readers of the results see their writer end
             return
 
 
@@ -105,14 +109,14 @@ def _guards_of(edits: Sequence[Edit]) -> list[str]:
     return [*dict.fromkeys(test for edit in edits for test in edit.guards)]
 
 
-def _to_comparison(records: Sequence[Mapping[str, Any]], count: int) -> Compared:
+def _to_comparison(records: Sequence[Mapping[str, Any]], count: int) -> CallComparison:
     """Return the answers that the process recorded.
 
     Records hold the calls, the answers of the unchanged code twice, then those of each edit as far as it got.
     Calls whose two answers differ are left out.
     """
     if len(records) != count + 3:
-        return Compared()
+        return CallComparison()
     calls, first, second, *edits = records[0]["calls"], *(record["answers"] for record in records[1:])
     common = min(
         len(first),
@@ -122,14 +126,14 @@ def _to_comparison(records: Sequence[Mapping[str, Any]], count: int) -> Compared
     )
     stable = [index for index in range(common) if first[index] == second[index]]
     complete = [answers if len(answers) >= common else [] for answers in edits]
-    return Compared(
+    return CallComparison(
         calls=tuple(calls[index] for index in stable),
         before=tuple(first[index] for index in stable),
         after=tuple(tuple(answers[index] for index in stable) if answers else () for answers in complete),
     )
 
 
-def processors() -> int:
+def processor_count() -> int:
     """Return the number of usable processors."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -141,31 +145,31 @@ def write_candidates(
 
     Return the unchanged functions.
     """
-    modules: dict[str, Module] = {}
+    modules: dict[str, SwappableModule] = {}
     functions: dict[tuple[str, int], dict[str, Any]] = {}
     index_of: dict[tuple[str, int], int] = {}
     guard_number = {test: index for index, test in enumerate(guards)}
     with file.open("w", encoding="ascii") as lines:
         for edit in edits:
             if edit.path not in modules:
-                modules[edit.path] = Module((tree / edit.path).read_bytes().decode())
+                modules[edit.path] = SwappableModule((tree / edit.path).read_bytes().decode())
             module = modules[edit.path]
             outer = module.function_of(edit.changes)
             if outer and (edit.path, outer.start) not in index_of:
                 index_of[edit.path, outer.start] = len(index_of)
-                functions[edit.path, outer.start] = module.described(outer)
+                functions[edit.path, outer.start] = module.describe(outer)
             line = {
                 "path": edit.path,
                 "changes": [(change.start, change.end, change.text) for change in edit.changes],
                 "function": index_of[edit.path, outer.start] if outer else None,
-                "source": module.alone(outer, edit.changes) if outer else "",
+                "source": module.isolate(outer, edit.changes) if outer else "",
                 "guards": [guard_number[test] for test in edit.guards],
             }
             lines.write(json.dumps(line) + "\n")
     return [*functions.values()]
 
 
-def follow(file: Path, writer: threading.Thread) -> Iterator[dict[str, Any]]:
+def follow_results(file: Path, writer: threading.Thread) -> Iterator[dict[str, Any]]:
     """Yield the lines of a growing file in order of their `index`, until its writer ends.
 
     A line without an index is the last one.

@@ -6,29 +6,29 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import Impact, Reach
+from coder.core.ports.tests import Impact, ImpactedTests
 from coder.core.values.base import Value
-from coder.core.values.verdict import Run, TestReport
+from coder.core.values.verdict import TestReport, TestRun
 from coder.patching import PatchError
-from coder.patching.applying.tree import Tree
-from coder.verify.verdict.evidence import run_of
+from coder.patching.applying.tree import ConfinedTree
+from coder.verify.verdict.evidence import summarize_run
 from coder.verify.warm.test_server import OnRed
-from coder.verify.warm.warm_tests import Cold, Edits, Ran, WarmRunner
+from coder.verify.warm.warm_tests import Edits, WarmRefusal, WarmResult, WarmRunner
 
 
-class FirstLook(Value):
+class WarmFirstRun(Value):
     """Result of a warm run before any run in a clean worktree."""
 
-    reach: Reach = Reach(everything=True, why="it is not known yet")
+    reach: ImpactedTests = ImpactedTests(everything=True, why="it is not known yet")
     suspects: tuple[str, ...] = ()
     """Tests that passed on the base and fail in a warm process with the change."""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[TestRun, ...] = ()
 
 
-NOT_YET = Cold(reason="the tests are not collected yet")
+NOT_COLLECTED_YET = WarmRefusal(reason="the tests are not collected yet")
 
 
-class Standby:
+class WarmBase:
     """Prepares the base in the background, on demand.
 
     Until it is ready, and if it cannot be prepared, all queries return immediately.
@@ -57,7 +57,7 @@ class Standby:
         self._warm: WarmRunner | None = None
         self._impact: Impact | None = None
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start the preparation and return immediately; a second call does nothing."""
         with self._lock:
             if self._thread is None and not self._is_closing.is_set():
@@ -65,22 +65,28 @@ class Standby:
                 self._thread.start()
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether the coverage of the tests is known."""
         return self._impact is not None
 
     def run(
         self, edits: Edits, tests: Sequence[str], *, in_order: bool = False, on_red: OnRed = None
-    ) -> Ran | Cold:
+    ) -> WarmResult | WarmRefusal:
         """Run tests on the base with other texts at some paths."""
         warm = self._warm
-        return warm.run(edits, tests, in_order=in_order, on_red=on_red) if warm is not None else NOT_YET
+        return (
+            warm.run(edits, tests, in_order=in_order, on_red=on_red)
+            if warm is not None
+            else NOT_COLLECTED_YET
+        )
 
-    def reach(self, edits: Edits) -> Reach:
+    def reach(self, edits: Edits) -> ImpactedTests:
         """Return the tests whose outcome these texts may change."""
         impact = self._impact
         return (
-            impact.reach(edits) if impact is not None else Reach(everything=True, why="it is not known yet")
+            impact.impacted_tests(edits)
+            if impact is not None
+            else ImpactedTests(everything=True, why="it is not known yet")
         )
 
     def close(self) -> None:
@@ -104,18 +110,20 @@ class Standby:
             self._warm = warm
             if not self._is_closing.is_set():
                 self._impact = self._learn(tree)
-                next((path for path in self._impact.prepared() if self._is_closing.is_set()), None)
+                next(
+                    (path for path in self._impact.analyse_incrementally() if self._is_closing.is_set()), None
+                )
             self._is_closing.wait()
             self._warm = self._impact = None
 
 
-def edits_of(tree: Path, paths: Sequence[str]) -> Edits | None:
+def read_edits(tree: Path, paths: Sequence[str]) -> Edits | None:
     """Return the texts at these paths, None for a missing file.
 
     None altogether if one of them is not a regular UTF-8 file.
     """
     try:
-        contents = {path: Tree(tree).read(path) for path in paths}
+        contents = {path: ConfinedTree(tree).read(path) for path in paths}
         return {
             path: content[0].decode() if content is not None else None for path, content in contents.items()
         }
@@ -123,24 +131,26 @@ def edits_of(tree: Path, paths: Sequence[str]) -> Edits | None:
         return None
 
 
-def first_look(standby: Standby, edits: Edits, before: TestReport, progress: Progress | None) -> FirstLook:
+def run_first_look(
+    standby: WarmBase, edits: Edits, before: TestReport, progress: Progress | None
+) -> WarmFirstRun:
     """Run the tests that the change reaches in the warm process, as a hint of what to run first."""
     reach = standby.reach(edits)
     report_progress = progress or (lambda _line: None)
     if reach.everything:
-        return FirstLook(reach=reach)
+        return WarmFirstRun(reach=reach)
     ran = standby.run(
         edits, reach.soonest, in_order=True, on_red=lambda test: report_progress(f"{test} is red")
     )
-    if not isinstance(ran, Ran):
-        return FirstLook(reach=reach)
-    counts = ran.report.counts
+    if not isinstance(ran, WarmResult):
+        return WarmFirstRun(reach=reach)
+    counts = ran.report.outcome_counts
     report_progress(f"{counts.passed + counts.failed} tests that the change reaches, {counts.failed} red")
     suspects = tuple(
         result.id
-        for result in ran.report.reds
-        if (earlier := before.of(result.id)) is not None and earlier.green
+        for result in ran.report.failures
+        if (earlier := before.result_for(result.id)) is not None and earlier.green
     )
-    return FirstLook(
-        reach=reach, suspects=suspects, runs=(run_of("first look, warm", reach.tests, ran.report),)
+    return WarmFirstRun(
+        reach=reach, suspects=suspects, runs=(summarize_run("first look, warm", reach.tests, ran.report),)
     )

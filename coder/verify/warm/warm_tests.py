@@ -10,28 +10,42 @@ from typing import Literal, Self
 
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
-from coder.core.values.paths import is_test_path, meant
-from coder.core.values.verdict import Problem, TestReport
+from coder.core.values.paths import is_test_path, match_test_ids
+from coder.core.values.verdict import RunProblem, TestReport
 from coder.verify.project.configuration import may_configure
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name
-from coder.verify.results.failure_reasons import TOO_LONG
-from coder.verify.running.problems import problem_of, wrong_code
-from coder.verify.running.runner import OUTPUT_TAIL, crashed, normal, not_there, paths_of
-from coder.verify.running.tree_edits import Keeper, written
-from coder.verify.warm.hot_swap import Replacement, replacements_of
-from coder.verify.warm.test_server import Asked, Forked, Gone, OnRed, Served, State, Unsure
+from coder.verify.results.failure_reasons import NEVER_ENDING
+from coder.verify.running.problems import run_problem, wrong_code_problem
+from coder.verify.running.runner import (
+    OUTPUT_TAIL,
+    crash_results,
+    existing_test_paths,
+    no_tests_problem,
+    normalize_test_ids,
+)
+from coder.verify.running.tree_edits import TreeSnapshot, temporary_edits
+from coder.verify.warm.hot_swap import FunctionReplacement, replacements_of
+from coder.verify.warm.test_server import (
+    ForkResult,
+    OnRed,
+    RunRequest,
+    ServerGone,
+    ServerState,
+    UnreliableFork,
+    WarmServer,
+)
 
-BUILT = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})
+BUILD_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})
 """Suffixes of build inputs and outputs: changes to them need a build."""
-UNKNOWN_SECONDS, LEAST_SECONDS, TIMES = 60.0, 2.0, 10.0
+UNKNOWN_SECONDS, LEAST_SECONDS, LONGEST_FACTOR = 60.0, 2.0, 10.0
 """Limit of processor time for a test: UNKNOWN_SECONDS if it was never timed, else TIMES its longest run, and
 at least LEAST_SECONDS.
 """
 Edits = Mapping[str, str | None]
 
 
-class Ran(Value):
+class WarmResult(Value):
     """A run as reliable as one in a separate process."""
 
     report: TestReport
@@ -45,7 +59,7 @@ class Ran(Value):
     """Whether it stopped at the first red test, as requested."""
 
 
-class Cold(Value):
+class WarmRefusal(Value):
     """Refusal of a warm run: only a separate process gives a reliable result."""
 
     reason: str
@@ -75,8 +89,8 @@ class WarmRunner:
         self._lock = threading.Lock()
         self._names: dict[str, str | None] = {}
         self._longest_seconds: dict[str, float] = {}
-        self._state: State | None = None
-        self._keeper: Keeper | None = None
+        self._state: ServerState | None = None
+        self._keeper: TreeSnapshot | None = None
         self._cleanup_executor = ThreadPoolExecutor(max_workers=1)
         self._cleanup: Future[str] | None = None
         self._refusal = (
@@ -89,7 +103,7 @@ class WarmRunner:
         self._served = (
             None
             if self._refusal
-            else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits, paths=paths)
+            else WarmServer(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits, paths=paths)
         )
 
     def run(
@@ -101,7 +115,7 @@ class WarmRunner:
         in_order: bool = False,
         until_red: bool = False,
         on_red: OnRed = None,
-    ) -> Ran | Cold:
+    ) -> WarmResult | WarmRefusal:
         """Run the suite, or only `tests` (node ids or paths), with other texts at some paths.
 
         None as text means no such file. `seconds` is the limit of the run; None is the project's own. Tests
@@ -111,19 +125,19 @@ class WarmRunner:
             try:
                 self._get_ready()
                 if self._served is None or self._state is None or self._refusal:
-                    return Cold(reason=self._refusal)
-                texts = {path: text_of(self._tree / path) for path in edits}
+                    return WarmRefusal(reason=self._refusal)
+                texts = {path: read_utf8(self._tree / path) for path in edits}
                 edits = {path: text for path, text in edits.items() if text != texts[path]}
                 swappable = self._find_replacements(edits, texts)
-                with self._cleaning_up(), written(self._tree, edits):
+                with self._cleaning_up(), temporary_edits(self._tree, edits):
                     request = self._to_request(
-                        edits, normal(tests, self._tree), seconds or self._wall_seconds
+                        edits, normalize_test_ids(tests, self._tree), seconds or self._wall_seconds
                     )
                     request = request.model_copy(update={"until_red": until_red, "in_order": in_order})
                     return self._run_warm(edits, swappable, request, on_red)
-            except Gone as error:
+            except ServerGone as error:
                 self._refusal = str(error)
-                return Cold(reason=self._refusal)
+                return WarmRefusal(reason=self._refusal)
 
     def wait(self) -> str:
         """Wait until the tests are collected and the last run is cleaned up.
@@ -133,14 +147,14 @@ class WarmRunner:
         with self._lock:
             try:
                 self._get_ready()
-            except Gone as error:
+            except ServerGone as error:
                 self._refusal = str(error)
             return self._refusal
 
     def close(self) -> None:
         """End the process and restore the tree."""
         with self._lock:
-            with suppress(Gone):
+            with suppress(ServerGone):
                 self._wait_for_cleanup()
             self._cleanup_executor.shutdown()
             self._refusal = "it has been closed"
@@ -159,9 +173,9 @@ class WarmRunner:
     def _get_ready(self) -> None:
         """Wait until the tests are collected and the tree is restored."""
         if self._served is not None and self._state is None:
-            self._state = self._served.opened(seconds=self._wall_seconds)
+            self._state = self._served.wait_until_collected(seconds=self._wall_seconds)
             self._refusal = self._state.cold
-            self._keeper = Keeper(self._tree)
+            self._keeper = TreeSnapshot(self._tree)
         else:
             self._wait_for_cleanup()
 
@@ -180,7 +194,7 @@ class WarmRunner:
         """
         if self._served is not None:
             self._served.settle()
-        return self._keeper.tidy() if self._keeper is not None else ""
+        return self._keeper.remove_added() if self._keeper is not None else ""
 
     def _wait_for_cleanup(self) -> None:
         """Wait until the tree is restored."""
@@ -191,24 +205,25 @@ class WarmRunner:
                     self._refusal or f"{changed} in the tree is not what it was: the tests have changed it"
                 )
 
-    def _to_request(self, edits: Edits, tests: tuple[str, ...], seconds: float) -> Asked:
+    def _to_request(self, edits: Edits, tests: tuple[str, ...], seconds: float) -> RunRequest:
         watch = {name: path for path in edits if not is_test_path(path) and (name := self._module_name(path))}
-        return Asked(select=tests, watch=watch, seconds=seconds, test_seconds=self._test_limit(tests))
+        return RunRequest(select=tests, watch=watch, seconds=seconds, test_seconds=self._test_limit(tests))
 
     def _run_warm(
-        self, edits: Edits, swappable: Sequence[Replacement] | str, request: Asked, on_red: OnRed
-    ) -> Ran | Cold:
+        self, edits: Edits, swappable: Sequence[FunctionReplacement] | str, request: RunRequest, on_red: OnRed
+    ) -> WarmResult | WarmRefusal:
         assert self._served is not None
         assert self._state is not None
-        paths = paths_of(request.select, self._tree)
+        paths = existing_test_paths(request.select, self._tree)
         if request.select and not paths:
-            return Ran(
-                report=TestReport(command=self._command, problem=not_there(request.select)), how="swapped"
+            return WarmResult(
+                report=TestReport(command=self._command, problem=no_tests_problem(request.select)),
+                how="swapped",
             )
         if loaded_path := next(
             (path for path in edits if path in self._state.loaded | self._state.opened), ""
         ):
-            return Cold(
+            return WarmRefusal(
                 reason=f"{loaded_path} is used before any test is collected, "
                 "by a plugin of pytest or as its configuration"
             )
@@ -216,22 +231,22 @@ class WarmRunner:
         if not isinstance(swappable, str):
             try:
                 return self._to_result(
-                    self._served.swapped(swappable, request, on_red), request, how="swapped"
+                    self._served.run_swapped(swappable, request, on_red), request, how="swapped"
                 )
-            except Unsure as error:
+            except UnreliableFork as error:
                 why = str(error)
         if reason := self._import_obstacle(edits):
-            return Cold(reason=reason)
+            return WarmRefusal(reason=reason)
         return self._to_result(
-            self._served.imported(paths, request, on_red), request, how="imported", why=why
+            self._served.run_reimported(paths, request, on_red), request, how="imported", why=why
         )
 
-    def _find_replacements(self, edits: Edits, texts: Edits) -> tuple[Replacement, ...] | str:
+    def _find_replacements(self, edits: Edits, texts: Edits) -> tuple[FunctionReplacement, ...] | str:
         """Return the replaced function bodies that make up the edits, or why there are other changes."""
         assert self._state is not None
         if self._state.unfit:
             return self._state.unfit
-        all_replacements: list[Replacement] = []
+        all_replacements: list[FunctionReplacement] = []
         for path, text in edits.items():
             before = texts[path]
             if is_test_path(path) or not path.endswith(".py") or text is None or before is None:
@@ -250,7 +265,7 @@ class WarmRunner:
         for path, text in edits.items():
             if may_configure(path) and PurePosixPath(path).name != "conftest.py":
                 return f"{path} may decide how tests run"
-            if PurePosixPath(path).suffix in BUILT:
+            if PurePosixPath(path).suffix in BUILD_SUFFIXES:
                 return f"{path} has to be built"
             if self._state.loaded and (text is None or not (self._tree / path).exists()):
                 return f"{path} is not in both, and a plugin of pytest may have looked for it"
@@ -264,23 +279,27 @@ class WarmRunner:
     def _test_limit(self, tests: Sequence[str]) -> float:
         seconds_known = [self._longest_seconds[test] for test in tests if test in self._longest_seconds]
         if len(seconds_known) < len(tests) or not tests:
-            is_meant = meant(tests)
+            is_meant = match_test_ids(tests)
             seconds_known = [
                 seconds for test, seconds in self._longest_seconds.items() if not tests or is_meant(test)
             ]
-        return max(LEAST_SECONDS, TIMES * max(seconds_known)) if seconds_known else UNKNOWN_SECONDS
+        return max(LEAST_SECONDS, LONGEST_FACTOR * max(seconds_known)) if seconds_known else UNKNOWN_SECONDS
 
     def _to_result(
-        self, forked: Forked, request: Asked, *, how: Literal["swapped", "imported"], why: str = ""
-    ) -> Ran:
+        self, forked: ForkResult, request: RunRequest, *, how: Literal["swapped", "imported"], why: str = ""
+    ) -> WarmResult:
         recording, execution = forked.recording, forked.done
-        problem = problem_of(recording, execution, is_pytest=True, wall_seconds=request.seconds)
+        problem = run_problem(recording, execution, is_pytest=True, wall_seconds=request.seconds)
         endless = next(
-            (result for result in recording.results if result.failure and result.failure.type == TOO_LONG),
+            (
+                result
+                for result in recording.results
+                if result.failure and result.failure.type == NEVER_ENDING
+            ),
             None,
         )
         if endless is not None and endless.failure is not None:
-            problem = Problem(kind="timeout", text=f"{endless.id} did not end: {endless.failure.message}.")
+            problem = RunProblem(kind="timeout", text=f"{endless.id} did not end: {endless.failure.message}.")
         for result in recording.results:
             if result.green:
                 self._longest_seconds[result.id] = max(
@@ -288,16 +307,16 @@ class WarmRunner:
                 )
         report = TestReport(
             command=self._command,
-            results=(*recording.results, *crashed(recording, problem)),
+            results=(*recording.results, *crash_results(recording, problem)),
             seconds=execution.seconds,
             exit_code=recording.exit_status if recording.finished else execution.exit_code,
-            problem=problem or wrong_code(recording.loaded, request.watch, self._tree),
+            problem=problem or wrong_code_problem(recording.loaded, request.watch, self._tree),
             output=execution.output.replace(f"{self._tree}/", "")[-OUTPUT_TAIL:],
         )
-        return Ran(report=report, how=how, why=why, stopped=recording.stopped)
+        return WarmResult(report=report, how=how, why=why, stopped=recording.stopped)
 
 
-def text_of(file: Path) -> str | None:
+def read_utf8(file: Path) -> str | None:
     """Return the text of a file, None if it is missing or not UTF-8, which no edit equals."""
     try:
         return file.read_bytes().decode()

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.values.paths import is_test_path, node_ids
+from coder.core.values.paths import extract_node_ids, is_test_path
 
 
 @pytest.mark.parametrize(
@@ -32,18 +32,18 @@ def test_finds_node_ids_in_prose() -> None:
         "See tests/test_a.py::TestA::test_b[x-1] and tests/test_a.py::test_c. Not test_d or a.py:3, "
         "again tests/test_a.py::test_c"
     )
-    assert node_ids(text) == ("tests/test_a.py::TestA::test_b[x-1]", "tests/test_a.py::test_c")
+    assert extract_node_ids(text) == ("tests/test_a.py::TestA::test_b[x-1]", "tests/test_a.py::test_c")
 
 
 @pytest.mark.parametrize("parameters", ["[a b]", "[[0] ...]", "[{'a': [1, 2]}-x y]", "[]"])
 def test_node_ids_have_parameters_with_spaces_and_brackets(parameters: str) -> None:
-    assert node_ids(f"FAILED test_a.py::test_b{parameters} - assert [1] == [2]\n") == (
+    assert extract_node_ids(f"FAILED test_a.py::test_b{parameters} - assert [1] == [2]\n") == (
         f"test_a.py::test_b{parameters}",
     )
 
 
 def test_unbalanced_node_id_means_function() -> None:
-    assert node_ids("test_a.py::test_b[[-1] fails") == ("test_a.py::test_b",)
+    assert extract_node_ids("test_a.py::test_b[[-1] fails") == ("test_a.py::test_b",)
 
 
 def test_parameters_with_checkout_path_mean_function() -> None:
@@ -51,7 +51,7 @@ def test_parameters_with_checkout_path_mean_function() -> None:
         "test_a.py::test_b[/home/me/project/a.txt] test_a.py::test_c[1-/home/me/a.txt-2] "
         "test_a.py::test_d[a/b/c] test_a.py::test_e[http://a/b/c]"
     )
-    assert node_ids(text) == (
+    assert extract_node_ids(text) == (
         "test_a.py::test_b",
         "test_a.py::test_c",
         "test_a.py::test_d[a/b/c]",

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coder.core.notes import Plan, Step
-from coder.core.values.plan import read, written
+from coder.core.values.plan import format_plan, parse_plan
 
 PLAN = Plan(
     summary="The sign goes.",
@@ -28,16 +28,16 @@ STEPS = st.lists(
 
 
 def test_a_plan_is_written_as_steps() -> None:
-    assert written(PLAN) == TEXT
+    assert format_plan(PLAN) == TEXT
     assert (
-        written(Plan(summary="One\nidea", steps=(Step(intent="Two\n- lines"),)))
+        format_plan(Plan(summary="One\nidea", steps=(Step(intent="Two\n- lines"),)))
         == "## The plan\nOne idea\n\n1. Two - lines"
     )
 
 
 @given(st.builds(Plan, summary=WORDS, steps=STEPS))
 def test_plan_round_trips(plan: Plan) -> None:
-    assert read(written(plan)) == plan
+    assert parse_plan(format_plan(plan)) == plan
 
 
 def test_reads_handwritten_plan() -> None:
@@ -61,8 +61,8 @@ Look at *months* first.
         ),
         Step(intent="The rest."),
     )
-    assert read(text) == Plan(summary="Look at *months* first.", steps=steps)
-    assert read("1. It is gone.") == Plan(summary="It is gone.", steps=(Step(intent="It is gone."),))
+    assert parse_plan(text) == Plan(summary="Look at *months* first.", steps=steps)
+    assert parse_plan("1. It is gone.") == Plan(summary="It is gone.", steps=(Step(intent="It is gone."),))
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ Look at *months* first.
 )
 def test_refuses_invalid_plan_with_line(text: str, fault: str) -> None:
     with pytest.raises(ValueError, match="a step is a line") as error:
-        read(text)
+        parse_plan(text)
     assert str(error.value).startswith(fault)
     assert "\n" not in str(error.value)

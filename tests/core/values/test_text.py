@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.values.text import printable
+from coder.core.values.text import sanitize_text
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from coder.core.values.text import printable
     ],
 )
 def test_keeps_only_visible_characters(text: str, expected: str) -> None:
-    assert printable(text) == expected
+    assert sanitize_text(text) == expected

@@ -3,10 +3,10 @@ import pytest
 from pydantic import SecretStr
 from pydantic_ai import exceptions
 
-from coder.models.catalog import Choice
-from coder.models.wire.errors import translated
+from coder.models.catalog import ModelChoice
+from coder.models.wire.errors import translate_error
 
-CHOICE = Choice(provider="openai", model="gpt-6-luna", reason="named by a test")
+CHOICE = ModelChoice(provider="openai", model="gpt-6-luna", reason="named by a test")
 
 
 def http_error(
@@ -67,7 +67,7 @@ def http_error(
     ],
 )
 def test_failure_is_one_line_with_remedy(error: Exception, line: str, retryable: bool) -> None:
-    translation = translated(error, choice=CHOICE, key=None)
+    translation = translate_error(error, choice=CHOICE, key=None)
     assert (str(translation), translation.retryable) == (line, retryable)
 
 
@@ -83,12 +83,12 @@ def test_failure_is_one_line_with_remedy(error: Exception, line: str, retryable:
     ],
 )
 def test_recognizes_context_errors_of_local_servers(message: str) -> None:
-    translation = translated(http_error(None, 400, {"message": message}), choice=CHOICE, key=None)
+    translation = translate_error(http_error(None, 400, {"message": message}), choice=CHOICE, key=None)
     assert (translation.context_overflow, translation.retryable) == (True, False)
 
 
 def test_cuts_long_body_and_masks_key() -> None:
-    translation = translated(
+    translation = translate_error(
         http_error(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}),
         choice=CHOICE,
         key=SecretStr("sk-secret"),
@@ -99,6 +99,8 @@ def test_cuts_long_body_and_masks_key() -> None:
 
 def test_placeholder_key_masks_nothing() -> None:
     message = "request (2990 tokens) exceeds the available context size (2048 tokens)"
-    translation = translated(http_error(None, 400, {"message": message}), choice=CHOICE, key=SecretStr("x"))
+    translation = translate_error(
+        http_error(None, 400, {"message": message}), choice=CHOICE, key=SecretStr("x")
+    )
     assert translation.context_overflow
     assert message in str(translation)

@@ -12,7 +12,7 @@ import pytest
 from pydantic_ai.models import Model
 
 from coder.core.errors import ModelError
-from coder.models.catalog import Choice
+from coder.models.catalog import ModelChoice
 from coder.models.wire import clients
 from coder.models.wire.limits import ReplyLimits, nesting_depth
 from coder.models.wire.provider import ProviderModel
@@ -23,10 +23,14 @@ from tests.models.fakes import Turn, Wire, serve
 pytestmark = pytest.mark.loopback
 SMALL = ReplyLimits(body_bytes=20_000, line_bytes=5_000)
 WIRED: dict[str, tuple[Wire, Callable[..., Model], str]] = {
-    "chat": (wires.chat_stream, partial(clients.chat, profile=clients.CUT_IS_AN_ERROR), "/v1"),
-    "responses": (wires.responses_stream, clients.openai, "/v1"),
-    "anthropic": (wires.anthropic_stream, clients.anthropic, ""),
-    "google": (wires.google_stream, clients.google, ""),
+    "chat": (
+        wires.chat_stream,
+        partial(clients.make_chat_model, profile=clients.STRICT_STREAM_PROFILE),
+        "/v1",
+    ),
+    "responses": (wires.responses_stream, clients.make_openai_model, "/v1"),
+    "anthropic": (wires.anthropic_stream, clients.make_anthropic_model, ""),
+    "google": (wires.google_stream, clients.make_google_model, ""),
 }
 
 
@@ -34,12 +38,12 @@ WIRED: dict[str, tuple[Wire, Callable[..., Model], str]] = {
 def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]:
     stream, adapter, path = WIRED[wire]
     with serve(stream, lambda _turn: {}, [turn]) as fake:
-        choice = Choice(provider="compatible", model="m", base_url=fake.url, reason="named by a test")
+        choice = ModelChoice(provider="compatible", model="m", base_url=fake.url, reason="named by a test")
         pauses: list[float] = []
         model = ProviderModel(
             choice,
             partial(adapter, model="m", secret=KEY, url=fake.url + path),
-            patience=record_pauses(pauses, 1),
+            retry_policy=record_pauses(pauses, 1),
             limits=limits,
         )
         yield Bench(model, pauses, fake)

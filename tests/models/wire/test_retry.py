@@ -4,7 +4,7 @@ import pytest
 
 from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Reply
-from coder.models.wire.retry import Patience, persist
+from coder.models.wire.retry import RetryPolicy, request_with_retries
 from tests.models.contract import record_pauses
 
 REPLY = Reply(message=AssistantMessage(text="Yes."))
@@ -21,7 +21,10 @@ def retry_until_reply(*failures: ModelError, tries: int = 5) -> tuple[list[float
             raise remaining.pop(0)
         return REPLY
 
-    assert asyncio.run(persist(ask, patience=record_pauses(pauses, tries), notice=notices.append)) == REPLY
+    assert (
+        asyncio.run(request_with_retries(ask, policy=record_pauses(pauses, tries), report=notices.append))
+        == REPLY
+    )
     return pauses, notices
 
 
@@ -59,5 +62,5 @@ def test_last_try_reports_number_of_tries() -> None:
 
 
 def test_pauses_are_bounded_and_spread() -> None:
-    late = Patience(longest_pause_seconds=60.0, chance=lambda: 1.0)
-    assert [late.pause(failures, None) for failures in (1, 3, 20)] == [1.25, 5.0, 75.0]
+    late = RetryPolicy(longest_pause_seconds=60.0, chance=lambda: 1.0)
+    assert [late.pause_seconds(failures, None) for failures in (1, 3, 20)] == [1.25, 5.0, 75.0]

@@ -12,8 +12,14 @@ from coder.core.messages import (
     ToolSpec,
     UserMessage,
 )
-from coder.models.scripted import Scripted, Step
-from coder.models.wire.text_protocol import Adaptive, TextProtocol, ToolsUnsupported, plain, read
+from coder.models.scripted import ScriptedModel, ScriptStep
+from coder.models.wire.text_protocol import (
+    AdaptiveModel,
+    TextProtocolModel,
+    ToolsUnsupported,
+    parse_reply,
+    strip_tools,
+)
 from tests.models.contract import ASKED, READ
 
 PATCH = ToolSpec(
@@ -26,13 +32,13 @@ DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
 
 
 def calls(raw: str) -> list[tuple[str, str]]:
-    return [(call.name, call.arguments) for call in read(raw, TOOLS, prefix="c")[1]]
+    return [(call.name, call.arguments) for call in parse_reply(raw, TOOLS, prefix="c")[1]]
 
 
 def test_reads_prose_and_blocks_apart() -> None:
     first = '```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```'
     raw = f"I look.\n\n{first}\nThen:\n{first.replace('a.py', 'b.py')}\n"
-    assert read(raw, TOOLS, prefix="c") == (
+    assert parse_reply(raw, TOOLS, prefix="c") == (
         "I look.\n\n\nThen:",
         (
             ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),
@@ -86,7 +92,7 @@ def test_accepts_raw_newlines_in_string() -> None:
     ],
 )
 def test_other_blocks_are_prose(raw: str) -> None:
-    assert read(raw, TOOLS, prefix="c") == (raw, ())
+    assert parse_reply(raw, TOOLS, prefix="c") == (raw, ())
 
 
 def test_passes_on_unreadable_block() -> None:
@@ -98,7 +104,7 @@ def test_passes_on_unreadable_block() -> None:
 
 
 def test_lists_tools_in_system_prompt_only() -> None:
-    request = plain(ASKED.model_copy(update={"tools": TOOLS}))
+    request = strip_tools(ASKED.model_copy(update={"tools": TOOLS}))
     assert request.tools == ()
     for part in (
         "You fix bugs.",
@@ -109,18 +115,18 @@ def test_lists_tools_in_system_prompt_only() -> None:
         "```diff",
     ):
         assert part in request.system
-    assert "```diff" not in plain(ASKED).system
+    assert "```diff" not in strip_tools(ASKED).system
 
 
 def test_keeps_request_without_tools() -> None:
     bare = Request(system="Plan.", messages=(UserMessage(text="What?"),))
-    assert plain(bare) == bare
+    assert strip_tools(bare) == bare
 
 
 def test_sends_reply_unchanged_and_results_as_user_text() -> None:
     raw = 'I look.\n```json\n{"name":"read","arguments":{"path":"a.py"}}\n```\n'
-    inner = Scripted([Step(text=raw), Step(text="It is line 7.")])
-    model = TextProtocol(inner)
+    inner = ScriptedModel([ScriptStep(text=raw), ScriptStep(text="It is line 7.")])
+    model = TextProtocolModel(inner)
     reply = asyncio.run(model.complete(ASKED, lambda _delta: None))
     (call,) = reply.message.calls
     result = ToolMessage(call_id=call.id, name="read", text="7: return 1", ok=True)
@@ -142,19 +148,21 @@ def test_writes_native_calls_as_blocks() -> None:
     native = AssistantMessage(
         text="I look.", calls=(ToolCall(id="1", name="read", arguments='{"path": "a.py"}'),)
     )
-    (message,) = plain(ASKED.model_copy(update={"messages": (native,)})).messages
+    (message,) = strip_tools(ASKED.model_copy(update={"messages": (native,)})).messages
     assert message == AssistantMessage(
         text='I look.\n\n```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```'
     )
     assert isinstance(message, AssistantMessage)
-    assert read(message.text, TOOLS, prefix="c")[1] == (
+    assert parse_reply(message.text, TOOLS, prefix="c")[1] == (
         ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),
     )
 
 
 def test_switches_permanently_when_tools_are_refused() -> None:
-    inner = Scripted([ToolsUnsupported("m does not support tools."), Step(text="A."), Step(text="B.")])
-    model = Adaptive(inner)
+    inner = ScriptedModel(
+        [ToolsUnsupported("m does not support tools."), ScriptStep(text="A."), ScriptStep(text="B.")]
+    )
+    model = AdaptiveModel(inner)
     replies = [asyncio.run(model.complete(ASKED, lambda _delta: None)).message.text for _ in range(2)]
     assert replies == ["A.", "B."]
     assert [len(request.tools) for request in inner.requests] == [1, 0, 0]

@@ -9,7 +9,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage
 
 from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from coder.models.wire.translate import history, message_of
+from coder.models.wire.translate import to_assistant_message, to_model_messages
 
 CALL = ToolCall(id="1", name="read", arguments='{"path": "a.py"}')
 PLAIN: list[ModelResponsePart] = [
@@ -23,40 +23,40 @@ SIGNED: list[ModelResponsePart] = [
 
 
 def test_keeps_plain_reply_plain() -> None:
-    assert message_of(ModelResponse(parts=PLAIN)) == AssistantMessage(text="I look.", calls=(CALL,))
+    assert to_assistant_message(ModelResponse(parts=PLAIN)) == AssistantMessage(text="I look.", calls=(CALL,))
 
 
 def test_signed_reasoning_round_trips() -> None:
-    message = message_of(
+    message = to_assistant_message(
         ModelResponse(parts=SIGNED, provider_name="anthropic", usage=RequestUsage(input_tokens=5))
     )
     assert (message.text, message.calls) == ("I look.", (CALL,))
-    (response,) = history([message])
+    (response,) = to_model_messages([message])
     assert isinstance(response, ModelResponse)
     assert (list(response.parts), response.provider_name) == (SIGNED, "anthropic")
 
 
 def test_serializes_message_deterministically() -> None:
-    message = message_of(ModelResponse(parts=SIGNED))
+    message = to_assistant_message(ModelResponse(parts=SIGNED))
     conversation: list[Message] = [
         UserMessage(text="Fix it."),
         message,
         ToolMessage(call_id="1", name="read", text="def f()"),
     ]
-    once, again = (ModelMessagesTypeAdapter.dump_json(history(conversation)) for _ in range(2))
+    once, again = (ModelMessagesTypeAdapter.dump_json(to_model_messages(conversation)) for _ in range(2))
     assert once == again
-    longer = ModelMessagesTypeAdapter.dump_json(history([*conversation, message]))
+    longer = ModelMessagesTypeAdapter.dump_json(to_model_messages([*conversation, message]))
     assert longer.startswith(once[:-1])
 
 
 def test_ignores_data_of_other_adapters() -> None:
     for opaque in ('{"raw": "I look."}', "not JSON", "[]", '[{"kind": "response"}]'):
-        (response,) = history([AssistantMessage(text="I look.", calls=(CALL,), opaque=opaque)])
+        (response,) = to_model_messages([AssistantMessage(text="I look.", calls=(CALL,), opaque=opaque)])
         assert list(response.parts) == PLAIN
 
 
 def test_joins_results_and_remarks_into_one_request() -> None:
-    first, reply, second = history(
+    first, reply, second = to_model_messages(
         [
             UserMessage(text="Fix it."),
             AssistantMessage(calls=(CALL,)),

@@ -4,9 +4,9 @@ import ast
 
 import pytest
 
-from coder.core.ports.repair import Change
-from coder.python.source import Source
-from coder.repair.context.endless_loops import may_end
+from coder.core.ports.repair import TextChange
+from coder.python.source import PythonSource
+from coder.repair.context.endless_loops import may_terminate_loop
 
 TEXT = """\
 def find(items, wanted):
@@ -41,11 +41,11 @@ def find(items, wanted):
     ],
 )
 def test_edit_of_loop_condition_may_end_it(line: int, old: str, new: str, ends: bool) -> None:
-    source = Source("a.py", TEXT)
+    source = PythonSource("a.py", TEXT)
     node = next(
         candidate
         for candidate in ast.walk(source.tree)
-        if getattr(candidate, "lineno", 0) == line and source.code(candidate) == old
+        if getattr(candidate, "lineno", 0) == line and source.text_of(candidate) == old
     )
     start, end = source.span(node)
-    assert may_end(source, node, [Change(start=start, end=end, text=new)]) is ends
+    assert may_terminate_loop(source, node, [TextChange(start=start, end=end, text=new)]) is ends

@@ -2,8 +2,14 @@
 
 import ast
 
-from coder.python.source import Source
-from coder.repair.context.scope import attributes, local_names, module_names, most_alike, own_attributes
+from coder.python.source import PythonSource
+from coder.repair.context.scope import (
+    attribute_names,
+    local_names,
+    module_names,
+    most_similar_names,
+    self_attribute_names,
+)
 
 TEXT = """\
 import os.path as paths
@@ -25,22 +31,22 @@ class Cart:
 
 
 def test_lists_parameters_of_enclosing_functions_first() -> None:
-    source = Source("a.py", TEXT)
+    source = PythonSource("a.py", TEXT)
     node = next(
         candidate
         for candidate in ast.walk(source.tree)
-        if isinstance(candidate, ast.Return) and source.code(candidate) == "return total"
+        if isinstance(candidate, ast.Return) and source.text_of(candidate) == "return total"
     )
     assert local_names(source, node) == ("one", "total", "item", "more", "deep", "inner")
-    assert own_attributes(source, node) == ("items", "price", "add")
+    assert self_attribute_names(source, node) == ("items", "price", "add")
 
 
 def test_lists_module_names_and_attributes() -> None:
-    source = Source("a.py", TEXT)
+    source = PythonSource("a.py", TEXT)
     assert module_names(source) == ("paths", "y", "LIMIT", "Cart")
-    assert attributes(source)[0] == "items"
+    assert attribute_names(source)[0] == "items"
 
 
 def test_orders_most_similar_first_without_itself() -> None:
-    similar = most_alike("count", ("count", "counts", "size", "amount"), count=2, least=0.4)
+    similar = most_similar_names("count", ("count", "counts", "size", "amount"), count=2, least=0.4)
     assert [name for name, _ in similar] == ["counts", "amount"]

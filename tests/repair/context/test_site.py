@@ -5,19 +5,19 @@ import ast
 import pytest
 
 from coder.core.ports.repair import Edit
-from coder.python.source import Source
-from coder.repair.context.site import Site
+from coder.python.source import PythonSource
+from coder.repair.context.site import RewriteSite
 
 
 def replace(text: str, name: str, new: str) -> str:
     """Return the text with the only variable `name` replaced by an expression."""
-    source = Source("a.py", text)
+    source = PythonSource("a.py", text)
     node = next(
         candidate
         for candidate in ast.walk(source.tree)
         if isinstance(candidate, ast.Name) and candidate.id == name
     )
-    (rewrite,) = Site(source, node).replace(node, new, weight=1.0, summary="")
+    (rewrite,) = RewriteSite(source, node).replace_expression(node, new, weight=1.0, summary="")
     return Edit(path="a.py", changes=rewrite.changes, line=1, family="", summary="").apply(text)
 
 
@@ -42,16 +42,18 @@ def test_adds_parentheses_only_where_needed(text: str, new: str, expected: str) 
 
 
 def test_same_text_yields_no_rewrite() -> None:
-    source = Source("a.py", "y = x\n")
+    source = PythonSource("a.py", "y = x\n")
     node = next(
         candidate
         for candidate in ast.walk(source.tree)
         if isinstance(candidate, ast.Name) and candidate.id == "x"
     )
-    assert list(Site(source, node).replace(node, "x", weight=1.0, summary="")) == []
+    assert list(RewriteSite(source, node).replace_expression(node, "x", weight=1.0, summary="")) == []
 
 
 def test_inserts_no_line_before_inline_statement() -> None:
-    source = Source("a.py", "if a: b()\n")
+    source = PythonSource("a.py", "if a: b()\n")
     statement = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
-    assert list(Site(source, statement).before(statement, ["pass"], weight=1.0, summary="")) == []
+    assert (
+        list(RewriteSite(source, statement).insert_before(statement, ["pass"], weight=1.0, summary="")) == []
+    )

@@ -2,8 +2,8 @@
 
 from coder.core.ports.repair import Trace
 from coder.core.values.verdict import TestResult
-from coder.python.source import Source
-from coder.repair.localization.guarding_tests import Guards
+from coder.python.source import PythonSource
+from coder.repair.localization.guarding_tests import GuardSelector
 from tests.repair.places import candidate
 
 TEXT = "LIMIT = 1\n\n\ndef f(a):\n    return a < 1\n\n\ndef g(a):\n    return a > 1\n"
@@ -17,11 +17,15 @@ TRACES = [trace("slow", 0.3, 5), trace("quick", 0.1, 5), trace("other", 0.0, 9),
 
 
 def test_selects_quickest_tests_of_changed_function() -> None:
-    assert Guards(TRACES).of(candidate(TEXT, "a < 1", "a <= 1"), Source("a.py", TEXT)) == ("quick", "slow")
+    assert GuardSelector(TRACES).select_guards(
+        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
+    ) == ("quick", "slow")
 
 
 def test_selects_tests_of_file_outside_functions() -> None:
-    assert Guards(TRACES).of(candidate(TEXT, "LIMIT = 1", "LIMIT = 2"), Source("a.py", TEXT)) == (
+    assert GuardSelector(TRACES).select_guards(
+        candidate(TEXT, "LIMIT = 1", "LIMIT = 2"), PythonSource("a.py", TEXT)
+    ) == (
         "other",
         "quick",
         "slow",
@@ -29,7 +33,9 @@ def test_selects_tests_of_file_outside_functions() -> None:
 
 
 def test_keeps_one_slow_guard() -> None:
-    assert Guards(TRACES[3:]).of(candidate(TEXT, "a < 1", "a <= 1"), Source("a.py", TEXT)) == ("endless",)
+    assert GuardSelector(TRACES[3:]).select_guards(
+        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
+    ) == ("endless",)
 
 
 def test_interleaves_test_functions() -> None:
@@ -39,5 +45,7 @@ def test_interleaves_test_functions() -> None:
         trace("other", 0.3, 5),
         trace("told[0]", 0.0, 5),
     ]
-    guards = Guards(traces).of(candidate(TEXT, "a < 1", "a <= 1"), Source("a.py", TEXT))
+    guards = GuardSelector(traces).select_guards(
+        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
+    )
     assert guards == ("told[0]", "other", "told[1]", "told[2]")

@@ -1,7 +1,7 @@
 """Signs that lower the credibility of an edit that passes the tests."""
 
-from coder.python.source import Source
-from coder.repair.ranking.credibility import Evidence, credibility
+from coder.python.source import PythonSource
+from coder.repair.ranking.credibility import CredibilityEvidence, rate_credibility
 from tests.repair.places import candidate
 
 TEXT = "def width(text, margin):\n    padding = margin + 1\n    return len(text) + padding\n"
@@ -16,7 +16,9 @@ def worth(
     tests: str = "assert width('abc', 1) == 4711",
 ) -> float:
     edit = candidate(TEXT, old, new, family=family, place="a.py::width")
-    return credibility(edit, Evidence(sources={"a.py": Source("a.py", TEXT)}, issue=issue, tests=tests))
+    return rate_credibility(
+        edit, CredibilityEvidence(sources={"a.py": PythonSource("a.py", TEXT)}, issue=issue, tests=tests)
+    )
 
 
 def test_ordinary_edit_is_credible() -> None:
@@ -36,10 +38,10 @@ def test_accepts_corrected_text() -> None:
     text = "def notes():\n    return 'You could use flags'\n"
     for new, least, most in (("'You can use flags'", 0.6, 1.0), ("'Nobody has any'", 0.0, 0.4)):
         edit = candidate(text, "'You could use flags'", new, family="string", place="a.py::notes")
-        evidence = Evidence(
-            sources={"a.py": Source("a.py", text)}, issue="", tests=f"assert notes() == {new}"
+        evidence = CredibilityEvidence(
+            sources={"a.py": PythonSource("a.py", text)}, issue="", tests=f"assert notes() == {new}"
         )
-        assert least < credibility(edit, evidence) < most
+        assert least < rate_credibility(edit, evidence) < most
 
 
 def test_penalizes_name_left_unread() -> None:
@@ -60,9 +62,11 @@ def test_penalizes_no_op() -> None:
 
 def test_penalizes_repeated_argument() -> None:
     text = "def f(key, value):\n    return forced(value, key)\n"
-    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    evidence = CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
     twice, swapped = (
-        credibility(candidate(text, "forced(value, key)", f"forced({arguments})", place="a.py::f"), evidence)
+        rate_credibility(
+            candidate(text, "forced(value, key)", f"forced({arguments})", place="a.py::f"), evidence
+        )
         for arguments in ("key, key", "key, value")
     )
     assert twice < 0.5 < swapped
@@ -73,9 +77,9 @@ def test_penalizes_equal_branches() -> None:
         "def cut(x):\n    if not isinstance(x, list):\n        return slices(x)\n    else:\n"
         "        return pieces(x)\n"
     )
-    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    evidence = CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
     alike, turned = (
-        credibility(candidate(text, old, new, place="a.py::cut"), evidence)
+        rate_credibility(candidate(text, old, new, place="a.py::cut"), evidence)
         for old, new in (("slices", "pieces"), ("not ", ""))
     )
     assert alike < 0.5 < turned
@@ -83,9 +87,9 @@ def test_penalizes_equal_branches() -> None:
 
 def test_prefers_operation_found_elsewhere() -> None:
     text = f"{TEXT}\n\ndef halves(text, margin):\n    return text[: margin - 1], text[margin - 1 :]\n"
-    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    evidence = CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
     repeated, new_operation = (
-        credibility(candidate(text, "margin + 1", new, place="a.py::width"), evidence)
+        rate_credibility(candidate(text, "margin + 1", new, place="a.py::width"), evidence)
         for new in ("margin - 1", "margin - 2")
     )
     assert repeated > new_operation == 1.0
@@ -115,7 +119,9 @@ def kind(char, text):
 
 def worth_of(old: str, new: str) -> float:
     edit = candidate(BRANCHES, old, new, family="comparison", place="a.py::kind")
-    return credibility(edit, Evidence(sources={"a.py": Source("a.py", BRANCHES)}, issue="", tests=""))
+    return rate_credibility(
+        edit, CredibilityEvidence(sources={"a.py": PythonSource("a.py", BRANCHES)}, issue="", tests="")
+    )
 
 
 def test_penalizes_constant_condition() -> None:
@@ -132,38 +138,44 @@ def test_accepts_repeated_condition_in_loop() -> None:
         "        if not parts:\n            yield parts\n"
     )
     edit = candidate(text, "if not parts", "if parts", family="comparison", place="a.py::joined")
-    assert credibility(edit, Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")) == 1.0
+    assert (
+        rate_credibility(
+            edit, CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
+        )
+        == 1.0
+    )
 
 
 def test_accepts_repeated_condition_after_assignment() -> None:
     text = (
         "def f(a, b):\n    if b is None:\n        a = g(b)\n    if a is None:\n        a = 1\n    return a\n"
     )
-    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    evidence = CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
     right, other = (
         candidate(text, "b is None", new, family="variable", place="a.py::f")
         for new in ("a is None", "c is None")
     )
-    assert credibility(right, evidence) > 1.0 == credibility(other, evidence)
+    assert rate_credibility(right, evidence) > 1.0 == rate_credibility(other, evidence)
 
 
 def test_penalizes_opposite_of_next_branch() -> None:
     text = "def f(a, b):\n    if True:\n        return 1\n    elif a(b):\n        return 2\n    return 3\n"
-    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    evidence = CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
     assert (
-        credibility(candidate(text, "True", "not a(b)", family="comparison", place="a.py::f"), evidence) < 0.3
+        rate_credibility(candidate(text, "True", "not a(b)", family="comparison", place="a.py::f"), evidence)
+        < 0.3
     )
 
 
 def test_prefers_call_consistent_with_others() -> None:
     text = "def kind(x):\n    a = cast(int, x)\n    b = cast(int, -x)\n    return cast(x, int), a, b\n"
-    sources = {"a.py": Source("a.py", text)}
+    sources = {"a.py": PythonSource("a.py", text)}
     right, wrong = (
         candidate(text, "cast(x, int)", new, family="comparison", place="a.py::kind")
         for new in ("cast(int, x)", "cast(x, x)")
     )
-    evidence = Evidence(sources=sources, issue="", tests="")
-    assert credibility(wrong, evidence) < 1.0 < credibility(right, evidence)
+    evidence = CredibilityEvidence(sources=sources, issue="", tests="")
+    assert rate_credibility(wrong, evidence) < 1.0 < rate_credibility(right, evidence)
 
 
 PUTTING = """\
@@ -178,7 +190,9 @@ def options(given):
 def test_penalizes_overwritten_value() -> None:
     def worth_of(old: str, new: str) -> float:
         edit = candidate(PUTTING, old, new, family="key", place="a.py::options")
-        return credibility(edit, Evidence(sources={"a.py": Source("a.py", PUTTING)}, issue="", tests=""))
+        return rate_credibility(
+            edit, CredibilityEvidence(sources={"a.py": PythonSource("a.py", PUTTING)}, issue="", tests="")
+        )
 
     assert worth_of('found["name"]', 'found["size"]') == 0.3 * worth_of('found["name"]', 'found["kind"]')
     assert worth_of('found["name"] = given.get("name")', 'found["size"] = found["size"] or 1') >= worth_of(
@@ -199,10 +213,13 @@ def chosen(given, least):
 def test_penalizes_avoiding_undefined_name() -> None:
     def worth_of(old: str, new: str, *undefined: str) -> float:
         edit = candidate(CHOOSING, old, new, family="comparison", place="a.py::chosen")
-        evidence = Evidence(
-            sources={"a.py": Source("a.py", CHOOSING)}, issue="", tests="", undefined=frozenset(undefined)
+        evidence = CredibilityEvidence(
+            sources={"a.py": PythonSource("a.py", CHOOSING)},
+            issue="",
+            tests="",
+            undefined=frozenset(undefined),
         )
-        return credibility(edit, evidence)
+        return rate_credibility(edit, evidence)
 
     assert worth_of("given is not None", "given is None", "lowest") == 0.2 * worth_of(
         "given is not None", "given is None"
@@ -216,10 +233,10 @@ def test_penalizes_avoiding_undefined_name() -> None:
 
 def test_accepts_replacing_undefined_name() -> None:
     text = "def chosen(given):\n    if (_has(given)\n            and gven):\n        return given\n"
-    evidence = Evidence(
-        sources={"a.py": Source("a.py", text)}, issue="", tests="", undefined=frozenset({"gven"})
+    evidence = CredibilityEvidence(
+        sources={"a.py": PythonSource("a.py", text)}, issue="", tests="", undefined=frozenset({"gven"})
     )
-    assert credibility(candidate(text, "gven", "given", family="undefined_name"), evidence) == 1.0
+    assert rate_credibility(candidate(text, "gven", "given", family="undefined_name"), evidence) == 1.0
 
 
 def test_prefers_reading_unread_parameter() -> None:
@@ -231,7 +248,9 @@ def test_prefers_reading_unread_parameter() -> None:
             family="variable",
         )
         text = CHOOSING.replace("chosen(given", "chosen(other, given")
-        return credibility(edit, Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests=""))
+        return rate_credibility(
+            edit, CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
+        )
 
     assert worth_of("other") == 1.25 * worth_of("given")
 
@@ -239,32 +258,34 @@ def test_prefers_reading_unread_parameter() -> None:
 def test_penalizes_merged_variables() -> None:
     def worth_of(family: str) -> float:
         edit = candidate(CHOOSING, "wanted = given", "lowest = given", family=family)
-        return credibility(edit, Evidence(sources={"a.py": Source("a.py", CHOOSING)}, issue="", tests=""))
+        return rate_credibility(
+            edit, CredibilityEvidence(sources={"a.py": PythonSource("a.py", CHOOSING)}, issue="", tests="")
+        )
 
     assert worth_of("variable") < 0.4 * worth_of("comparison")
 
 
 def test_penalizes_double_negation() -> None:
     text = "def f(a, b):\n    return not (a and '$' in b)\n"
-    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    evidence = CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
     twice, once = candidate(text, "in", "not in"), candidate(text, "not (a and '$' in b)", "a and '$' in b")
-    assert credibility(twice, evidence) < credibility(once, evidence) == 1.0
+    assert rate_credibility(twice, evidence) < rate_credibility(once, evidence) == 1.0
 
 
 def test_penalizes_mutated_parameter() -> None:
     text = "def f(graph, node):\n    found = list(graph.get(node))\n    return found\n"
     parameter, own = candidate(text, "get", "pop"), candidate(text, "return found", "return found.pop()")
-    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
-    assert credibility(parameter, evidence) < credibility(own, evidence) == 1.0
+    evidence = CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests="")
+    assert rate_credibility(parameter, evidence) < rate_credibility(own, evidence) == 1.0
 
 
 def test_penalizes_repetition() -> None:
     text = "def f(x, y):\n    yield from x.all()\n    yield from y.all()\n    g(x, y)\n"
 
     def worth_of(old: str, new: str) -> float:
-        return credibility(
+        return rate_credibility(
             candidate(text, old, new, family="similar"),
-            Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests=""),
+            CredibilityEvidence(sources={"a.py": PythonSource("a.py", text)}, issue="", tests=""),
         )
 
     assert worth_of("y.all()", "x.all()") == 0.3 * worth_of("y.all()", "x.some()")

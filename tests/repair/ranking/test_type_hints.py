@@ -1,8 +1,8 @@
 """Answers compared with return annotations."""
 
-from coder.core.ports.repair import Compared
-from coder.python.source import Source
-from coder.repair.ranking.type_hints import hints, mistyped
+from coder.core.ports.repair import CallComparison
+from coder.python.source import PythonSource
+from coder.repair.ranking.type_hints import return_types_by_function, type_violation_share
 
 TEXT = """\
 def size(a) -> int: ...
@@ -15,12 +15,20 @@ class A:
 
 
 def test_reads_simple_annotations() -> None:
-    assert hints([Source("a.py", TEXT)]) == {"size": "int", "names": "list", "A.told": "None"}
+    assert return_types_by_function([PythonSource("a.py", TEXT)]) == {
+        "size": "int",
+        "names": "list",
+        "A.told": "None",
+    }
 
 
 def test_counts_wrong_types_but_not_exceptions() -> None:
-    comparison = Compared(calls=("size(a=1)", "size(a=2)", "names(a=1)", "free(a=1)"))
+    comparison = CallComparison(calls=("size(a=1)", "size(a=2)", "names(a=1)", "free(a=1)"))
     return_types = {"size": "int", "names": "list"}
-    assert mistyped(("1", "raises TypeError", "list['a']", "'x'"), comparison, return_types) == 0.0
-    assert mistyped(("1\tdict{}", "None\tdict{}", "'a'", "'x'"), comparison, return_types) == 2 / 3
-    assert mistyped(("1", "1", "1", "1"), comparison, {}) == 0.0
+    assert (
+        type_violation_share(("1", "raises TypeError", "list['a']", "'x'"), comparison, return_types) == 0.0
+    )
+    assert (
+        type_violation_share(("1\tdict{}", "None\tdict{}", "'a'", "'x'"), comparison, return_types) == 2 / 3
+    )
+    assert type_violation_share(("1", "1", "1", "1"), comparison, {}) == 0.0

@@ -3,9 +3,9 @@
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from coder.core.ports.repair import Compared, Edit, Tried
-from coder.repair.search.pairs import halves, search_pairs
-from coder.repair.search.search import search
+from coder.core.ports.repair import CallComparison, Edit, TrialResult
+from coder.repair.search.pairs import partial_fixes, search_pairs
+from coder.repair.search.search import search_candidates
 from tests.repair.places import candidate
 
 TEXT = "def f(a):\n    return a < 1\n\n\ndef g(a):\n    return a > 2\n"
@@ -28,22 +28,32 @@ class PartialTrials:
         *,
         seconds: float,
         patient: bool = False,
-    ) -> Generator[Tried]:
+    ) -> Generator[TrialResult]:
         for edit in edits:
             text = edit.apply(TEXT)
             red = [test for test in tests if not all(part in text for part in PARTS[test])]
-            yield Tried(edit=edit, outcome="failed" if red else "passed", test=red[0] if red else "")
+            yield TrialResult(edit=edit, outcome="failed" if red else "passed", test=red[0] if red else "")
 
-    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
-        return Compared()
+    def compare_calls(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
+    ) -> CallComparison:
+        return CallComparison()
 
 
 def test_combines_fixes_of_two_tests(tmp_path: Path) -> None:
     candidates = [FIRST, OTHER, SECOND]
-    alone = search(PartialTrials(), tmp_path, ["one", "two"], candidates, seconds=5.0, progress=None)
-    assert halves(alone.red) == {"two": [FIRST]}
+    alone = search_candidates(
+        PartialTrials(), tmp_path, ["one", "two"], candidates, seconds=5.0, progress=None
+    )
+    assert partial_fixes(alone.failed_by_test) == {"two": [FIRST]}
     result = search_pairs(
-        PartialTrials(), tmp_path, ["one", "two"], candidates, alone.red, seconds=5.0, progress=None
+        PartialTrials(),
+        tmp_path,
+        ["one", "two"],
+        candidates,
+        alone.failed_by_test,
+        seconds=5.0,
+        progress=None,
     )
     (pair,) = result.survivors
     assert pair.edit.apply(TEXT) == TEXT.replace("a < 1", "a <= 1").replace("a > 2", "a >= 2")
@@ -56,16 +66,20 @@ def test_combines_fixes_of_two_tests(tmp_path: Path) -> None:
 
 def test_ignores_fixes_that_leave_most_common_test_red(tmp_path: Path) -> None:
     assert (
-        halves(search(PartialTrials(), tmp_path, ["one"], [OTHER, SECOND], seconds=5.0, progress=None).red)
+        partial_fixes(
+            search_candidates(
+                PartialTrials(), tmp_path, ["one"], [OTHER, SECOND], seconds=5.0, progress=None
+            ).failed_by_test
+        )
         == {}
     )
 
 
 def test_searches_other_tests_if_first_needs_both(tmp_path: Path) -> None:
     tests, candidates = ["both", "one", "two"], [FIRST, OTHER, SECOND]
-    alone = search(PartialTrials(), tmp_path, tests, candidates, seconds=5.0, progress=None)
-    assert halves(alone.red) == {}
+    alone = search_candidates(PartialTrials(), tmp_path, tests, candidates, seconds=5.0, progress=None)
+    assert partial_fixes(alone.failed_by_test) == {}
     (pair,) = search_pairs(
-        PartialTrials(), tmp_path, tests, candidates, alone.red, seconds=5.0, progress=None
+        PartialTrials(), tmp_path, tests, candidates, alone.failed_by_test, seconds=5.0, progress=None
     ).survivors
     assert pair.edit.summary == f"{FIRST.edit.summary}; {SECOND.edit.summary}"

@@ -5,11 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.repair import Compared, Edit, Tried
+from coder.core.ports.repair import CallComparison, Edit, TrialResult
 from coder.core.ports.sandbox import Progress
-from coder.core.values.verdict import Outcome, Problem, TestReport, TestResult
-from coder.repair.candidates import Candidate
-from coder.repair.search.search import ENOUGH, ENOUGH_ALONE, FURTHER, confirmed, search, search_alone, written
+from coder.core.values.verdict import Outcome, RunProblem, TestReport, TestResult
+from coder.repair.candidates import RepairCandidate
+from coder.repair.search.search import (
+    MAX_SURVIVORS,
+    MAX_SURVIVORS_IN_FRESH_PROCESSES,
+    MAX_TRIED_AFTER_SURVIVOR,
+    apply_temporarily,
+    passes_in_fresh_process,
+    search_candidates,
+    search_in_fresh_processes,
+)
 from tests.repair.places import candidate
 
 TEXT = "def f(a):\n    return a < 1\n"
@@ -22,7 +30,7 @@ class FakeTrials:
         self._right = right
         self._slow = slow
         self.closed = False
-        self.compared = Compared()
+        self.compared = CallComparison()
         self.given: Sequence[Edit] = ()
 
     def try_out(
@@ -33,20 +41,24 @@ class FakeTrials:
         *,
         seconds: float,
         patient: bool = False,
-    ) -> Generator[Tried]:
+    ) -> Generator[TrialResult]:
         self.given = edits
         try:
             for edit in edits:
                 text = edit.changes[0].text
                 if text in self._slow and not patient:
-                    yield Tried(edit=edit, outcome="timeout", test=tests[0])
+                    yield TrialResult(edit=edit, outcome="timeout", test=tests[0])
                     continue
                 holds = text in (*self._right, *self._slow)
-                yield Tried(edit=edit, outcome="cold" if text == "cold" else "passed" if holds else "failed")
+                yield TrialResult(
+                    edit=edit, outcome="cold" if text == "cold" else "passed" if holds else "failed"
+                )
         finally:
             self.closed = True
 
-    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+    def compare_calls(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
+    ) -> CallComparison:
         return self.compared
 
 
@@ -55,7 +67,7 @@ class FakeRunner:
 
     command = "pytest"
 
-    def __init__(self, path: Path, *, right: str = "a <= 1", problem: Problem | None = None) -> None:
+    def __init__(self, path: Path, *, right: str = "a <= 1", problem: RunProblem | None = None) -> None:
         self._path = path
         self._right = right
         self._problem = problem
@@ -77,12 +89,12 @@ class FakeRunner:
         )
 
 
-def ranked(*texts: str) -> list[Candidate]:
+def ranked(*texts: str) -> list[RepairCandidate]:
     return [candidate(TEXT, "a < 1", text) for text in texts]
 
 
 def test_stops_at_survivor_when_time_is_over(tmp_path: Path) -> None:
-    result = search(
+    result = search_candidates(
         FakeTrials("right"), tmp_path, ["t"], ranked("x", "right", "y"), seconds=0.0, progress=None
     )
     assert (result.tried, len(result.survivors)) == (2, 1)
@@ -91,7 +103,7 @@ def test_stops_at_survivor_when_time_is_over(tmp_path: Path) -> None:
 def test_keeps_survivors_and_cold_candidates_in_order(tmp_path: Path) -> None:
     trials = FakeTrials("y", "z")
     candidates = ranked("x", "z", "cold", "y")
-    result = search(trials, tmp_path, ["t"], candidates, seconds=1.0, progress=None)
+    result = search_candidates(trials, tmp_path, ["t"], candidates, seconds=1.0, progress=None)
     assert (result.survivors, result.cold, result.tried, trials.closed) == (
         [candidates[1], candidates[3]],
         [candidates[2]],
@@ -102,15 +114,15 @@ def test_keeps_survivors_and_cold_candidates_in_order(tmp_path: Path) -> None:
 
 def test_stops_some_candidates_after_first_survivor(tmp_path: Path) -> None:
     trials = FakeTrials("right")
-    result = search(
+    result = search_candidates(
         trials,
         tmp_path,
         ["t"],
-        ranked("x", "right", *(f"y{number}" for number in range(FURTHER + 50))),
+        ranked("x", "right", *(f"y{number}" for number in range(MAX_TRIED_AFTER_SURVIVOR + 50))),
         seconds=1.0,
         progress=None,
     )
-    assert result.tried == FURTHER + 2
+    assert result.tried == MAX_TRIED_AFTER_SURVIVOR + 2
     assert trials.closed
 
 
@@ -120,14 +132,19 @@ def test_skips_candidates_that_cannot_outweigh_survivor(tmp_path: Path) -> None:
         candidate(TEXT, "a < 1", text, score=score)
         for text, score in zip(("x", "y", "z", "u", "v"), scores, strict=True)
     ]
-    result = search(FakeTrials("y"), tmp_path, ["t"], candidates, seconds=1.0, progress=None)
+    result = search_candidates(FakeTrials("y"), tmp_path, ["t"], candidates, seconds=1.0, progress=None)
     assert (result.survivors, result.tried) == ([candidates[1]], 4)
 
 
 def test_stops_with_enough_survivors(tmp_path: Path) -> None:
-    result = search(FakeTrials("x"), tmp_path, ["t"], ranked(*["x"] * 20), seconds=1.0, progress=None)
-    assert len(result.survivors) == result.tried == ENOUGH
-    assert result.line == f"tried {ENOUGH} candidates, {ENOUGH} pass the tests, best: f: x for a < 1"
+    result = search_candidates(
+        FakeTrials("x"), tmp_path, ["t"], ranked(*["x"] * 20), seconds=1.0, progress=None
+    )
+    assert len(result.survivors) == result.tried == MAX_SURVIVORS
+    assert (
+        result.progress_line
+        == f"tried {MAX_SURVIVORS} candidates, {MAX_SURVIVORS} pass the tests, best: f: x for a < 1"
+    )
 
 
 @pytest.mark.parametrize(("new", "holds"), [("a <= 1", True), ("a > 1", False)])
@@ -135,14 +152,16 @@ def test_confirms_edit_on_disk_and_restores_file(tmp_path: Path, new: str, holds
     file = tmp_path / "a.py"
     file.write_text(TEXT)
     edit = candidate(TEXT, "a < 1", new).edit
-    assert confirmed(FakeRunner(file), tmp_path, edit, ["t"], targets=["t"], seconds=1.0) is holds
+    assert (
+        passes_in_fresh_process(FakeRunner(file), tmp_path, edit, ["t"], targets=["t"], seconds=1.0) is holds
+    )
     assert file.read_text() == TEXT
 
 
 def test_does_not_confirm_after_runner_problem(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
-    runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="wrong_code", text="elsewhere"))
-    assert not confirmed(
+    runner = FakeRunner(tmp_path / "a.py", problem=RunProblem(kind="wrong_code", text="elsewhere"))
+    assert not passes_in_fresh_process(
         runner, tmp_path, candidate(TEXT, "a < 1", "a <= 1").edit, ["t"], targets=["t"], seconds=1.0
     )
 
@@ -150,15 +169,25 @@ def test_does_not_confirm_after_runner_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seen", [True, False])
 def test_timeout_does_not_refute_edit_seen_to_pass(tmp_path: Path, seen: bool) -> None:
     (tmp_path / "a.py").write_text(TEXT)
-    runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="timeout", text="too long"))
+    runner = FakeRunner(tmp_path / "a.py", problem=RunProblem(kind="timeout", text="too long"))
     right, wrong = (candidate(TEXT, "a < 1", new).edit for new in ("a <= 1", "a > 1"))
-    assert confirmed(runner, tmp_path, right, ["t"], targets=["t"], seconds=1.0, seen=seen) is seen
-    assert not confirmed(runner, tmp_path, wrong, ["t"], targets=["t"], seconds=1.0, seen=seen)
+    assert (
+        passes_in_fresh_process(
+            runner, tmp_path, right, ["t"], targets=["t"], seconds=1.0, passed_in_fork=seen
+        )
+        is seen
+    )
+    assert not passes_in_fresh_process(
+        runner, tmp_path, wrong, ["t"], targets=["t"], seconds=1.0, passed_in_fork=seen
+    )
 
 
 def test_restores_file_after_error(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"def f(a):\r\n    return a < 1\r\n")
-    with pytest.raises(ZeroDivisionError), written(tmp_path, candidate(TEXT, "def", "async def").edit):
+    with (
+        pytest.raises(ZeroDivisionError),
+        apply_temporarily(tmp_path, candidate(TEXT, "def", "async def").edit),
+    ):
         assert (tmp_path / "a.py").read_bytes().startswith(b"async def f(a):\r\n")
         raise ZeroDivisionError
     assert (tmp_path / "a.py").read_bytes() == b"def f(a):\r\n    return a < 1\r\n"
@@ -176,11 +205,14 @@ class AlwaysGreen(FakeRunner):
 def test_searches_in_fresh_processes_until_enough_survive(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
     candidates = [candidate(TEXT, "<", operator) for operator in ("<=", "==", ">", ">=", "!=", "is")]
-    all_green = search_alone(
+    all_green = search_in_fresh_processes(
         AlwaysGreen(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], candidates, seconds=30.0, progress=None
     )
-    assert (all_green.tried, all_green.survivors) == (ENOUGH_ALONE, candidates[:ENOUGH_ALONE])
-    single = search_alone(
+    assert (all_green.tried, all_green.survivors) == (
+        MAX_SURVIVORS_IN_FRESH_PROCESSES,
+        candidates[:MAX_SURVIVORS_IN_FRESH_PROCESSES],
+    )
+    single = search_in_fresh_processes(
         FakeRunner(tmp_path / "a.py"),
         tmp_path,
         ["tests/test_a.py::test_f"],
@@ -191,7 +223,7 @@ def test_searches_in_fresh_processes_until_enough_survive(tmp_path: Path) -> Non
     assert (single.tried, single.survivors) == (len(candidates), candidates[:1])
     unlikely = [candidates[0], candidate(TEXT, "<", "==", score=0.01)]
     assert (
-        search_alone(
+        search_in_fresh_processes(
             AlwaysGreen(tmp_path / "a.py"),
             tmp_path,
             ["tests/test_a.py"],
@@ -202,7 +234,7 @@ def test_searches_in_fresh_processes_until_enough_survive(tmp_path: Path) -> Non
         == 1
     )
     assert (
-        search_alone(
+        search_in_fresh_processes(
             AlwaysGreen(tmp_path / "a.py"),
             tmp_path,
             ["tests/test_a.py"],

@@ -8,10 +8,10 @@ from coder.core.values.verdict import Evidence
 from coder.repo.delivery.checkout import (
     apply_commit,
     apply_diff,
-    apply_verified,
+    apply_verified_copy,
     check_commit,
-    undo,
-    unverified_copy,
+    prepare_unverified_copy,
+    undo_delivery,
 )
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository
@@ -27,10 +27,10 @@ def root(tmp_path: Path) -> Path:
 
 def delivery(root: Path) -> Delivery:
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "test_a.py": "t\n"})
         return repository.deliver(
-            repository.patch(candidate),
+            repository.candidate_patch(candidate),
             message="fix: line 15\n\nCoder-Verdict: PROVEN\nCoder-Suite: 3 passed",
             evidence="seen",
             slug="line 15",
@@ -67,21 +67,21 @@ def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path) -> None:
     )
     assert git(root, "notes", "--ref=coder", "list").split()[1:] == [fix.commit]
     assert git(root, "status", "--short") == ""
-    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
 
 
 def test_applies_a_judged_copy_with_its_own_verdict(root: Path) -> None:
     fix = delivery(root)
-    assert unverified_copy(root, fix.commit) is None
+    assert prepare_unverified_copy(root, fix.commit) is None
     commit(root, {"b.py": "theirs\n"})
-    copy, head = unverified_copy(root, fix.commit) or ("", "")
+    copy, head = prepare_unverified_copy(root, fix.commit) or ("", "")
     assert head == git(root, "rev-parse", "HEAD")
     evidence = Evidence(trailers=("Coder-Verdict: PASSING",), page="judged anew")
-    apply_verified(root, fix.commit, copy=copy, evidence=evidence)
+    apply_verified_copy(root, fix.commit, copy=copy, evidence=evidence)
     assert git(root, "log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)") == "PASSING"
     assert git(root, "notes", "--ref=coder", "show", "HEAD") == "judged anew"
-    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert (root / "a.py").read_text(encoding="utf-8") == LINES
     assert git(root, "for-each-ref", "refs/notes") == ""
 
@@ -89,11 +89,11 @@ def test_applies_a_judged_copy_with_its_own_verdict(root: Path) -> None:
 def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
     fix = delivery(root)
     commit(root, {"b.py": "theirs\n"})
-    copy, _ = unverified_copy(root, fix.commit) or ("", "")
+    copy, _ = prepare_unverified_copy(root, fix.commit) or ("", "")
     commit(root, {"b.py": "theirs again\n"})
     before = fingerprint(root)
     with pytest.raises(UserError, match="HEAD has moved while the fix was judged"):
-        apply_verified(root, fix.commit, copy=copy, evidence=Evidence(trailers=(), page="x"))
+        apply_verified_copy(root, fix.commit, copy=copy, evidence=Evidence(trailers=(), page="x"))
     assert fingerprint(root) == before
 
 
@@ -222,9 +222,9 @@ def test_non_utf8_diff_round_trips_byte_for_byte(root: Path, encoding: str, name
     git(root, "add", name)
     git(root, "commit", "-qm", "start")
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         (candidate.worktree / name).write_bytes(after)
-        diff = repository.patch(candidate).diff
+        diff = repository.candidate_patch(candidate).diff
     assert f"+{word} {word}\n" in diff
     assert apply_diff(root, diff, check=True) == "The change fits the working tree; nothing was written."
     assert (root / name).read_bytes() == before
@@ -257,11 +257,12 @@ def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
     before = fingerprint(root)
     fix = delivery(root)
     assert (
-        undo(root, branch=fix.branch, commit=fix.commit, applied=None) == f"Deleted the branch {fix.branch}."
+        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+        == f"Deleted the branch {fix.branch}."
     )
     assert fingerprint(root) == before
     assert (
-        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
         == "There was nothing left of the fix to take back."
     )
 
@@ -275,7 +276,7 @@ def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head
     applied = git(root, "rev-parse", "HEAD")
     commit(root, {"a.py": FIXED.replace("line 2\n", "line 2, theirs\n")})
     write(root, {"b.py": "dirty\n"})
-    message = undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    message = undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert message == (
         f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted "
         f"the branch {fix.branch}."
@@ -289,8 +290,8 @@ def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head
 def test_undone_change_can_be_applied_again(root: Path) -> None:
     fix = delivery(root)
     apply_commit(root, fix.commit)
-    undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
-    assert "reverted already" in undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+    assert "reverted already" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
     apply_commit(root, fix.commit)
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED
 
@@ -299,11 +300,11 @@ def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
     fix = delivery(root)
     git(root, "checkout", "-q", fix.branch)
     with pytest.raises(UserError, match="is checked out in"):
-        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     commit(root, {"b.py": "mine\n"})
     git(root, "checkout", "-q", "main")
     with pytest.raises(UserError, match="has commits of yours on top"):
-        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert git(root, "rev-parse", f"{fix.branch}^") == fix.commit
 
 
@@ -311,7 +312,7 @@ def test_undo_names_the_checkout_that_has_the_branch(root: Path) -> None:
     fix = delivery(root)
     git(root, "checkout", "-q", fix.branch)
     with pytest.raises(UserError, match=f"is checked out in {root}; switch"):
-        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
 
 
 def test_undo_refuses_change_that_later_work_needs(root: Path) -> None:
@@ -320,12 +321,12 @@ def test_undo_refuses_change_that_later_work_needs(root: Path) -> None:
     commit(root, {"a.py": FIXED.replace("fixed", "fixed better")})
     before = fingerprint(root)
     with pytest.raises(UserError, match="later commits changed the same lines"):
-        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     write(root, {"a.py": FIXED})
     git(root, "commit", "-qam", "back")
     write(root, {"a.py": "dirty\n"})
     with pytest.raises(UserError, match=r"a\.py would be overwritten"):
-        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert git(root, "rev-parse", fix.branch) == fix.commit
     assert before["refs"] != []
 
@@ -335,12 +336,12 @@ def test_undo_refuses_where_another_branch_holds_the_fix(root: Path) -> None:
     apply_commit(root, fix.commit)
     git(root, "checkout", "-q", "-b", "elsewhere", "HEAD^")
     with pytest.raises(UserError, match="is on main, not on the current branch"):
-        undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
 
 
 def delivery_in_steps(root: Path) -> Delivery:
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"test_a.py": "t\n"})
         repository.checkpoint(candidate, "test: line 15")
         write(candidate.worktree, {"a.py": LINES.replace("line 15\n", "line 15, wrong\n")})
@@ -348,7 +349,7 @@ def delivery_in_steps(root: Path) -> Delivery:
         write(candidate.worktree, {"a.py": FIXED})
         repository.checkpoint(candidate, "line 15, second attempt")
         return repository.deliver(
-            repository.patch(candidate),
+            repository.candidate_patch(candidate),
             message="fix: line 15\n\nCoder-Verdict: PROVEN",
             evidence="seen",
             slug="l",
@@ -368,7 +369,7 @@ def test_delivers_applies_and_undoes_steps_as_range(root: Path) -> None:
     assert git(root, "notes", "--ref=coder", "list").split()[1:] == [fix.commit]
     assert fix.diff == git(root, "diff", before, fix.commit) + "\n"
     assert apply_commit(root, fix.commit) == f"main is now at {fix.commit[:10]}, which holds the fix."
-    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert git(root, "diff", "--stat", before, "HEAD") == ""
     assert f"the commits {before}..{fix.commit}" in git(root, "log", "-1", "--format=%B")
 
@@ -380,7 +381,7 @@ def test_steps_become_one_copy_on_a_newer_head(root: Path) -> None:
     assert "UNVERIFIED" in apply_commit(root, fix.commit)
     assert git(root, "rev-parse", "HEAD^") == newer
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED
-    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert git(root, "diff", "--stat", newer, "HEAD") == ""
 
 

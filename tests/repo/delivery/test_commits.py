@@ -3,8 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo.delivery.commits import add_note, copies, make_branch, make_commit, make_copy, remove_notes
-from coder.repo.git import find
+from coder.repo.delivery.commits import (
+    add_note,
+    find_copies,
+    make_branch,
+    make_commit,
+    make_copy,
+    remove_notes,
+)
+from coder.repo.git import find_checkout
 from tests.builders import git, repo
 
 
@@ -13,7 +20,7 @@ def test_commit_has_user_identity_and_no_signature(tmp_path: Path) -> None:
     git(root, "config", "commit.gpgSign", "true")
     git(root, "config", "gpg.program", "false")
     commit = make_commit(
-        find(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix: it\n\nVerdict: PROVEN\n\n"
+        find_checkout(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix: it\n\nVerdict: PROVEN\n\n"
     )
     assert (
         git(root, "log", "-1", "--format=%an %ae|%cn|%B", commit)
@@ -25,7 +32,7 @@ def test_commit_falls_back_to_coder_identity(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "config", "--unset", "user.email")
     git(root, "config", "--unset", "user.name")
-    commit = make_commit(find(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix")
+    commit = make_commit(find_checkout(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix")
     assert git(root, "log", "-1", "--format=%an %ae|%cn", commit) == "coder coder@localhost|coder"
 
 
@@ -52,18 +59,18 @@ def test_commit_falls_back_to_coder_identity(tmp_path: Path) -> None:
 )
 def test_a_copy_names_its_source_and_is_found_by_it(tmp_path: Path, message: str, copied: str) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
-    door = find(root).git
+    door = find_checkout(root).git
     source = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=message)
     copy = make_copy(door, source, tree="HEAD^{tree}", parent="HEAD", verdict=("Coder-Verdict: X",))
     assert git(root, "log", "-1", "--format=%B", copy) == copied.format(source)
-    assert copies(door, source) == []
+    assert find_copies(door, source) == []
     git(root, "reset", "-q", copy)
-    assert copies(door, source) == [copy]
+    assert find_copies(door, source) == [copy]
 
 
 def test_keeps_the_branch_of_another_session(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
-    door = find(root).git
+    door = find_checkout(root).git
     head = git(root, "rev-parse", "HEAD")
     other = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message="other")
     names = [
@@ -83,7 +90,7 @@ HOSTILE = "fix\x1b[2J \u202egnp.exe\x07 \ud800\u2066x\0\n\n\tbody\x9b\r\n\nCoder
 
 def test_strips_control_and_bidi_characters_from_messages_and_notes(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
-    door = find(root).git
+    door = find_checkout(root).git
     commit = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=HOSTILE)
     add_note(door, commit, HOSTILE)
     stripped = "fix �gnp.exe� ��x�\n\n\tbody�\n\nCoder-Test: ab"
@@ -96,13 +103,14 @@ def test_works_beside_branch_named_coder(tmp_path: Path) -> None:
     git(root, "branch", "coder")
     commit = git(root, "rev-parse", "HEAD")
     assert (
-        make_branch(find(root).git, slug="thing", session="x", commit=commit) == f"coder-thing-x-{commit[:7]}"
+        make_branch(find_checkout(root).git, slug="thing", session="x", commit=commit)
+        == f"coder-thing-x-{commit[:7]}"
     )
 
 
 def test_adds_and_removes_notes_without_trace(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
-    door = find(root).git
+    door = find_checkout(root).git
     first, second = (
         make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=subject) for subject in ("1", "2")
     )
@@ -117,7 +125,7 @@ def test_adds_and_removes_notes_without_trace(tmp_path: Path) -> None:
 
 def test_keeps_notes_of_concurrent_sessions(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
-    door = find(root).git
+    door = find_checkout(root).git
     commits = [
         make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=str(number)) for number in range(8)
     ]

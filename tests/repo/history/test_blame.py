@@ -1,6 +1,6 @@
 """Parsing of `git blame --porcelain`."""
 
-from coder.repo.history.blame import blamed, in_runs
+from coder.repo.history.blame import format_blame, parse_blame
 
 ADA, BEN = "a" * 40, "b" * 40
 PORCELAIN = "\n".join(
@@ -25,8 +25,8 @@ PORCELAIN = "\n".join(
 
 
 def test_commit_header_applies_to_all_its_lines() -> None:
-    lines = list(blamed(PORCELAIN))
-    assert [(line.line, line.commit, "boundary" in line.told) for line in lines] == [
+    lines = list(parse_blame(PORCELAIN))
+    assert [(line.line, line.commit, "boundary" in line.commit_fields) for line in lines] == [
         (1, ADA, True),
         (2, ADA, True),
         (3, BEN, False),
@@ -34,11 +34,11 @@ def test_commit_header_applies_to_all_its_lines() -> None:
 
 
 def test_groups_line_runs_into_rows_with_local_date() -> None:
-    assert in_runs(blamed(PORCELAIN)).split("\n") == [
+    assert format_blame(parse_blame(PORCELAIN)).split("\n") == [
         "        1-2 aaaaaaaaaa 2019-12-31 Ada: adds boxes: all",
         "          3 bbbbbbbbbb 2020-01-01 : ",
     ]
 
 
 def test_empty_input_gives_nothing() -> None:
-    assert in_runs(blamed("")) == ""
+    assert format_blame(parse_blame("")) == ""

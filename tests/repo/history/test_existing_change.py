@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.repo.history.existing_change import Given, given
+from coder.repo.history.existing_change import ExistingChange, resolve_change
 from tests.builders import git, repo, write
 
 
@@ -31,13 +31,13 @@ def _resolve(root: Path, revision: str) -> str:
     return git(root, "rev-parse", revision)
 
 
-def _is_change(change: Given, root: Path, base: str, revision: str) -> bool:
+def _is_change(change: ExistingChange, root: Path, base: str, revision: str) -> bool:
     return (change.base, change.tree) == (_resolve(root, base), _resolve(root, f"{revision}^{{tree}}"))
 
 
 def test_compares_uncommitted_work_with_head(root: Path) -> None:
     write(root, {"b.py": "B = 2\n", "new.py": ""})
-    change = given(root, revision=None, against=None)
+    change = resolve_change(root, revision=None, against=None)
     assert change.base == _resolve(root, "HEAD")
     assert git(root, "show", f"{change.tree}:b.py") == "B = 2"
     assert git(root, "ls-tree", "--name-only", change.tree).split() == ["a.py", "b.py", "new.py"]
@@ -45,27 +45,27 @@ def test_compares_uncommitted_work_with_head(root: Path) -> None:
 
 
 def test_compares_branch_with_merge_base(root: Path) -> None:
-    change = given(root, revision="topic", against=None)
+    change = resolve_change(root, revision="topic", against=None)
     assert _is_change(change, root, "main~1", "topic")
     assert change.message == "A is three\n\nA is two"
 
 
 def test_compares_commit_with_parent(root: Path) -> None:
     assert _is_change(
-        given(root, revision=_resolve(root, "topic")[:12], against=None), root, "topic~1", "topic"
+        resolve_change(root, revision=_resolve(root, "topic")[:12], against=None), root, "topic~1", "topic"
     )
-    assert _is_change(given(root, revision="main", against=None), root, "main~1", "main")
+    assert _is_change(resolve_change(root, revision="main", against=None), root, "main~1", "main")
 
 
 def test_clean_checkout_selects_its_branch(root: Path) -> None:
     git(root, "checkout", "--quiet", "topic")
-    assert _is_change(given(root, revision=None, against=None), root, "main~1", "topic")
+    assert _is_change(resolve_change(root, revision=None, against=None), root, "main~1", "topic")
 
 
 def test_accepts_explicit_base(root: Path) -> None:
-    assert _is_change(given(root, revision="topic", against="main"), root, "main", "topic")
-    assert _is_change(given(root, revision="main..topic", against=None), root, "main", "topic")
-    assert _is_change(given(root, revision="main...topic", against=None), root, "main~1", "topic")
+    assert _is_change(resolve_change(root, revision="topic", against="main"), root, "main", "topic")
+    assert _is_change(resolve_change(root, revision="main..topic", against=None), root, "main", "topic")
+    assert _is_change(resolve_change(root, revision="main...topic", against=None), root, "main~1", "topic")
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_accepts_explicit_base(root: Path) -> None:
 )
 def test_reports_nothing_to_verify(root: Path, revision: str | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        given(root, revision=revision, against=None)
+        resolve_change(root, revision=revision, against=None)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError
-from coder.repo.git import find
+from coder.repo.git import find_checkout
 from coder.repo.history.history import GitHistory
 from tests.builders import git, repo, write
 
@@ -17,7 +17,7 @@ def history(tmp_path: Path) -> GitHistory:
     git(root, "commit", "-qam", "second: shouts")
     write(root, {"b.py": "B\n"})
     git(root, "commit", "-qam", "third: about the Overflow (#12)")
-    return GitHistory(git=find(root).git, revision="HEAD")
+    return GitHistory(git=find_checkout(root).git, revision="HEAD")
 
 
 def subjects_of(message: str) -> list[str]:
@@ -50,7 +50,7 @@ def test_blames_a_range_by_runs_of_lines(history: GitHistory) -> None:
         capture_output=True,
         text=True,
     )
-    first, second = (history.git.commit(name) or "" for name in ("HEAD~2", "HEAD~1"))
+    first, second = (history.git.resolve_commit(name) or "" for name in ("HEAD~2", "HEAD~1"))
     date = today.stdout.strip()
     assert history.blame("a.py", 1, 3).splitlines() == [
         f"          1 {first[:10]} {date} Ada: first: begins",
@@ -62,20 +62,20 @@ def test_blames_a_range_by_runs_of_lines(history: GitHistory) -> None:
 
 def test_reads_files_of_past_revisions(history: GitHistory) -> None:
     write(history.git.directory, {"a.py": "changed since\n"})
-    assert history.file("a.py") == "one\nTWO = overflow\nthree\n"
-    assert history.file("absent.py") is None
-    assert history.file("") is None
+    assert history.read_file("a.py") == "one\nTWO = overflow\nthree\n"
+    assert history.read_file("absent.py") is None
+    assert history.read_file("") is None
 
 
 def test_lists_changes_and_authors_of_remaining_lines(history: GitHistory) -> None:
-    recent = history.recent(count=2)
+    recent = history.recent_commits(count=2)
     assert [change.paths for change in recent] == [("b.py",), ("a.py",)]
     assert [change.subject for change in recent] == ["third: about the Overflow (#12)", "second: shouts"]
-    assert [change.commit for change in history.recent(path="a.py")] == [
+    assert [change.commit for change in history.recent_commits(path="a.py")] == [
         recent[1].commit,
-        history.git.commit("HEAD~2"),
+        history.git.resolve_commit("HEAD~2"),
     ]
-    assert history.touched("a.py", "HEAD~2") == ("", recent[1].commit, "")
+    assert history.line_commits("a.py", "HEAD~2") == ("", recent[1].commit, "")
 
 
 def test_time_limit_returns_partial_results(history: GitHistory) -> None:
@@ -141,7 +141,7 @@ def history_with_private_files(tmp_path: Path) -> GitHistory:
     git(root, "mv", ".env", "plain.txt")
     write(root, {"plain.txt": "a=1\nb=2\nc=3\nd=4\ne=5\n"})
     git(root, "commit", "-qam", "renamed")
-    return GitHistory(git=find(root).git, revision="HEAD")
+    return GitHistory(git=find_checkout(root).git, revision="HEAD")
 
 
 def test_searches_no_private_file(history_with_private_files: GitHistory) -> None:
@@ -173,7 +173,7 @@ def test_shows_no_private_file(history_with_private_files: GitHistory, revision:
 
 
 def test_names_no_private_file_as_changed(history_with_private_files: GitHistory) -> None:
-    assert [change.paths for change in history_with_private_files.recent()] == [
+    assert [change.paths for change in history_with_private_files.recent_commits()] == [
         ("plain.txt",),
         ("app.py",),
         (),

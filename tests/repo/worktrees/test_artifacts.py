@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from coder.repo.git import find
-from coder.repo.worktrees.artifacts import bring, ignored_artefacts, submodules
+from coder.repo.git import find_checkout
+from coder.repo.worktrees.artifacts import copy_artifacts, find_ignored_artifacts, submodule_paths
 from tests.builders import git, repo, write
 
 IGNORE = """
@@ -40,7 +40,7 @@ def test_finds_test_artifacts_without_caches_or_secrets(tmp_path: Path) -> None:
         "local_settings.py": "KEY='secret'\n",
     }
     write(root, expected | unwanted)
-    assert ignored_artefacts(find(root).git) == tuple(sorted(expected))
+    assert find_ignored_artifacts(find_checkout(root).git) == tuple(sorted(expected))
 
 
 def test_copies_artifacts_where_path_is_free(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_copies_artifacts_where_path_is_free(tmp_path: Path) -> None:
         tmp_path / "source", {"pkg/_version.py": "theirs\n", "pkg/fast.so": "built\n", "taken.so": "theirs\n"}
     )
     write(tmp_path / "target", {"taken.so": "tracked\n"})
-    copied_paths = bring(
+    copied_paths = copy_artifacts(
         ("pkg/_version.py", "pkg/fast.so", "taken.so", "vanished.so"),
         source=tmp_path / "source",
         target=tmp_path / "target",
@@ -64,7 +64,9 @@ def test_copy_does_not_follow_link(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "target").mkdir()
     (tmp_path / "target" / "pkg").symlink_to(tmp_path / "outside")
-    assert bring(("pkg/_version.py",), source=tmp_path / "source", target=tmp_path / "target") == set()
+    assert (
+        copy_artifacts(("pkg/_version.py",), source=tmp_path / "source", target=tmp_path / "target") == set()
+    )
     assert list((tmp_path / "outside").iterdir()) == []
 
 
@@ -73,7 +75,7 @@ def test_copies_submodule_as_plain_files(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor/lib")
     git(root, "commit", "-qm", "submodule")
-    assert submodules(find(root).git, "HEAD") == ("vendor/lib",)
+    assert submodule_paths(find_checkout(root).git, "HEAD") == ("vendor/lib",)
     (tmp_path / "target" / "vendor" / "lib").mkdir(parents=True)
-    bring(("vendor/lib",), source=root, target=tmp_path / "target")
+    copy_artifacts(("vendor/lib",), source=root, target=tmp_path / "target")
     assert [path.name for path in (tmp_path / "target" / "vendor" / "lib").iterdir()] == ["lib.py"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.repo.git import find
-from coder.repo.history.existing_change import given
+from coder.repo.git import find_checkout
+from coder.repo.history.existing_change import resolve_change
 from coder.repo.history.history import GitHistory
 from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository
@@ -44,17 +44,19 @@ EXECUTING = {
 
 def _verify(root: Path) -> None:
     write(root, {"a.dat": "changed\n", "b.py": "changed\n"})
-    assert given(root, revision=None, against=None).left_out == ("a.dat (the git filter x is not run)",)
-    given(root, revision=None, against=None)
-    given(root, revision="HEAD", against=None)
+    assert resolve_change(root, revision=None, against=None).exclusions == (
+        "a.dat (the git filter x is not run)",
+    )
+    resolve_change(root, revision=None, against=None)
+    resolve_change(root, revision="HEAD", against=None)
 
 
 def _fix(root: Path) -> None:
     write(root, {"b.py": "changed\n"})
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"a.py": "fixed\n", "a.dat": "fixed\n"})
-        patch = repository.patch(candidate)
+        patch = repository.candidate_patch(candidate)
         assert patch.paths == ("a.dat", "a.py")
         repository.checkpoint(candidate, "one")
         with repository.checkout(patch.tree):
@@ -65,14 +67,14 @@ def _fix(root: Path) -> None:
             repository.merge(fix)
         write(candidate.worktree, {"a.py": "fixed\n"})
         repository.merge(
-            repository.deliver(repository.patch(candidate), message="fix", evidence="e", slug="t")
+            repository.deliver(repository.candidate_patch(candidate), message="fix", evidence="e", slug="t")
         )
 
 
 def _locate(root: Path) -> None:
-    place = find(root)
+    place = find_checkout(root)
     history = GitHistory(git=place.git, revision=place.head)
-    history.recent()
+    history.recent_commits()
     history.show("HEAD")
     history.log(word="x")
     history.blame("a.py", 1, 1)
@@ -123,7 +125,7 @@ def test_does_not_fetch_missing_object(tmp_path: Path) -> None:
         "protocol.file.allow": "always",
     }.items():
         git(root, "config", key, value)
-    find(root).git.call("cat-file", "-p", blob, accept=None)
+    find_checkout(root).git.call("cat-file", "-p", blob, accept=None)
     assert not (tmp_path / "ran").exists()
 
 
@@ -135,37 +137,37 @@ def test_does_not_run_user_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "user"))
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(
             candidate.worktree,
             {"clean.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n", "a.dat": "b\n", "n.dat": "n\n", "a.py": "b\n"},
         )
         (candidate.worktree / "clean.sh").chmod(0o755)
-        assert repository.patch(candidate).paths == ("a.dat", "a.py", "clean.sh", "n.dat")
-        assert repository.left_out[0].startswith("The git filter x is not run: a.dat")
+        assert repository.candidate_patch(candidate).paths == ("a.dat", "a.py", "clean.sh", "n.dat")
+        assert repository.exclusions[0].startswith("The git filter x is not run: a.dat")
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_redirected_work_tree_is_not_the_checkout(tmp_path: Path) -> None:
     root = repo(tmp_path / "home" / "r", {"a.py": "a\n"})
     git(root, "config", "core.worktree", str(tmp_path / "home"))
-    assert find(root).root == root
+    assert find_checkout(root).root == root
 
 
 def test_a_submodule_is_a_checkout(tmp_path: Path) -> None:
     library = repo(tmp_path / "library", {"lib.py": "lib\n"})
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
-    assert find(root / "lib").root == root / "lib"
+    assert find_checkout(root / "lib").root == root / "lib"
     with open_session_repository(root / "lib") as repository:
-        assert (repository.candidate("c1").worktree / "lib.py").is_file()
+        assert (repository.create_candidate("c1").worktree / "lib.py").is_file()
 
 
 def test_reads_objects_of_alternate(tmp_path: Path) -> None:
     library = repo(tmp_path / "library", {"lib.py": "lib\n"})
     git(tmp_path, "clone", "-q", "--shared", str(library), "r")
     with open_session_repository(tmp_path / "r") as repository:
-        assert (repository.candidate("c1").worktree / "lib.py").is_file()
+        assert (repository.create_candidate("c1").worktree / "lib.py").is_file()
 
 
 def test_ignores_configured_attributes_and_excludes_files(tmp_path: Path) -> None:
@@ -174,9 +176,9 @@ def test_ignores_configured_attributes_and_excludes_files(tmp_path: Path) -> Non
     git(root, "config", "core.attributesFile", str(tmp_path / "attributes"))
     git(root, "config", "core.excludesFile", str(tmp_path / "excludes"))
     with open_session_repository(root) as repository:
-        candidate = repository.candidate("c1")
+        candidate = repository.create_candidate("c1")
         write(candidate.worktree, {"a.py": "fixed\n", "new.py": "new\n"})
-        patch = repository.patch(candidate)
+        patch = repository.candidate_patch(candidate)
     assert patch.paths == ("a.py", "new.py")
     assert "+fixed" in patch.diff
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.repo.git import find
+from coder.repo.git import find_checkout
 from coder.repo.worktrees import snapshot
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint
@@ -15,8 +15,8 @@ FILES = {"a.py": "a\n", "b.py": "b\n", "d/c.py": "c\n", ".gitignore": "*.log\n"}
 
 def snapshot_content(root: Path, index: Path) -> dict[str, str]:
     """Return the content of the snapshot, by path."""
-    place = find(root)
-    commit = snapshot.take(place.git, head=place.head, index=index).commit
+    place = find_checkout(root)
+    commit = snapshot.take_snapshot(place.git, head=place.head, index=index).commit
     return {
         path: git(root, "show", f"{commit}:{path}")
         for path in git(root, "ls-tree", "-r", "--name-only", commit).splitlines()
@@ -25,10 +25,10 @@ def snapshot_content(root: Path, index: Path) -> dict[str, str]:
 
 def test_a_clean_tree_is_head_itself(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    place = find(root)
-    assert snapshot.take(place.git, head=place.head, index=tmp_path / "i") == snapshot.Snapshot(
-        commit=place.head, left_out=()
-    )
+    place = find_checkout(root)
+    assert snapshot.take_snapshot(
+        place.git, head=place.head, index=tmp_path / "i"
+    ) == snapshot.WorkTreeSnapshot(commit=place.head, exclusions=())
 
 
 def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_snapshot_commit_needs_no_identity(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     git(root, "config", "--remove-section", "user")
     write(root, {"a.py": "dirty\n"})
-    place = find(root)
-    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    place = find_checkout(root)
+    commit = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
     assert git(root, "log", "-1", "--format=%an %cn %P", commit) == f"coder coder {place.head}"
 
 
@@ -90,8 +90,8 @@ def test_keeps_modes_links_and_type_changes(tmp_path: Path) -> None:
     write(root, {"d": "a file now\n"})
     (root / "b.py").unlink()
     write(root, {"b.py/inner.py": "a directory now\n"})
-    place = find(root)
-    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    place = find_checkout(root)
+    commit = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
     modes = {line.split("\t")[1]: line[:6] for line in git(root, "ls-tree", "-r", commit).splitlines()}
     assert modes == {
         ".gitignore": "100644",
@@ -141,9 +141,9 @@ def test_skips_huge_unreadable_and_nested_repositories(
     repo(root / "nested", {"n.py": "n\n"})
     git(root, "init", "-q", "unborn")
     write(root, {"unborn/x.py": "x\n", "kept.py": "kept\n"})
-    place = find(root)
-    result = snapshot.take(place.git, head=place.head, index=tmp_path / "i")
-    assert result.left_out == (
+    place = find_checkout(root)
+    result = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i")
+    assert result.exclusions == (
         "data.bin (untracked, 3 MB)",
         "nested/ (a git repository of its own)",
         "unborn/ (a git repository of its own)",
@@ -189,8 +189,8 @@ def test_stages_same_files_as_git_add(tmp_path: Path) -> None:
     git(root, "config", "core.safecrlf", "true")
     (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     write(root, {"b.up": "changed\n", "é \n.py": "odd name\n"})
-    place = find(root)
-    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    place = find_checkout(root)
+    commit = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
     git(root, "-c", "core.safecrlf=false", "add", "--all")
     assert git(root, "write-tree") == git(root, "rev-parse", f"{commit}^{{tree}}")
 
@@ -201,6 +201,6 @@ def test_keeps_file_name_that_is_not_utf8(tmp_path: Path) -> None:
         Path(os.fsdecode(os.fsencode(root) + b"/\xff.py")).write_text("x\n", encoding="utf-8")
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
-    place = find(root)
-    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    place = find_checkout(root)
+    commit = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
     assert place.git.items("diff-tree", "-z", "--name-only", "HEAD", commit) == ["\udcff.py"]

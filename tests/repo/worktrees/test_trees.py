@@ -1,7 +1,7 @@
 import subprocess
 from pathlib import Path
 
-from coder.repo.git import find
+from coder.repo.git import find_checkout
 from coder.repo.worktrees import trees
 from tests.builders import git, repo, write
 
@@ -22,26 +22,30 @@ def commit(root: Path, files: dict[str, str | None], *, parent: str = "HEAD") ->
 def test_lists_both_names_of_a_renamed_file(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"old.py": LINES})
     new = commit(root, {"old.py": None, "new.py": LINES})
-    patch = trees.patch(find(root).git, old="main", new=new)
+    patch = trees.make_patch(find_checkout(root).git, old="main", new=new)
     assert patch.paths == ("new.py", "old.py")
     assert "rename from old.py" in patch.diff
 
 
 def test_returns_new_texts_of_plain_files(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"old.py": LINES, "kept.py": "k\n", "b.bin": "x"})
-    place = find(root).git
+    place = find_checkout(root).git
     new = commit(root, {"old.py": None, "new.py": "\u00e9\n\n", "kept.py": ""})
-    assert trees.edits(place, old="main", new=new) == {"old.py": None, "new.py": "\u00e9\n\n", "kept.py": ""}
+    assert trees.changed_texts(place, old="main", new=new) == {
+        "old.py": None,
+        "new.py": "\u00e9\n\n",
+        "kept.py": "",
+    }
     (root / "b.bin").write_bytes(b"\xff")
-    assert trees.edits(place, old="main", new=commit(root, {}, parent=new)) is None
+    assert trees.changed_texts(place, old="main", new=commit(root, {}, parent=new)) is None
     (root / "link").symlink_to("kept.py")
-    assert trees.edits(place, old=new, new=commit(root, {}, parent=new)) is None
+    assert trees.changed_texts(place, old=new, new=commit(root, {}, parent=new)) is None
 
 
 def test_diff_ignores_user_configuration(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "one\n", ".gitattributes": "*.py diff=evil\n"})
     new = commit(root, {"a.py": "two\n"})
-    plain = trees.diff(find(root).git, old="main", new=new)
+    plain = trees.diff_trees(find_checkout(root).git, old="main", new=new)
     for key, value in {
         "diff.noprefix": "true",
         "diff.mnemonicPrefix": "true",
@@ -51,7 +55,7 @@ def test_diff_ignores_user_configuration(tmp_path: Path) -> None:
         "diff.evil.command": f"touch {tmp_path}/ran",
     }.items():
         git(root, "config", key, value)
-    assert trees.diff(find(root).git, old="main", new=new) == plain
+    assert trees.diff_trees(find_checkout(root).git, old="main", new=new) == plain
     assert "--- a/a.py\n+++ b/a.py\n" in plain
     assert not (tmp_path / "ran").exists()
 
@@ -64,7 +68,9 @@ def test_composes_some_paths_of_a_tree_deletions_included(tmp_path: Path) -> Non
         root, {"a.py": "changed\n", "b.py": None, "tests/t.py": "changed\n", "tests/u.py": None, "f": None}
     )
     new = commit(root, {"f/inner.py": "f\n"}, parent=new)
-    tree = trees.composed(find(root).git, old="main", new=new, paths=["tests/", "b.py", "f", "absent.py"])
+    tree = trees.compose_tree(
+        find_checkout(root).git, old="main", new=new, paths=["tests/", "b.py", "f", "absent.py"]
+    )
     assert git(root, "diff", "--no-renames", "--name-status", "main", tree).split("\n") == [
         "D\tb.py",
         "D\tf",
@@ -92,7 +98,7 @@ def test_rebases_change_over_other_work_in_same_file(tmp_path: Path) -> None:
         },
         parent=old,
     )
-    tree = trees.carried(find(root).git, old=old, new=new, onto="main")
+    tree = trees.merge_change(find_checkout(root).git, old=old, new=new, onto="main")
     assert tree is not None
     assert git(root, "diff", "--name-only", "main", tree).split() == ["a.py", "test.py"]
     assert git(root, "show", f"{tree}:a.py") + "\n" == LINES.replace("line 20", "line 20, fixed")
@@ -103,9 +109,9 @@ def test_does_not_rebase_change_that_needs_other_work(tmp_path: Path) -> None:
     old = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, uncommitted\n"), "new.py": "n\n"})
     same_line = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, fixed\n")}, parent=old)
     new_file = commit(root, {"new.py": "fixed\n"}, parent=old)
-    door = find(root).git
-    assert trees.carried(door, old=old, new=same_line, onto="main") is None
-    assert trees.carried(door, old=old, new=new_file, onto="main") is None
+    door = find_checkout(root).git
+    assert trees.merge_change(door, old=old, new=same_line, onto="main") is None
+    assert trees.merge_change(door, old=old, new=new_file, onto="main") is None
 
 
 def test_rebases_bytes_and_modes_but_no_partial_binary(tmp_path: Path) -> None:
@@ -117,21 +123,21 @@ def test_rebases_bytes_and_modes_but_no_partial_binary(tmp_path: Path) -> None:
     (root / "run.sh").chmod(0o755)
     (root / "data").write_bytes(bytes(range(255, -1, -1)))
     new = commit(root, {}, parent=old)
-    door = find(root).git
-    tree = trees.carried(door, old=old, new=new, onto=start)
+    door = find_checkout(root).git
+    tree = trees.merge_change(door, old=old, new=new, onto=start)
     assert tree is not None
     assert git(root, "ls-tree", tree, "run.sh").startswith("100755")
     git(root, "checkout", "-q", start)
     (root / "data").write_bytes(b"\0other")
     other = commit(root, {}, parent="HEAD")
-    assert trees.carried(door, old=old, new=new, onto=other) is None
+    assert trees.merge_change(door, old=old, new=new, onto=other) is None
 
 
 def test_file_in_place_of_directory_conflicts(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     new = commit(root, {"place/x.py": "x\n"})
     onto = commit(root, {"place": "a file\n"}, parent="main")
-    assert trees.carried(find(root).git, old="main", new=new, onto=onto) is None
+    assert trees.merge_change(find_checkout(root).git, old="main", new=new, onto=onto) is None
 
 
 def test_diff_is_complete_for_git_apply(tmp_path: Path) -> None:
@@ -140,7 +146,10 @@ def test_diff_is_complete_for_git_apply(tmp_path: Path) -> None:
     new = commit(root, {"a.py": "b\n"})
     git(root, "checkout", "-q", "main")
     subprocess.run(
-        ["git", "apply"], cwd=root, input=trees.diff(find(root).git, old="main", new=new).encode(), check=True
+        ["git", "apply"],
+        cwd=root,
+        input=trees.diff_trees(find_checkout(root).git, old="main", new=new).encode(),
+        check=True,
     )
     assert (root / "image").read_bytes() == bytes(range(256))
     assert (root / "a.py").read_text(encoding="utf-8") == "b\n"
@@ -154,4 +163,4 @@ def test_does_not_merge_links_as_text(tmp_path: Path) -> None:
         (root / "link").symlink_to(f"{first}\n1\n2\n3\n4\n{last}")
         commits.append(commit(root, {}))
     old, ours, theirs = commits
-    assert trees.carried(find(root).git, old=old, new=theirs, onto=ours) is None
+    assert trees.merge_change(find_checkout(root).git, old=old, new=theirs, onto=ours) is None

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo.git import find
-from coder.repo.worktrees.worktree import add, remove, remove_all, remove_tree
+from coder.repo.git import find_checkout
+from coder.repo.worktrees.worktree import add_worktree, remove_tree, remove_worktree, remove_worktrees
 from tests.builders import git, repo, write
 
 
@@ -15,7 +15,7 @@ def test_makes_a_detached_worktree_filled_from_a_tree(tmp_path: Path) -> None:
     write(root, {"b.py": "b\n"})
     git(root, "add", "b.py")
     tree = git(root, "write-tree")
-    worktree = add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree)
+    worktree = add_worktree(find_checkout(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree)
     assert sorted(path.name for path in (tmp_path / "w" / "s-c1").iterdir()) == [".git", "a.py", "b.py"]
     assert worktree.git_dir == root / ".git" / "worktrees" / "s-c1"
     assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
@@ -27,18 +27,18 @@ def test_removes_only_its_own_entry(tmp_path: Path) -> None:
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "unplugged"))
     (tmp_path / "unplugged").rename(tmp_path / "elsewhere")
     before = git(root, "worktree", "list")
-    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
+    add_worktree(find_checkout(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
     (tmp_path / "w" / "s-c1" / ".git").write_text(f"gitdir: {root}/.git/worktrees/theirs\n", encoding="utf-8")
-    remove(root / ".git", tmp_path / "w" / "s-c1")
+    remove_worktree(root / ".git", tmp_path / "w" / "s-c1")
     assert git(root, "worktree", "list") == before
     assert not (tmp_path / "w" / "s-c1").exists()
 
 
 def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
-    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
-    remove(root / ".git", tmp_path / "w" / "s-c1")
-    remove(root / ".git", tmp_path / "w" / "s-c1")
+    add_worktree(find_checkout(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
+    remove_worktree(root / ".git", tmp_path / "w" / "s-c1")
+    remove_worktree(root / ".git", tmp_path / "w" / "s-c1")
     assert not (root / ".git" / "worktrees").exists()
 
 
@@ -54,9 +54,9 @@ def test_removes_entry_of_interrupted_worktree_creation(tmp_path: Path) -> None:
         },
     )
     write(entries, {"other/locked": ""})
-    remove(tmp_path / "common", tmp_path / "w" / "s-c1")
+    remove_worktree(tmp_path / "common", tmp_path / "w" / "s-c1")
     assert sorted(entry.name for entry in entries.iterdir()) == ["other", "s-c10", "s-c2", "s-c3"]
-    remove_all(tmp_path / "common", tmp_path / "w", prefix="s-")
+    remove_worktrees(tmp_path / "common", tmp_path / "w", prefix="s-")
     assert sorted(entry.name for entry in entries.iterdir()) == ["other", "s-c3"]
 
 

@@ -9,8 +9,8 @@ import pytest
 from coder.core.errors import SandboxError, UserError
 from coder.core.policy import READ_ONLY, Policy
 from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.container import GUARD, Container, client_environment
-from coder.sandbox.choice import containers, probe, required
+from coder.sandbox.backends.container import GUARD_SCRIPT, Container, client_environment
+from coder.sandbox.choice import container_backends, probe_backend, require_backend
 from coder.sandbox.process.process import ProcessSandbox
 from tests.builders import git, repo, write
 
@@ -33,8 +33,8 @@ def container_argv(
     tree: Path, *, policy: Policy | None = None, limits: Limits | None = None, exposed: tuple[Path, ...] = ()
 ) -> list[str]:
     walls = Container("/usr/bin/docker", "python:3.12")
-    with ProcessSandbox({"PATH": "/secret/bin", "TZ": "UTC"}, walls=walls, exposed=exposed) as sandbox:
-        walled = sandbox.walled(
+    with ProcessSandbox({"PATH": "/secret/bin", "TZ": "UTC"}, backend=walls, exposed=exposed) as sandbox:
+        walled = sandbox.wrap_command(
             ("make", "test"), cwd=tree, policy=policy, limits=limits, environment={"EXTRA": "1"}
         )
         return [word.replace(str(sandbox.scratch), "SCRATCH") for word in walled.argv]
@@ -85,7 +85,18 @@ def test_container_gets_image_and_worktree_only(tree: Path) -> None:
             "--env",
             "TMPDIR=SCRATCH",
         ),
-        *("--env", "EXTRA=1", "--entrypoint", "/bin/sh", "python:3.12", "-c", GUARD, "sh", "make", "test"),
+        *(
+            "--env",
+            "EXTRA=1",
+            "--entrypoint",
+            "/bin/sh",
+            "python:3.12",
+            "-c",
+            GUARD_SCRIPT,
+            "sh",
+            "make",
+            "test",
+        ),
     ]
 
 
@@ -114,8 +125,8 @@ def test_network_is_available_where_allowed(tree: Path) -> None:
 
 
 def test_podman_keeps_user_id(tree: Path) -> None:
-    with ProcessSandbox({}, walls=Container("/usr/bin/podman", "x")) as sandbox:
-        assert ("keep-id" in sandbox.walled(("true",), cwd=tree).argv) == (os.getuid() != 0)
+    with ProcessSandbox({}, backend=Container("/usr/bin/podman", "x")) as sandbox:
+        assert ("keep-id" in sandbox.wrap_command(("true",), cwd=tree).argv) == (os.getuid() != 0)
 
 
 def test_refuses_path_that_cannot_be_mounted(tmp_path: Path) -> None:
@@ -125,16 +136,16 @@ def test_refuses_path_that_cannot_be_mounted(tmp_path: Path) -> None:
 
 
 def test_reports_unreachable_daemon(tmp_path: Path) -> None:
-    message = probe(engine(tmp_path, NO_DAEMON))
+    message = probe_backend(engine(tmp_path, NO_DAEMON))
     assert message.startswith("/bin/sh could not be started: Cannot connect to the Docker daemon")
 
 
 def test_rejects_engine_that_cannot_run_containers(tmp_path: Path) -> None:
-    assert "without a word" in probe(engine(tmp_path, DEAF))
+    assert "without a word" in probe_backend(engine(tmp_path, DEAF))
 
 
 def test_client_input_is_open_but_silent(tmp_path: Path, tree: Path) -> None:
-    with ProcessSandbox({}, walls=engine(tmp_path, "#!/bin/sh\ntimeout 0.3 cat; echo $?\n")) as sandbox:
+    with ProcessSandbox({}, backend=engine(tmp_path, "#!/bin/sh\ntimeout 0.3 cat; echo $?\n")) as sandbox:
         assert sandbox.run(["true"], cwd=tree).output == "124\n"
 
 
@@ -161,5 +172,5 @@ def test_unusable_image_does_not_disable_sandbox() -> None:
         UserError,
         match=r"nothing is run: podman: .*; docker: .* commands run in this machine's own sandbox\.",
     ):
-        required(image="localhost/there-is-no-such-image:0")
-    assert [name for name, _ in containers("x")] == ["podman", "docker"]
+        require_backend(image="localhost/there-is-no-such-image:0")
+    assert [name for name, _ in container_backends("x")] == ["podman", "docker"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.kernel.broker import can_broker
 from coder.sandbox.process.process import ProcessSandbox
 from tests.sandbox.conftest import walls_or_skip
@@ -32,17 +32,19 @@ for _ in range(4):
 
 
 @pytest.fixture
-def landlock() -> Walls:
+def landlock() -> SandboxBackend:
     return walls_or_skip("Landlock")
 
 
 @pytest.mark.parametrize("place", ["working directory", "TMPDIR"])
-def test_changes_inside_behave_as_without_sandbox(place: str, landlock: Walls, tmp_path: Path) -> None:
+def test_changes_inside_behave_as_without_sandbox(
+    place: str, landlock: SandboxBackend, tmp_path: Path
+) -> None:
     outputs = []
     for name, walls in (("bare", None), ("walled", landlock)):
         tree = tmp_path / name
         tree.mkdir()
-        with ProcessSandbox(os.environ, walls=walls) as sandbox:
+        with ProcessSandbox(os.environ, backend=walls) as sandbox:
             enter = "import os; os.chdir(os.environ['TMPDIR'])\n" if place == "TMPDIR" else ""
             result = sandbox.run([sys.executable, "-S", "-c", enter + SCRIPT], cwd=tree)
         assert result.exit_code == 0, result.output
@@ -51,8 +53,8 @@ def test_changes_inside_behave_as_without_sandbox(place: str, landlock: Walls, t
     assert outputs[0] == outputs[1]
 
 
-def test_flood_of_calls_does_not_outlive_time_limit(landlock: Walls, tree: Path) -> None:
-    with ProcessSandbox(os.environ, walls=landlock) as sandbox:
+def test_flood_of_calls_does_not_outlive_time_limit(landlock: SandboxBackend, tree: Path) -> None:
+    with ProcessSandbox(os.environ, backend=landlock) as sandbox:
         start = time.monotonic()
         result = sandbox.run(
             [sys.executable, "-S", "-c", FLOOD],
@@ -66,11 +68,13 @@ def test_flood_of_calls_does_not_outlive_time_limit(landlock: Walls, tree: Path)
         assert sandbox.run(["sh", "-c", "touch x && chmod 600 x"], cwd=tree).exit_code == 0
 
 
-def test_without_broker_notice_names_the_limit(landlock: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "modes" not in landlock.reduced
+def test_without_broker_notice_names_the_limit(
+    landlock: SandboxBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "modes" not in landlock.limitations
     monkeypatch.setattr("coder.sandbox.backends.landlock.can_broker", lambda: False)
     without_broker = type(landlock)()
-    assert "can change modes, owners, times and attributes" in without_broker.reduced
+    assert "can change modes, owners, times and attributes" in without_broker.limitations
 
 
 def test_probe_leaves_no_filter_behind() -> None:
@@ -86,10 +90,10 @@ def test_probe_leaves_no_filter_behind() -> None:
     assert filters() == before
 
 
-def test_only_one_listener_fits_on_a_process(landlock: Walls, tree: Path) -> None:
+def test_only_one_listener_fits_on_a_process(landlock: SandboxBackend, tree: Path) -> None:
     code = (
         f"import sys; sys.path.append({str(ROOT)!r}); from coder.sandbox.kernel.broker import "
         "can_broker; print(can_broker())"
     )
-    with ProcessSandbox(os.environ, walls=landlock, exposed=[ROOT]) as sandbox:
+    with ProcessSandbox(os.environ, backend=landlock, exposed=[ROOT]) as sandbox:
         assert sandbox.run([sys.executable, "-c", code], cwd=tree).output == "False\n"

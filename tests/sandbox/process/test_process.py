@@ -71,7 +71,7 @@ def test_api_keys_do_not_reach_command(sandbox: ProcessSandbox, tree: Path) -> N
         ],
         "x",
     )
-    with ProcessSandbox({**allowed, **keys}, walls=sandbox.walls) as own:
+    with ProcessSandbox({**allowed, **keys}, backend=sandbox.backend) as own:
         result = own.run(["env"], cwd=tree, environment={"EXTRA": "1"})
         environment = dict(line.split("=", 1) for line in result.output.splitlines())
         for name in ("PWD", "SHLVL", "_", "HOME"):
@@ -261,7 +261,7 @@ environment={ {MARK: str(tree)} }
 
 def backend_expression(sandbox: ProcessSandbox) -> str:
     """Return the expression that constructs the backend of a sandbox."""
-    match sandbox.walls:
+    match sandbox.backend:
         case None:
             return "None"
         case walls if walls.name == "Landlock":

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from coder.sandbox.process.scratch import Scratch, remove_abandoned
+from coder.sandbox.process.scratch import ScratchDirectory, remove_abandoned
 
 
 def test_keeps_scratch_directory_in_use() -> None:
-    scratch = Scratch()
+    scratch = ScratchDirectory()
     remove_abandoned(scratch.path.parent.parent)
     assert scratch.path.is_dir()
     scratch.close()

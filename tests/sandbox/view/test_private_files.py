@@ -5,7 +5,7 @@ import pytest
 
 from coder.permissions.private_files import DENY_READ
 from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.view.private_files import private_files
+from coder.sandbox.view.private_files import find_private_files
 from tests.builders import write
 from tests.walls import walls
 
@@ -21,18 +21,18 @@ FILES = {
 def test_finds_private_files_of_tree(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     (tmp_path / "link.pem").symlink_to(".env")
-    assert private_files(tmp_path, (*DENY_READ, "live/*")) == tuple(
+    assert find_private_files(tmp_path, (*DENY_READ, "live/*")) == tuple(
         tmp_path / name for name in (".env", "deploy/live.env", "live/db.yml")
     )
 
 
 @pytest.mark.skipif(
-    (best := walls()) is None or bool(best.reduced),
+    (best := walls()) is None or bool(best.limitations),
     reason="no sandbox that hides files works on this machine",
 )
 def test_private_files_appear_empty(tmp_path: Path) -> None:
     write(tmp_path, FILES)
-    with ProcessSandbox(os.environ, walls=walls(), deny_read=(*DENY_READ, "live/*")) as sandbox:
+    with ProcessSandbox(os.environ, backend=walls(), deny_read=(*DENY_READ, "live/*")) as sandbox:
         ran = sandbox.run(
             ["sh", "-c", "grep -rh sesame . ; cat .env deploy/live.env live/db.yml; cat app.py; ls -a"],
             cwd=tmp_path,

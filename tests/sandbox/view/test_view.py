@@ -10,12 +10,12 @@ import pytest
 
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY, Policy
-from coder.sandbox.backends.backend import Walls
-from coder.sandbox.backends.landlock import SCOPED_ABI, visible
-from coder.sandbox.kernel.confinement import abi
+from coder.sandbox.backends.backend import SandboxBackend
+from coder.sandbox.backends.landlock import SCOPED_ABI, visible_paths
+from coder.sandbox.kernel.confinement import landlock_abi
 from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.view.linked_worktree import git_directory, holds, sanitized
-from coder.sandbox.view.toolchain import needed
+from coder.sandbox.view.linked_worktree import git_directory, repository_contains, sanitize_config
+from coder.sandbox.view.toolchain import toolchain_directories
 from tests.builders import git, repo, write
 
 
@@ -48,13 +48,15 @@ def test_read_only_covers_working_directory(isolated_sandbox: ProcessSandbox, tr
     assert (tree / "kept").read_text() == "1"
 
 
-def test_hides_home_except_tools(tmp_path: Path, walls: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hides_home_except_tools(
+    tmp_path: Path, walls: SandboxBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home, tree = tmp_path / "home", tmp_path / "tree"
     write(home, {".ssh/id": "secret", ".local/bin/tool": "#!/bin/sh\necho found\n"})
     (home / ".local/bin/tool").chmod(0o755)
     tree.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    with ProcessSandbox({"PATH": f"{home}/.local/bin:/usr/bin:/bin"}, walls=walls) as sandbox:
+    with ProcessSandbox({"PATH": f"{home}/.local/bin:/usr/bin:/bin"}, backend=walls) as sandbox:
         output = shell(sandbox, tree, f"tool; cat {home}/.ssh/id; ls -A {home}/.ssh")
     assert output.startswith("found\n")
     assert "secret" not in output
@@ -70,23 +72,25 @@ def test_git_is_read_only_and_hides_remote_urls(isolated_sandbox: ProcessSandbox
     assert "hunter2" not in output
     assert git(worktree, "log", "--format=%s") == "start"
     # Landlock cannot show a repository that has keys in its configuration.
-    if isolated_sandbox.walls is not None and isolated_sandbox.walls.name != "Landlock":
+    if isolated_sandbox.backend is not None and isolated_sandbox.backend.name != "Landlock":
         assert output.startswith(" M x.py\nstart\n")
         assert "Read-only file system" in output
 
 
-def test_uses_gitdir_pointer_from_before_first_command(walls: Walls, worktree: Path, tmp_path: Path) -> None:
+def test_uses_gitdir_pointer_from_before_first_command(
+    walls: SandboxBackend, worktree: Path, tmp_path: Path
+) -> None:
     other = repo(tmp_path / "other", {"secret.py": "1"})
-    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+    with ProcessSandbox(os.environ, backend=walls) as sandbox:
         shell(sandbox, worktree, "true")
         (worktree / ".git").write_text(f"gitdir: {other}/.git\n")
         assert "secret.py" not in shell(sandbox, worktree, "git ls-tree --name-only HEAD")
 
 
-def test_private_file_cannot_be_read_from_repository(walls: Walls, tmp_path: Path) -> None:
+def test_private_file_cannot_be_read_from_repository(walls: SandboxBackend, tmp_path: Path) -> None:
     root = repo(tmp_path / "project", {"x.py": "1\n", "deploy/.env": "sesame\n"})
     git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "worktree"))
-    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+    with ProcessSandbox(os.environ, backend=walls) as sandbox:
         for place in (root, tmp_path / "worktree") if walls.name != "Landlock" else (tmp_path / "worktree",):
             output = shell(sandbox, place, "git show HEAD:deploy/.env; git log -p; cat x.py")
             assert "sesame" not in output
@@ -99,7 +103,11 @@ def test_private_file_beside_repository_hides_nothing(
     root = repo(tmp_path / "project", {"x.py": "1\n", ".gitignore": ".env\n"})
     (root / ".env").write_text("sesame\n")
     assert shell(isolated_sandbox, root, "git log --format=%s") == "start\n"
-    assert (holds(root, [root / "x.py"]), holds(root, [root / ".env"]), holds(root, [])) == (
+    assert (
+        repository_contains(root, [root / "x.py"]),
+        repository_contains(root, [root / ".env"]),
+        repository_contains(root, []),
+    ) == (
         True,
         False,
         False,
@@ -107,12 +115,12 @@ def test_private_file_beside_repository_hides_nothing(
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="to root no directory is closed")
-def test_skips_inaccessible_path(walls: Walls, tree: Path, tmp_path: Path) -> None:
+def test_skips_inaccessible_path(walls: SandboxBackend, tree: Path, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     (closed / "bin").mkdir(parents=True)
     closed.chmod(0)
     try:
-        with ProcessSandbox({"PATH": f"{closed}/bin:/usr/bin:/bin"}, walls=walls) as sandbox:
+        with ProcessSandbox({"PATH": f"{closed}/bin:/usr/bin:/bin"}, backend=walls) as sandbox:
             assert shell(sandbox, tree, "echo ran") == "ran\n"
     finally:
         closed.chmod(0o700)
@@ -137,7 +145,7 @@ def test_environment_exposes_interpreter_and_linked_projects(tmp_path: Path) -> 
             "__editable___b_finder.py": f"MAPPING = {{'b': '{project}'}}\n",
         },
     )
-    paths = {*needed(str(venv / "bin" / "python"), {}, ())}
+    paths = {*toolchain_directories(str(venv / "bin" / "python"), {}, ())}
     assert {venv, project, project / "src", Path(sys.base_prefix)} <= paths
     assert secrets not in paths
 
@@ -147,11 +155,11 @@ def test_environment_pointing_to_secrets_exposes_only_itself(tmp_path: Path) -> 
     write(venv, {"pyvenv.cfg": f"home = {keys}/bin\n", "bin/activate": ""})
     write(keys, {"bin/id_rsa": "secret"})
     (venv / "bin" / "python").symlink_to(keys / "bin" / "id_rsa")
-    assert {*needed(str(venv / "bin" / "python"), {}, ())} == {venv}
+    assert {*toolchain_directories(str(venv / "bin" / "python"), {}, ())} == {venv}
 
 
 def test_shows_everything_except_hidden_paths(tmp_path: Path) -> None:
-    paths = [*visible((tmp_path, Path("/etc/shadow"), Path("/home")))]
+    paths = [*visible_paths((tmp_path, Path("/etc/shadow"), Path("/home")))]
     assert not any(path.is_relative_to(tmp_path) or tmp_path.is_relative_to(path) for path in paths)
     assert Path("/etc") not in paths
     assert Path("/usr") in paths
@@ -161,7 +169,7 @@ def test_hides_urls_in_git_configuration(worktree: Path) -> None:
     common = git_directory(worktree)
     assert common == worktree.parent / "project" / ".git"
     assert (git_directory(common.parent), git_directory(worktree.parent)) == (common, None)
-    text = sanitized(common / "config").decode()
+    text = sanitize_config(common / "config").decode()
     assert "repositoryformatversion" in text
     assert "hunter2" not in text
 
@@ -190,7 +198,9 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]}
     assert outputs[0] == ["not reached", "not reached"]
     assert outputs[1] == [
         "reached",
-        "not reached" if abi() >= SCOPED_ABI or "Landlock" in str(isolated_sandbox.walls) else "reached",
+        "not reached"
+        if landlock_abi() >= SCOPED_ABI or "Landlock" in str(isolated_sandbox.backend)
+        else "reached",
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from coder.core.commands import Answer
 from coder.core.events import QuestionAnswered, QuestionAsked, Warned
 from coder.core.values.verdict import TestReport
-from coder.session.approval.dependencies import equipped
+from coder.session.approval.dependencies import ensure_dependencies
 from tests.session.fakes import FakeVerifier, kit
 
 LACKING = TestReport(command="pytest", exit_code=1)
@@ -21,7 +21,7 @@ class FakeEquipment:
     problem: str = ""
     installed: list[str] = field(default_factory=list)
 
-    def lacks(self, report: TestReport) -> tuple[str, ...]:
+    def missing_packages(self, report: TestReport) -> tuple[str, ...]:
         return ("answers",) if report == LACKING else ()
 
     def install(self, packages: Sequence[str]) -> str:
@@ -53,12 +53,12 @@ def test_installs_nothing_without_approval(
     context = replace(kit(tmp_path, verifier=verifier, attended=attended), equipment=equipment)
 
     async def scenario() -> TestReport | None:
-        candidate = context.repository.candidate("c1")
-        asking = asyncio.ensure_future(equipped(context, candidate, LACKING, wait_seconds=60))
+        candidate = context.repository.create_candidate("c1")
+        asking = asyncio.ensure_future(ensure_dependencies(context, candidate, LACKING, wait_seconds=60))
         async for record in context.log.follow():
             if isinstance(record.event, QuestionAsked) and attended:
                 await asyncio.sleep(0)
-                context.approval.answer(Answer(question=record.event.question, option=option))
+                context.approval.deliver_answer(Answer(question=record.event.question, option=option))
             if isinstance(record.event, QuestionAnswered):
                 break
         return await asking

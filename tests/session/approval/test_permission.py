@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.permissions.command_rules import Mode, Rule, written
-from coder.session.approval.permission import Decision, Rights, of_change, of_command
+from coder.permissions.command_rules import Mode, Rule, parse_rule
+from coder.session.approval.permission import PermissionDecision, Permissions, decide_change, decide_command
 
 PROGRAMS = {
     name: f"/usr/bin/{name}"
@@ -13,12 +13,16 @@ PROGRAMS = {
 
 def make_permissions(
     mode: Mode = "auto-edit", *, contained: bool = True, rules: tuple[Rule, ...] = (), test_command: str = ""
-) -> Rights:
-    return Rights(mode=mode, contained=contained, rules=rules, test_command=test_command, which=PROGRAMS.get)
+) -> Permissions:
+    return Permissions(
+        mode=mode, is_sandboxed=contained, rules=rules, test_command=test_command, which=PROGRAMS.get
+    )
 
 
-def actions(command: str, permissions: Rights, root: Path = Path("/repo"), *, network: bool = False) -> str:
-    return of_command(permissions, command, root=root, network=network).action
+def actions(
+    command: str, permissions: Permissions, root: Path = Path("/repo"), *, network: bool = False
+) -> str:
+    return decide_command(permissions, command, root=root, network=network).action
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def test_sandboxed_read_only_mode_runs_programs_without_write_access() -> None:
 
 def test_allows_asks_about_or_refuses_changes() -> None:
     assert [
-        of_change(make_permissions(mode)).action for mode in ("read-only", "ask", "auto-edit", "full")
+        decide_change(make_permissions(mode)).action for mode in ("read-only", "ask", "auto-edit", "full")
     ] == [
         "deny",
         "ask",
@@ -60,7 +64,9 @@ def test_allows_asks_about_or_refuses_changes() -> None:
 
 
 def test_asks_about_network_for_allowed_commands() -> None:
-    assert of_command(make_permissions(), "make docs", root=Path("/repo"), network=True) == Decision(
+    assert decide_command(
+        make_permissions(), "make docs", root=Path("/repo"), network=True
+    ) == PermissionDecision(
         action="ask",
         why="wants the network",
         network=True,
@@ -78,24 +84,24 @@ def test_asks_about_network_for_allowed_commands() -> None:
 
 
 def test_approval_with_network_includes_network_next_time() -> None:
-    first = of_command(make_permissions(), "pip install x", root=Path("/repo"))
-    again = of_command(make_permissions(rules=first.rules), "pip install x", root=Path("/repo"))
-    assert (first.action, again) == ("ask", Decision(action="allow", network=True))
+    first = decide_command(make_permissions(), "pip install x", root=Path("/repo"))
+    again = decide_command(make_permissions(rules=first.rules), "pip install x", root=Path("/repo"))
+    assert (first.action, again) == ("ask", PermissionDecision(action="allow", network=True))
     assert actions("pip install y", make_permissions(rules=first.rules)) == "ask"
 
 
 def test_approval_without_network_grants_none() -> None:
-    permissions = make_permissions(contained=False, rules=(written("make docs", "allow"),))
-    assert of_command(permissions, "make docs", root=Path("/repo")) == Decision(action="allow")
+    permissions = make_permissions(contained=False, rules=(parse_rule("make docs", "allow"),))
+    assert decide_command(permissions, "make docs", root=Path("/repo")) == PermissionDecision(action="allow")
     assert actions("make docs", permissions, network=True) == "ask"
 
 
 def test_user_rules_precede_built_in_rules() -> None:
-    assert actions("git push", make_permissions(rules=(written("git push", "allow"),))) == "allow"
+    assert actions("git push", make_permissions(rules=(parse_rule("git push", "allow"),))) == "allow"
     assert (
         actions(
             "make deploy",
-            make_permissions(rules=(written("make *", "allow"), written("make deploy", "deny"))),
+            make_permissions(rules=(parse_rule("make *", "allow"), parse_rule("make deploy", "deny"))),
         )
         == "deny"
     )
@@ -130,7 +136,7 @@ def test_never_remembers_unparsable_command() -> None:
         "make *.mk",
         "ls | xargs make",
     ):
-        assert of_command(make_permissions(contained=False), command, root=Path("/repo")).rules == ()
+        assert decide_command(make_permissions(contained=False), command, root=Path("/repo")).rules == ()
 
 
 @pytest.mark.parametrize(
@@ -158,4 +164,4 @@ def test_asks_about_unknown_subcommands_of_ruled_program(command: str) -> None:
 
 
 def test_asks_before_passing_private_file_to_program() -> None:
-    assert of_command(make_permissions(), "python3 x.py < .env", root=Path("/repo")).why == "reads .env"
+    assert decide_command(make_permissions(), "python3 x.py < .env", root=Path("/repo")).why == "reads .env"

@@ -33,9 +33,9 @@ def test_waits_for_the_answer_to_its_own_question() -> None:
         approval = Approval(log, attended=True)
         asking = asyncio.ensure_future(approval.ask("Go?", options=("yes", "no"), default="no"))
         await asyncio.sleep(0)
-        approval.answer(Answer(question="q9", option="no"))
+        approval.deliver_answer(Answer(question="q9", option="no"))
         assert not asking.done()
-        approval.answer(Answer(question="q1", option="yes"))
+        approval.deliver_answer(Answer(question="q1", option="yes"))
         return await asking, log
 
     option, log = asyncio.run(scenario())
@@ -48,7 +48,7 @@ DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n@@ -9 +9 @@\n
 
 def test_unattended_review_accepts_every_hunk() -> None:
     log = EventLog(clock=ticking_clock())
-    assert asyncio.run(Approval(log, attended=False).review(DIFF)) == (0, 1)
+    assert asyncio.run(Approval(log, attended=False).review_diff(DIFF)) == (0, 1)
     assert log.records[-1].event == ReviewAnswered(question="q1", accepted=(0, 1), by="default")
 
 
@@ -56,11 +56,11 @@ def test_a_review_waits_for_the_decision() -> None:
     async def scenario() -> tuple[tuple[int, ...], EventLog]:
         log = EventLog(clock=ticking_clock())
         approval = Approval(log, attended=True)
-        reviewing = asyncio.ensure_future(approval.review(DIFF))
+        reviewing = asyncio.ensure_future(approval.review_diff(DIFF))
         await asyncio.sleep(0)
-        approval.answer(Answer(question="q1", option="yes"))
+        approval.deliver_answer(Answer(question="q1", option="yes"))
         assert not reviewing.done()
-        approval.answer(Decide(question="q1", accepted=(1,)))
+        approval.deliver_answer(Decide(question="q1", accepted=(1,)))
         return await reviewing, log
 
     hunk_numbers, log = asyncio.run(scenario())
@@ -76,7 +76,7 @@ PLAN = Plan(summary="The sign goes.", steps=(Step(intent="It is gone."),))
 
 def test_unattended_plan_runs_unchanged() -> None:
     log = EventLog(clock=ticking_clock())
-    assert asyncio.run(Approval(log, attended=False).plan(PLAN)) == PLAN
+    assert asyncio.run(Approval(log, attended=False).review_plan(PLAN)) == PLAN
     assert log.records[-1].event == PlanAnswered(question="q1", plan=PLAN, by="default")
 
 
@@ -85,11 +85,11 @@ def test_plan_waits_for_user_edit(answer: Plan | None) -> None:
     async def scenario() -> tuple[Plan | None, EventLog]:
         log = EventLog(clock=ticking_clock())
         approval = Approval(log, attended=True)
-        asking = asyncio.ensure_future(approval.plan(PLAN))
+        asking = asyncio.ensure_future(approval.review_plan(PLAN))
         await asyncio.sleep(0)
-        approval.answer(Decide(question="q1", accepted=()))
+        approval.deliver_answer(Decide(question="q1", accepted=()))
         assert not asking.done()
-        approval.answer(Amend(question="q1", plan=answer))
+        approval.deliver_answer(Amend(question="q1", plan=answer))
         return await asking, log
 
     context, log = asyncio.run(scenario())

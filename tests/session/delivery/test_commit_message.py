@@ -1,6 +1,6 @@
 import pytest
 
-from coder.session.delivery.commit_message import message, slug, subject
+from coder.session.delivery.commit_message import branch_slug, compose_message, format_subject
 
 CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")
 CONVENTIONAL = ("feat: add a thing", "fix(core): mend it", "chore: release")
@@ -26,27 +26,29 @@ PREFIXED = ("core: add a thing", "docs: say so")
     ],
 )
 def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], expected: str) -> None:
-    assert subject(summary, recent) == expected
+    assert format_subject(summary, recent) == expected
 
 
 def test_subject_fits_git_limit() -> None:
-    line = subject("word " * 40, CAPITALS)
+    line = format_subject("word " * 40, CAPITALS)
     assert len(line) <= 72
     assert line.endswith("word...")
 
 
 def test_message_has_subject_issue_and_trailers() -> None:
-    text = message("It works.", "The issue\n\nmore", recent=CAPITALS, trailers=("Coder-Verdict: PROVEN",))
+    text = compose_message(
+        "It works.", "The issue\n\nmore", recent=CAPITALS, trailers=("Coder-Verdict: PROVEN",)
+    )
     assert text == "It works\n\nThe issue\n\nmore\n\nCoder-Verdict: PROVEN\n"
 
 
 def test_slug_is_a_few_plain_words() -> None:
-    assert slug("fix(core): Don't crash on ünïcode, please, ever again!") == "don-t-crash-on-n-code"
-    assert slug("!!!") == "fix"
+    assert branch_slug("fix(core): Don't crash on ünïcode, please, ever again!") == "don-t-crash-on-n-code"
+    assert branch_slug("!!!") == "fix"
 
 
 def test_explanation_becomes_the_body() -> None:
-    text = message(
+    text = compose_message(
         "It works.\n\nThe sign was lost in f().\n", "The issue", recent=CAPITALS, trailers=("T: x",)
     )
     assert text == "It works\n\nThe sign was lost in f().\n\nT: x\n"
@@ -59,10 +61,10 @@ def test_body_from_the_issue_is_whole_paragraphs_without_code() -> None:
         + "\n\n"
         + "\n".join(["another"] * 9)
     )
-    text = message("It works.", issue, recent=CAPITALS, trailers=("T: x",))
+    text = compose_message("It works.", issue, recent=CAPITALS, trailers=("T: x",))
     assert text == "It works\n\nIt fails.\n\n" + "\n".join(["a line"] * 9) + "\n\nT: x\n"
     assert (
-        message("It works.", "It fails.\n\n```\nf(1)", recent=CAPITALS, trailers=("T: x",))
+        compose_message("It works.", "It fails.\n\n```\nf(1)", recent=CAPITALS, trailers=("T: x",))
         == "It works\n\nIt fails.\n\nT: x\n"
     )
 
@@ -76,4 +78,4 @@ def test_body_from_the_issue_is_whole_paragraphs_without_code() -> None:
     ],
 )
 def test_slug_ends_with_a_whole_phrase(line: str, expected: str) -> None:
-    assert slug(line) == expected
+    assert branch_slug(line) == expected

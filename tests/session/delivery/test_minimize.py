@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import ReviewAsked, Verified
-from coder.core.values.verdict import Guarded, Unguarded, Verdict
-from coder.session.context import Kit
+from coder.core.values.verdict import MutationReport, UntestedPlace, Verdict
+from coder.session.context import SessionContext
 from coder.session.session import Session
-from coder.strategies.follow import DIRECT, follow
+from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.delivery.test_review import TWO, GitLikeRepository, review_context, run_with_hunks
 from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 from tests.session.test_session import patch
 
 IDLE = PROVEN.model_copy(
     update={
-        "guarded": Guarded(
-            unguarded=(Unguarded(path="b.py", line=1, what="is as it was before", whole_hunk=True),)
+        "guarded": MutationReport(
+            unguarded=(UntestedPlace(path="b.py", line=1, what="is as it was before", whole_hunk=True),)
         )
     }
 )
@@ -24,7 +24,7 @@ IDLE = PROVEN.model_copy(
 LOST = PROVEN.model_copy(update={"targets": ()})
 
 
-def run_minimization(root: Path, *verdicts: Verdict) -> tuple[Kit, FakeVerifier]:
+def run_minimization(root: Path, *verdicts: Verdict) -> tuple[SessionContext, FakeVerifier]:
     verifier = FakeVerifier(verdicts=[*verdicts])
     context = kit(root, [patch(TWO)], repository=GitLikeRepository(root=root), verifier=verifier)
     return replace(context, task=context.task.model_copy(update={"minimise": True})), verifier
@@ -32,7 +32,7 @@ def run_minimization(root: Path, *verdicts: Verdict) -> tuple[Kit, FakeVerifier]
 
 def test_removes_untested_hunks_and_proves_rest(tmp_path: Path) -> None:
     context, verifier = run_minimization(tmp_path, IDLE, PROVEN)
-    session_end = asyncio.run(Session(context, follow(DIRECT), id="s1", version="0").run())
+    session_end = asyncio.run(Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0").run())
     assert session_end.delivery is not None and session_end.verdict is not None
     assert "VALUE = 2" in session_end.delivery.diff
     assert "OTHER" not in session_end.delivery.diff
@@ -47,7 +47,7 @@ def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdi
     context, _ = run_minimization(
         tmp_path, IDLE.model_copy(update={"targets": ("tests/test_a.py::test_a",)}), again
     )
-    session_end = asyncio.run(Session(context, follow(DIRECT), id="s1", version="0").run())
+    session_end = asyncio.run(Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0").run())
     assert session_end.delivery is not None and session_end.verdict is not None
     assert "OTHER" in session_end.delivery.diff
     assert not any("left out" in note for note in session_end.verdict.notes)

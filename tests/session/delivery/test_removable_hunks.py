@@ -2,9 +2,9 @@ import difflib
 
 import pytest
 
-from coder.core.values.verdict import Guarded, Unguarded
-from coder.patching.git_hunks import blocks, hunks
-from coder.session.delivery.removable_hunks import droppable, place_of
+from coder.core.values.verdict import MutationReport, UntestedPlace
+from coder.patching.git_hunks import changed_line_starts, split_git_diff
+from coder.session.delivery.removable_hunks import hunk_location, removable_hunk_numbers
 
 OLD = [f"line {number}" for number in range(1, 31)]
 NEW = ["new", *OLD[:3], "4", *OLD[4:19], *OLD[20:], "last"]
@@ -16,18 +16,19 @@ def diff_of(path: str, old: list[str], new: list[str]) -> str:
     return "\n".join([f"diff --git a/{path} b/{path}", *lines, ""])
 
 
-def guarded_result(*places: tuple[str, int], wording: tuple[tuple[str, int], ...] = ()) -> Guarded:
+def guarded_result(*places: tuple[str, int], wording: tuple[tuple[str, int], ...] = ()) -> MutationReport:
     unguarded = tuple(
-        Unguarded(path=path, line=line, what="is as it was before", whole_hunk=True) for path, line in places
+        UntestedPlace(path=path, line=line, what="is as it was before", whole_hunk=True)
+        for path, line in places
     )
-    return Guarded(unguarded=unguarded, wording=wording)
+    return MutationReport(unguarded=unguarded, wording=wording)
 
 
 def test_hunk_records_start_of_its_blocks() -> None:
-    all_hunks = hunks(diff_of("a.py", OLD, NEW))
-    assert [[*blocks(hunk)] for hunk in all_hunks] == [[1, 5], [21], [31]]
-    assert [*blocks(hunks(diff_of("a.py", ["x"], []))[0])] == [1]
-    assert place_of(all_hunks[1]) == "a.py:21"
+    all_hunks = split_git_diff(diff_of("a.py", OLD, NEW))
+    assert [[*changed_line_starts(hunk)] for hunk in all_hunks] == [[1, 5], [21], [31]]
+    assert [*changed_line_starts(split_git_diff(diff_of("a.py", ["x"], []))[0])] == [1]
+    assert hunk_location(all_hunks[1]) == "a.py:21"
 
 
 @pytest.mark.parametrize(
@@ -43,12 +44,15 @@ def test_hunk_records_start_of_its_blocks() -> None:
     ],
 )
 def test_hunk_is_removable_when_no_test_needs_it(
-    guard_result: Guarded | None, wording: bool, numbers: tuple[int, ...]
+    guard_result: MutationReport | None, wording: bool, numbers: tuple[int, ...]
 ) -> None:
-    assert droppable(diff_of("a.py", OLD, NEW), guard_result, wording=wording) == numbers
+    assert removable_hunk_numbers(diff_of("a.py", OLD, NEW), guard_result, wording=wording) == numbers
 
 
 def test_removes_documentation_only_on_request_and_tests_never() -> None:
     diff = diff_of("README.md", ["a"], ["b"]) + diff_of("tests/test_a.py", ["a"], ["b"])
     guard_result = guarded_result(("README.md", 1), ("tests/test_a.py", 1))
-    assert (droppable(diff, guard_result), droppable(diff, guard_result, wording=True)) == ((), (0,))
+    assert (
+        removable_hunk_numbers(diff, guard_result),
+        removable_hunk_numbers(diff, guard_result, wording=True),
+    ) == ((), (0,))

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 from coder.core.events import CandidateDropped, Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis, GiveUp, Sites
 from coder.core.values.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
-from coder.session.delivery.report import explanation
+from coder.session.delivery.report import session_report
 
 FRAMES = (
     Frame(path="tests/test_a.py", line=3, function="test_a"),
@@ -22,7 +22,7 @@ def report_text(*events: Event) -> str:
         Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
         for number, event in enumerate(events, 1)
     ]
-    return explanation(records)
+    return session_report(records)
 
 
 def test_reports_attempts_suspects_and_last_message() -> None:

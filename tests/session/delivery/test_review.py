@@ -5,9 +5,9 @@ from coder.core.commands import Answer, Decide
 from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.verdict import VerdictKind
-from coder.session.context import Kit
+from coder.session.context import SessionContext
 from coder.session.session import Session
-from coder.strategies.follow import DIRECT, follow
+from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
 from tests.session.test_session import FIX, patch
 
@@ -18,7 +18,7 @@ class GitLikeRepository(FakeRepository):
     """Repository whose diffs look like git's, so that hunks can be distinguished."""
 
     def patch(self, candidate: Candidate) -> Patch:
-        plain = super().patch(candidate)
+        plain = super().candidate_patch(candidate)
         parts = {
             "a.py": "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n",
             "b.py": (
@@ -29,11 +29,11 @@ class GitLikeRepository(FakeRepository):
         return plain.model_copy(update={"diff": "".join(parts[path] for path in plain.paths)})
 
 
-def run_with_hunks(context: Kit, hunk_numbers: tuple[int, ...]) -> SessionFinished:
+def run_with_hunks(context: SessionContext, hunk_numbers: tuple[int, ...]) -> SessionFinished:
     """Return the session's end for the hunks that the user accepts."""
 
     async def scenario() -> SessionFinished:
-        session = Session(context, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
         async for record in context.log.follow():
             if isinstance(record.event, ReviewAsked):
@@ -43,7 +43,7 @@ def run_with_hunks(context: Kit, hunk_numbers: tuple[int, ...]) -> SessionFinish
     return asyncio.run(scenario())
 
 
-def review_context(root: Path, verifier: FakeVerifier) -> Kit:
+def review_context(root: Path, verifier: FakeVerifier) -> SessionContext:
     return kit(
         root,
         [patch(TWO)],
@@ -83,11 +83,11 @@ def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:
 LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
 
 
-def run_with_answer(context: Kit, option: str) -> SessionFinished:
+def run_with_answer(context: SessionContext, option: str) -> SessionFinished:
     """Return the session's end if the user answers every question with the option."""
 
     async def scenario() -> SessionFinished:
-        session = Session(context, follow(DIRECT), id="s1", version="0")
+        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
         async for record in context.log.follow():
             if isinstance(record.event, QuestionAsked):

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.messages import Request, Spent, Usage, UserMessage
+from coder.core.messages import Request, Usage, UsageTotals, UserMessage
 from coder.core.values.task import Budget
-from coder.session.limits.budget import Price, Purse
+from coder.session.limits.budget import BudgetTracker, Price
 
 REQUEST = Request(system="s", messages=(UserMessage(text="x" * 350),))
 
@@ -21,13 +21,13 @@ def cent_per_thousand(input_tokens: int, output_tokens: int) -> Decimal:
     return Decimal(input_tokens + output_tokens) / 100_000
 
 
-def make_purse(budget: Budget, seconds: float = 0.0) -> Purse:
+def make_purse(budget: Budget, seconds: float = 0.0) -> BudgetTracker:
     moments = iter([0.0, *[seconds] * 100])
-    return Purse(budget, clock=lambda: next(moments))
+    return BudgetTracker(budget, clock=lambda: next(moments))
 
 
 def make_call(
-    purse: Purse,
+    purse: BudgetTracker,
     usage: Usage | None = None,
     *,
     price: Price = free_price,
@@ -37,7 +37,7 @@ def make_call(
     """Make one call and return the request as it was admitted."""
 
     async def call() -> Request:
-        async with purse.reserved(request, price=price, role=role) as reserved:
+        async with purse.reserve(request, price=price, role=role) as reserved:
             reserved.settle(usage or Usage(cost_usd=Decimal(0)))
             return reserved.request
 
@@ -48,7 +48,7 @@ def test_counts_usage_by_role() -> None:
     purse = make_purse(Budget())
     make_call(purse, Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=Decimal("0.5")))
     make_call(purse, Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal("0.25")), role="reviewer")
-    assert purse.spent == Spent(
+    assert purse.spent == UsageTotals(
         requests=2, input_tokens=11, cached_tokens=4, output_tokens=3, cost_usd=Decimal("0.75")
     )
     assert {role: spent.requests for role, spent in purse.roles.items()} == {"executor": 1, "reviewer": 1}
@@ -110,7 +110,7 @@ def test_unsettled_call_stays_reserved() -> None:
     purse = make_purse(Budget(requests=1))
 
     async def run_cancelled() -> None:
-        async with purse.reserved(REQUEST, price=free_price, role="executor"):
+        async with purse.reserve(REQUEST, price=free_price, role="executor"):
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
@@ -121,9 +121,9 @@ def test_unsettled_call_stays_reserved() -> None:
 
 def test_accepts_higher_token_count_of_model() -> None:
     purse = make_purse(Budget())
-    before = purse.estimate(REQUEST)
+    before = purse.estimate_input_tokens(REQUEST)
     make_call(purse, Usage(input_tokens=before * 2))
-    assert purse.estimate(REQUEST) >= before * 2 - 1
+    assert purse.estimate_input_tokens(REQUEST) >= before * 2 - 1
 
 
 def test_call_that_does_not_fit_waits_for_others() -> None:
@@ -131,7 +131,7 @@ def test_call_that_does_not_fit_waits_for_others() -> None:
     order: list[str] = []
 
     async def call(name: str, output: int) -> None:
-        async with purse.reserved(REQUEST, price=free_price, role=name) as reserved:
+        async with purse.reserve(REQUEST, price=free_price, role=name) as reserved:
             order.append(f"{name} begins")
             await asyncio.sleep(0)
             order.append(f"{name} ends")
@@ -179,7 +179,7 @@ def test_no_limit_is_ever_exceeded(
     the budget.
     """
     budget = Budget(tokens=tokens, usd=None if cents is None else Decimal(cents) / 100, requests=requests)
-    whole = Purse(budget, clock=lambda: 0.0)
+    whole = BudgetTracker(budget, clock=lambda: 0.0)
     billed = {"tokens": 0, "requests": 0}
     paid = [Decimal(0)]
 
@@ -191,12 +191,12 @@ def test_no_limit_is_ever_exceeded(
         for _, size, sent, written, end, delay in (call for call in calls if call[0] == number):
             request = Request(system="", messages=(UserMessage(text="x" * size),))
             try:
-                async with own.reserved(request, price=price, role=f"branch {number}") as reserved:
+                async with own.reserve(request, price=price, role=f"branch {number}") as reserved:
                     billed["requests"] += end != "failed"
                     for _ in range(delay):
                         await asyncio.sleep(0)
                     real = (
-                        int(own.estimate(request) * sent),
+                        int(own.estimate_input_tokens(request) * sent),
                         int(reserved.request.max_output_tokens * written),
                     )
                     usage = Usage(input_tokens=real[0], output_tokens=real[1], cost_usd=price(*real))

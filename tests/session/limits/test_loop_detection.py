@@ -1,16 +1,16 @@
-from coder.session.limits.loop_detection import Wandering
+from coder.session.limits.loop_detection import LoopDetector
 
 TURN = ("search({})", "search: nothing")
 
 
 def test_repeated_turn_warns_once_then_stops() -> None:
-    wandering = Wandering()
-    assert [wandering.seen(TURN, moved=False) for _ in range(3)] == ["new", "again", "lost"]
+    wandering = LoopDetector()
+    assert [wandering.record_turn(TURN, has_changed=False) for _ in range(3)] == ["new", "again", "lost"]
 
 
 def test_detects_cycles_of_several_turns() -> None:
-    wandering = Wandering()
-    assert [wandering.seen((name,), moved=False) for name in "ababab"] == [
+    wandering = LoopDetector()
+    assert [wandering.record_turn((name,), has_changed=False) for name in "ababab"] == [
         "new",
         "new",
         "again",
@@ -21,8 +21,8 @@ def test_detects_cycles_of_several_turns() -> None:
 
 
 def test_change_resets_detection() -> None:
-    wandering = Wandering()
-    assert [wandering.seen(TURN, moved=moved) for moved in (False, True, False, False)] == [
+    wandering = LoopDetector()
+    assert [wandering.record_turn(TURN, has_changed=moved) for moved in (False, True, False, False)] == [
         "new",
         "new",
         "new",

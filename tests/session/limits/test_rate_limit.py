@@ -1,14 +1,14 @@
 import asyncio
 
-from coder.session.limits.rate_limit import Pace
+from coder.session.limits.rate_limit import RateLimiter
 
 
 def test_limits_concurrent_requests() -> None:
-    pace, running, most = Pace(requests_at_once=2), 0, 0
+    pace, running, most = RateLimiter(requests_at_once=2), 0, 0
 
     async def request() -> None:
         nonlocal running, most
-        async with pace.request():
+        async with pace.request_slot():
             running += 1
             most = max(most, running)
             await asyncio.sleep(0)
@@ -28,11 +28,11 @@ def test_request_over_rate_limit_waits_for_oldest() -> None:
         slept.append(seconds)
         now[0] += seconds
 
-    pace = Pace(requests_per_minute=2, clock=lambda: now[0], sleep=sleep)
+    pace = RateLimiter(requests_per_minute=2, clock=lambda: now[0], sleep=sleep)
 
     async def several() -> None:
         for _ in range(3):
-            async with pace.request():
+            async with pace.request_slot():
                 now[0] += 10
 
     asyncio.run(several())
@@ -40,11 +40,11 @@ def test_request_over_rate_limit_waits_for_oldest() -> None:
 
 
 def test_limits_concurrent_verifications() -> None:
-    pace, running, most = Pace(verifications_at_once=1), 0, 0
+    pace, running, most = RateLimiter(verifications_at_once=1), 0, 0
 
     async def verify() -> None:
         nonlocal running, most
-        async with pace.verification():
+        async with pace.verification_slot():
             running += 1
             most = max(most, running)
             await asyncio.sleep(0)
@@ -58,11 +58,11 @@ def test_limits_concurrent_verifications() -> None:
 
 
 def test_running_verifications_never_exceed_attempts_left() -> None:
-    pace, spent, most, refused = Pace(), 0, 0, 0
+    pace, spent, most, refused = RateLimiter(), 0, 0, 0
 
     async def attempt(running: list[int]) -> None:
         nonlocal spent, most, refused
-        async with pace.attempt(lambda: 2 - spent) as granted:
+        async with pace.attempt_slot(lambda: 2 - spent) as granted:
             refused += not granted
             if granted:
                 running.append(1)

@@ -11,10 +11,10 @@ from coder.core.events import CandidateForked, NoteMade, PlanAsked
 from coder.core.notes import GiveUp, Note, Plan, Step
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import TestReport
-from coder.models.scripted import Scripted, ScriptedCall
-from coder.models.scripted import Step as Scene
-from coder.session.context import Kit
-from coder.strategies.planning.strategy import planned
+from coder.models.scripted import ScriptedCall, ScriptedModel
+from coder.models.scripted import ScriptStep as Scene
+from coder.session.context import SessionContext
+from coder.strategies.planning.strategy import plan_and_execute
 from tests.session.fakes import RED, FakeVerifier, kit
 
 PLAN = Plan(summary="The value is two.", steps=(Step(intent="It is two.", files=("a.py",)),))
@@ -30,27 +30,29 @@ def edit_scene(value: int, was: int = 1) -> Scene:
     return Scene(text="Changed.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
 
 
-async def do_nothing(_kit: Kit, candidate: Candidate) -> Candidate:
+async def do_nothing(_kit: SessionContext, candidate: Candidate) -> Candidate:
     return candidate
 
 
-def run_plan(context: Kit, answer: Plan | None = None) -> tuple[list[str], list[Note]]:
+def run_plan(context: SessionContext, answer: Plan | None = None) -> tuple[list[str], list[Note]]:
     """Return the last message of each request, and all notes; a plan that is asked about gets this answer."""
 
     async def answer_questions() -> None:
         async for record in context.log.follow():
             if isinstance(record.event, PlanAsked):
-                context.approval.answer(Amend(question=record.event.question, plan=answer))
+                context.approval.deliver_answer(Amend(question=record.event.question, plan=answer))
 
     async def run_strategy() -> None:
         person = asyncio.ensure_future(answer_questions())
         context.log.append(CandidateForked(candidate="c1"))
-        await planned(finish=do_nothing, last=do_nothing)(context, context.repository.candidate("c1"))
+        await plan_and_execute(finish=do_nothing, explain=do_nothing)(
+            context, context.repository.create_candidate("c1")
+        )
         context.log.close()
         await person
 
     asyncio.run(run_strategy())
-    assert isinstance(context.model, Scripted)
+    assert isinstance(context.model, ScriptedModel)
     messages = ["\n".join(message.text for message in request.messages) for request in context.model.requests]
     return messages, [
         record.event.note for record in context.log.records if isinstance(record.event, NoteMade)
@@ -117,7 +119,7 @@ def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerif
         verifier=verifier,
     )
     red = replace(
-        context.workspace(context.repository.candidate("c1")),
+        context.workspace(context.repository.create_candidate("c1")),
         run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
     )
     messages, notes = run_plan(replace(context, workspace=lambda _candidate: red))
@@ -134,7 +136,7 @@ def test_failed_step_checks_stay_within_attempts(tmp_path: Path, verifier: FakeV
     ]
     context = kit(tmp_path, scenes, verifier=verifier)
     red = replace(
-        context.workspace(context.repository.candidate("c1")),
+        context.workspace(context.repository.create_candidate("c1")),
         run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
     )
     messages, _ = run_plan(replace(context, workspace=lambda _candidate: red))

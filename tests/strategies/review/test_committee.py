@@ -8,29 +8,29 @@ import pytest
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import Warned
 from coder.core.notes import Findings
-from coder.core.state import verdicts
+from coder.core.state import candidate_verdicts
 from coder.core.values.candidate import Candidate, Patch
-from coder.models.scripted import ScriptedCall, Step
-from coder.session.context import Kit, Strategy
-from coder.strategies.candidate_status import stands
-from coder.strategies.review.committee import reviewed
-from coder.strategies.verify_phase import judge
+from coder.models.scripted import ScriptedCall, ScriptStep
+from coder.session.context import SessionContext, Strategy
+from coder.strategies.candidate_status import is_judged_good
+from coder.strategies.review.committee import review_and_repair
+from coder.strategies.verify_phase import judge_change
 from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 
 FLAW = {"severity": "major", "path": "a.py", "line": 1, "text": "It fails for none."}
 OPINION = {"kind": "findings", "summary": "No.", "approve": False, "findings": [FLAW]}
-OBJECTION = Step(calls=(ScriptedCall(name="hand_over", arguments=OPINION),))
+OBJECTION = ScriptStep(calls=(ScriptedCall(name="hand_over", arguments=OPINION),))
 
 
 def edit_strategy(value: int, *, verified: bool = True, error: Exception | None = None) -> Strategy:
     """Return a strategy that changes a.py, and has it verified or raises an error."""
 
-    async def strategy(context: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         (candidate.worktree / "a.py").write_text(f"VALUE = {value}\n")
         if error:
             raise error
         if verified:
-            await judge(context, candidate, context.repository.patch(candidate), ())
+            await judge_change(context, candidate, context.repository.candidate_patch(candidate), ())
         return candidate
 
     return strategy
@@ -53,14 +53,14 @@ def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy,
         return mending
 
     async def run_strategy() -> bool:
-        candidate = context.repository.candidate("c1")
-        await reviewed(edit_strategy(2), mend, readers=lambda _patch: ("tests",), rounds=2)(
+        candidate = context.repository.create_candidate("c1")
+        await review_and_repair(edit_strategy(2), mend, choose_reviewers=lambda _patch: ("tests",), rounds=2)(
             context, candidate
         )
-        return await stands(context, candidate)
+        return await is_judged_good(context, candidate)
 
     assert asyncio.run(run_strategy())
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
-    assert verdicts(context.log.records, "c1")[-1].kind is PROVEN.kind
+    assert candidate_verdicts(context.log.records, "c1")[-1].kind is PROVEN.kind
     warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert warning_texts == warnings

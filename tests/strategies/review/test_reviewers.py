@@ -1,5 +1,5 @@
 from coder.core.values.candidate import Patch
-from coder.strategies.review.reviewers import LARGE_LINES, committee, for_risk
+from coder.strategies.review.reviewers import LARGE_LINES, committee_reviewers, risk_reviewers
 
 
 def make_patch(path: str, lines: int) -> Patch:
@@ -11,14 +11,17 @@ def make_patch(path: str, lines: int) -> Patch:
 
 
 def test_two_reviewers_read_small_change() -> None:
-    assert committee(make_patch("a.py", LARGE_LINES)) == ("correctness", "tests")
-    assert committee(make_patch("tests/test_a.py", 2 * LARGE_LINES)) == ("correctness", "tests")
+    assert committee_reviewers(make_patch("a.py", LARGE_LINES)) == ("correctness", "tests")
+    assert committee_reviewers(make_patch("tests/test_a.py", 2 * LARGE_LINES)) == ("correctness", "tests")
 
 
 def test_large_change_adds_simplicity_and_risky_adds_security() -> None:
-    assert committee(make_patch("a.py", LARGE_LINES + 1)) == ("correctness", "tests", "simplicity")
-    assert committee(make_patch("login.py", 1)) == ("correctness", "tests", "security")
+    assert committee_reviewers(make_patch("a.py", LARGE_LINES + 1)) == ("correctness", "tests", "simplicity")
+    assert committee_reviewers(make_patch("login.py", 1)) == ("correctness", "tests", "security")
 
 
 def test_otherwise_reviews_only_risky_change() -> None:
-    assert (for_risk(make_patch("login.py", 1)), for_risk(make_patch("a.py", 100))) == (("security",), ())
+    assert (risk_reviewers(make_patch("login.py", 1)), risk_reviewers(make_patch("a.py", 100))) == (
+        ("security",),
+        (),
+    )

@@ -15,8 +15,8 @@ from coder.core.events import CandidateDropped, CandidateForked, Verified
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
 from coder.core.notes import Finding, Findings
 from coder.core.values.candidate import Candidate, Patch
-from coder.session.context import Kit
-from coder.strategies.review.targeted_repair import mend
+from coder.session.context import SessionContext
+from coder.strategies.review.targeted_repair import repair_flagged
 from coder.workspace.workspace import Workspace
 from tests.session.fakes import FakeRepository, FakeVerifier, kit
 
@@ -28,12 +28,12 @@ DOUBLE = Usage(cost_usd=Decimal(0))
 class DirectoryRepository(FakeRepository):
     """Repository that gives each candidate a directory of its own; a tree is a copy of one."""
 
-    def candidate(self, name: str) -> Candidate:
+    def create_candidate(self, name: str) -> Candidate:
         place = self.root.parent / name
         shutil.copytree(self.root, place)
         return Candidate(id=name, worktree=place, base=self.base)
 
-    def patch(self, candidate: Candidate) -> Patch:
+    def candidate_patch(self, candidate: Candidate) -> Patch:
         files = {path.name: path.read_text() for path in sorted(candidate.worktree.glob("*.py"))}
         tree = hashlib.sha1(repr(files).encode()).hexdigest()
         shutil.copytree(candidate.worktree, self.root.parent / tree, dirs_exist_ok=True)
@@ -64,7 +64,7 @@ class RepairModel:
     gathered: asyncio.Event = field(default_factory=asyncio.Event)
     name: str = "fake:mender"
 
-    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return Decimal(0)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
@@ -95,7 +95,7 @@ def one_line_diff(path: str, at: int, old: str, new: str) -> str:
     return f"--- a/{path}\n+++ b/{path}\n@@ -{at} +{at} @@\n-{old}\n+{new}\n"
 
 
-def run_repairs(tmp_path: Path, mender: RepairModel, *places: str) -> Kit:
+def run_repairs(tmp_path: Path, mender: RepairModel, *places: str) -> SessionContext:
     """Return the context after the findings at these places of two files have been repaired."""
     root = tmp_path / "root"
     context = kit(root, repository=DirectoryRepository(root=root), verifier=FakeVerifier())
@@ -111,17 +111,17 @@ def run_repairs(tmp_path: Path, mender: RepairModel, *places: str) -> Kit:
     whole = replace(context, model=mender, workspace=workspace)
 
     async def scenario() -> None:
-        candidate = whole.repository.candidate("c1")
+        candidate = whole.repository.create_candidate("c1")
         whole.log.append(CandidateForked(candidate="c1"))
-        patch = whole.repository.patch(candidate)
+        patch = whole.repository.candidate_patch(candidate)
         async with asyncio.timeout(10):
-            await mend(make_findings(*places), patch)(whole, candidate)
+            await repair_flagged(make_findings(*places), patch)(whole, candidate)
 
     asyncio.run(scenario())
     return whole
 
 
-def drop_reasons(context: Kit) -> dict[str, str]:
+def drop_reasons(context: SessionContext) -> dict[str, str]:
     return {
         record.event.candidate: record.event.reason
         for record in context.log.records
@@ -129,7 +129,7 @@ def drop_reasons(context: Kit) -> dict[str, str]:
     }
 
 
-def verifications(context: Kit) -> list[str]:
+def verifications(context: SessionContext) -> list[str]:
     return [record.event.candidate for record in context.log.records if isinstance(record.event, Verified)]
 
 

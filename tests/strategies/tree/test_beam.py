@@ -12,11 +12,11 @@ from coder.core.events import CandidateDropped, CandidateForked, MessageFinished
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.task import Budget
 from coder.core.values.verdict import Verdict
-from coder.models.scripted import Scripted
-from coder.session.context import Kit, Strategy
-from coder.strategies.candidate_status import score
-from coder.strategies.tree.beam import beam
-from coder.strategies.tree.branch import SEEDS, branches
+from coder.models.scripted import ScriptedModel
+from coder.session.context import SessionContext, Strategy
+from coder.strategies.candidate_status import score_candidate
+from coder.strategies.tree.beam import beam_search
+from coder.strategies.tree.branch import SEEDS, fork_branches
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeRepository, kit
 
 
@@ -26,12 +26,12 @@ class ForkingRepository(FakeRepository):
 
     places: dict[str, Path] = field(default_factory=dict)
 
-    def candidate(self, name: str) -> Candidate:
+    def create_candidate(self, name: str) -> Candidate:
         place = self.root.parent / name
         shutil.copytree(self.root, place, dirs_exist_ok=True)
         return Candidate(id=name, worktree=place, base=self.base)
 
-    def patch(self, candidate: Candidate) -> Patch:
+    def candidate_patch(self, candidate: Candidate) -> Patch:
         text = (candidate.worktree / "a.py").read_text()
         return Patch(
             diff="" if text == "VALUE = 1\n" else f"diff --git a/a.py b/a.py\n+{text}",
@@ -45,7 +45,7 @@ def scripted_strategy(outcomes: dict[str, list[Verdict | Exception]], calls: lis
     left, it waits forever.
     """
 
-    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+    async def strategy(kit: SessionContext, candidate: Candidate) -> Candidate:
         calls.append(candidate.id)
         await asyncio.sleep(0.01 * int(candidate.id[1:]))
         if not outcomes[candidate.id]:
@@ -54,7 +54,7 @@ def scripted_strategy(outcomes: dict[str, list[Verdict | Exception]], calls: lis
         if isinstance(outcome, Exception):
             raise outcome
         (candidate.worktree / "a.py").write_text(f"VALUE = '{candidate.id} {len(calls)}'\n")
-        tree = kit.repository.patch(candidate).tree
+        tree = kit.repository.candidate_patch(candidate).tree
         kit.log.append(
             Verified(candidate=candidate.id, attempt=1, verdict=outcome.model_copy(update={"tree": tree}))
         )
@@ -63,13 +63,13 @@ def scripted_strategy(outcomes: dict[str, list[Verdict | Exception]], calls: lis
     return strategy
 
 
-async def do_nothing(kit: Kit, candidate: Candidate) -> Candidate:
+async def do_nothing(kit: SessionContext, candidate: Candidate) -> Candidate:
     return candidate
 
 
 def run_beam(
     tmp_path: Path, outcomes: dict[str, list[Verdict | Exception]], *, rounds: int = 2, attempts: int = 9
-) -> tuple[Candidate, Kit, list[str]]:
+) -> tuple[Candidate, SessionContext, list[str]]:
     root, calls = tmp_path / "root", list[str]()
     root.mkdir()
     context = kit(
@@ -79,19 +79,26 @@ def run_beam(
         budget=Budget(attempts=attempts),
     )
     step = scripted_strategy(outcomes, calls)
-    strategy = beam(
-        first=step, then=step, check=do_nothing, last=do_nothing, width=3, keep=2, rounds=rounds, score=score
+    strategy = beam_search(
+        edit=step,
+        repair=step,
+        check=do_nothing,
+        explain=do_nothing,
+        width=3,
+        keep=2,
+        rounds=rounds,
+        score=score_candidate,
     )
 
     async def scenario() -> Candidate:
-        trunk = context.repository.candidate("c1")
+        trunk = context.repository.create_candidate("c1")
         context.log.append(CandidateForked(candidate="c1"))
         return await strategy(context, trunk)
 
     return asyncio.run(scenario()), context, calls
 
 
-def drop_reasons(context: Kit) -> dict[str, str]:
+def drop_reasons(context: SessionContext) -> dict[str, str]:
     return {
         record.event.candidate: record.event.reason
         for record in context.log.records
@@ -124,21 +131,21 @@ def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
 
 
 def test_branches_use_assigned_models(tmp_path: Path) -> None:
-    context, other = kit(tmp_path), Scripted((), name="other:model")
+    context, other = kit(tmp_path), ScriptedModel((), name="other:model")
     context = replace(
         context,
         repository=ForkingRepository(root=tmp_path),
         models={"branch 1": (other,), "executor": (context.model,)},
     )
 
-    async def scenario() -> dict[Candidate, Kit]:
-        trunk = context.repository.candidate("c1")
+    async def scenario() -> dict[Candidate, SessionContext]:
+        trunk = context.repository.create_candidate("c1")
         context.log.append(CandidateForked(candidate="c1"))
-        return await branches(context, trunk, 3)
+        return await fork_branches(context, trunk, 3)
 
     kits = asyncio.run(scenario())
     assert {
-        branch.id: (branch_kit.speakers[0].name, branch_kit.temperature)
+        branch.id: (branch_kit.available_models[0].name, branch_kit.temperature)
         for branch, branch_kit in kits.items()
     } == {
         "c1": (context.model.name, None),

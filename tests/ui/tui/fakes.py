@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from textual.events import Key
 from textual.pilot import Pilot
 
-from coder.core.commands import Stop, Word
+from coder.core.commands import SessionCommand, Stop
 from coder.core.events import Event
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import Chosen
+from coder.ui.tui.running import SessionModel
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
@@ -21,12 +21,12 @@ from tests.ui.tui.story import INTERRUPTED
 @dataclass
 class FakeSession:
     log: EventLog = field(default_factory=lambda: EventLog(clock=ticking_clock()))
-    commands: list[Word] = field(default_factory=list)
+    commands: list[SessionCommand] = field(default_factory=list)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     obedient: bool = True
     """Whether it ends when it is told to stop."""
 
-    def send(self, command: Word) -> None:
+    def send(self, command: SessionCommand) -> None:
         self.commands.append(command)
         if isinstance(command, Stop) and self.obedient:
             self.end(INTERRUPTED)
@@ -113,7 +113,7 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
         return session
 
     app = app or CoderApp(
-        start, repository="/home/ada/clock", model=lambda: Chosen("acme:large"), clock=lambda: 0.0
+        start, repository="/home/ada/clock", model=lambda: SessionModel("acme:large"), clock=lambda: 0.0
     )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()

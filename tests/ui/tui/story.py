@@ -23,7 +23,7 @@ from coder.core.events import (
     Verified,
     Warned,
 )
-from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
+from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.notes import Diagnosis, Plan, Sites, Step
 from coder.core.values.candidate import Delivery
 from coder.core.values.task import Task
@@ -73,7 +73,7 @@ RED = TestResult(
     outcome="failed",
     failure=Failure(type="AssertionError", message="assert (48, 0) == (0, 0)"),
 )
-SPENT = Spent(
+SPENT = UsageTotals(
     requests=3, input_tokens=18_400, cached_tokens=11_000, output_tokens=900, cost_usd=Decimal("0.0214")
 )
 PROVEN = Verdict(

@@ -2,11 +2,11 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 
-from coder.core.commands import Say, Stop, Word
+from coder.core.commands import Say, SessionCommand, Stop
 from coder.core.errors import UserError
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import Chosen, Running
+from coder.ui.tui.running import RunningSession, SessionModel
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
@@ -100,7 +100,7 @@ def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
 
 
 def test_failed_start_is_explained_and_restores_input() -> None:
-    async def start(issue: str) -> Running:
+    async def start(issue: str) -> RunningSession:
         raise UserError(NO_MODEL)
 
     async def scene(terminal: Stage) -> None:
@@ -109,7 +109,7 @@ def test_failed_start_is_explained_and_restores_input() -> None:
         assert NO_MODEL in terminal.text
         assert prompt_text(terminal) == "a bug"
 
-    play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
+    play(scene, CoderApp(start, repository="/r", model=lambda: SessionModel("acme:large")))
 
 
 def test_stop_during_start_reaches_session_when_ready() -> None:
@@ -129,7 +129,7 @@ def test_stop_during_start_reaches_session_when_ready() -> None:
         await terminal.settle()
         assert "Interrupted" in terminal.text
 
-    play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
+    play(scene, CoderApp(start, repository="/r", model=lambda: SessionModel("acme:large")))
     assert session.commands == [Stop()]
 
 
@@ -178,15 +178,15 @@ def test_ctrl_c_copies_selection_and_does_not_quit() -> None:
 def test_resolves_model_off_event_loop() -> None:
     threads: list[threading.Thread] = []
 
-    def model() -> Chosen:
+    def model() -> SessionModel:
         threads.append(threading.current_thread())
-        return Chosen("acme:small")
+        return SessionModel("acme:small")
 
     async def scene(terminal: Stage) -> None:
         await terminal.settle()
         assert "acme:small" in terminal.text
 
-    async def start(issue: str) -> Running:
+    async def start(issue: str) -> RunningSession:
         raise AssertionError(issue)
 
     play(scene, CoderApp(start, repository="/r", model=model))
@@ -194,10 +194,10 @@ def test_resolves_model_off_event_loop() -> None:
 
 
 def test_reports_missing_model_before_input() -> None:
-    def model() -> Chosen:
+    def model() -> SessionModel:
         raise UserError(NO_MODEL)
 
-    async def start(issue: str) -> Running:
+    async def start(issue: str) -> RunningSession:
         raise AssertionError(issue)
 
     async def scene(terminal: Stage) -> None:
@@ -210,7 +210,7 @@ def test_reports_missing_model_before_input() -> None:
 def test_without_model_explains_and_defers_remarks() -> None:
     session = FakeSession()
 
-    async def start(issue: str) -> Running:
+    async def start(issue: str) -> RunningSession:
         return session
 
     async def scene(terminal: Stage) -> None:
@@ -223,7 +223,7 @@ def test_without_model_explains_and_defers_remarks() -> None:
         await terminal.say("look at add")
         assert prompt_text(terminal) == "look at add"
 
-    play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("", NO_MODEL)))
+    play(scene, CoderApp(start, repository="/r", model=lambda: SessionModel("", NO_MODEL)))
     assert session.commands == []
 
 
@@ -246,7 +246,7 @@ def test_recorded_session_is_read_only() -> None:
 def test_starts_with_given_session() -> None:
     session = FakeSession()
 
-    async def start(issue: str) -> Running:
+    async def start(issue: str) -> RunningSession:
         raise AssertionError(issue)
 
     async def scene(terminal: Stage) -> None:
@@ -256,6 +256,9 @@ def test_starts_with_given_session() -> None:
         await terminal.say("a remark")
         await terminal.pilot.press("escape")
 
-    play(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large"), first=session))
-    commands: list[Word] = [Say(text="a remark"), Stop()]
+    play(
+        scene,
+        CoderApp(start, repository="/r", model=lambda: SessionModel("acme:large"), initial_session=session),
+    )
+    commands: list[SessionCommand] = [Say(text="a remark"), Stop()]
     assert session.commands == commands

@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from coder.core.commands import Amend, Answer, Decide, Say, Stop, Word
+from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand, Stop
 from coder.core.events import QuestionAnswered, QuestionAsked
 from coder.core.notes import Plan, Step
 from coder.ui.tui.widgets.prompt import Prompt
@@ -11,10 +11,10 @@ from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 
 
-def received_commands(scene: Callable[[Stage], Awaitable[None]]) -> list[Word]:
+def received_commands(scene: Callable[[Stage], Awaitable[None]]) -> list[SessionCommand]:
     """Return the commands that a session receives in a scene."""
 
-    async def scenario() -> list[Word]:
+    async def scenario() -> list[SessionCommand]:
         async with stage() as terminal:
             await terminal.fix(*story.LOCATED)
             await scene(terminal)

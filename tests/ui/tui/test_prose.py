@@ -1,6 +1,6 @@
 import pytest
 
-from coder.ui.tui.prose import prose
+from coder.ui.tui.prose import highlight_markdown
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,6 @@ from coder.ui.tui.prose import prose
     ],
 )
 def test_markup_is_coloured_and_kept(text: str, styled_texts: set[str]) -> None:
-    content = prose(text)
+    content = highlight_markdown(text)
     assert content.plain == text
     assert {text[span.start : span.end] for span in content.spans} == styled_texts

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from coder.verify.impact.import_graph import ImportGraph, imported_names, importing
+from coder.verify.impact.import_graph import ImportGraph, imported_names, transitive_importers
 from tests.builders import write
 
 FILES = {
@@ -58,4 +58,4 @@ def test_conftest_executes_for_tests_below(tmp_path: Path) -> None:
 def test_pipe_among_modules_does_not_block(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "import b\n", "b.py": ""})
     os.mkfifo(tmp_path / "pipe.py")
-    assert "a.py" in importing(tmp_path, ["b.py"])
+    assert "a.py" in transitive_importers(tmp_path, ["b.py"])

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports.sandbox import Limits
-from coder.core.ports.tests import Reach
+from coder.core.ports.tests import ImpactedTests
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.impact.reach import TracedImpact
-from coder.verify.impact.test_coverage import Entry, Reached, learn, load, save
+from coder.verify.impact.test_coverage import (
+    CoverageEntry,
+    CoverageMap,
+    load_coverage,
+    save_coverage,
+    trace_coverage,
+)
 from coder.verify.project.project import find_project
 from tests.builders import write
 
@@ -96,16 +102,16 @@ ALONE = "tests/test_other.py::test_alone"
 
 
 @pytest.fixture(scope="module")
-def traced_tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reached]:
+def traced_tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CoverageMap]:
     tree = tmp_path_factory.mktemp("traced")
     write(tree, FILES)
-    return tree, learn_reach(tree, Reached())
+    return tree, learn_reach(tree, CoverageMap())
 
 
-def learn_reach(tree: Path, reach_map: Reached) -> Reached:
+def learn_reach(tree: Path, reach_map: CoverageMap) -> CoverageMap:
     with ProcessSandbox(os.environ) as sandbox:
         project = find_project(tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-        return learn(
+        return trace_coverage(
             tree,
             reach_map,
             project=project,
@@ -126,37 +132,43 @@ def edited_texts(path: str, old: str, new: str) -> Mapping[str, str]:
     [
         (
             edited_texts("shop.py", "number * RATE", "number * 3"),
-            Reach(tests=(FIRST, SECOND, ELSEWHERE, ASKED)),
+            ImpactedTests(tests=(FIRST, SECOND, ELSEWHERE, ASKED)),
         ),
-        (edited_texts("shop.py", ".read_text()", ".read_text()[1:]"), Reach(tests=(NOTE, ELSEWHERE))),
-        (edited_texts("shop.py", "return RATE", "return 5"), Reach(tests=ALL)),
-        (edited_texts("shop.py", "RATE = 2", "RATE = 3"), Reach(tests=ALL)),
-        (edited_texts("other.py", "return 1", "return 2"), Reach(tests=(ALONE, ELSEWHERE))),
+        (edited_texts("shop.py", ".read_text()", ".read_text()[1:]"), ImpactedTests(tests=(NOTE, ELSEWHERE))),
+        (edited_texts("shop.py", "return RATE", "return 5"), ImpactedTests(tests=ALL)),
+        (edited_texts("shop.py", "RATE = 2", "RATE = 3"), ImpactedTests(tests=ALL)),
+        (edited_texts("other.py", "return 1", "return 2"), ImpactedTests(tests=(ALONE, ELSEWHERE))),
         (
             {**edited_texts("note.txt", "note", "other"), "README.md": "Hello, you."},
-            Reach(tests=(NOTE, ELSEWHERE)),
+            ImpactedTests(tests=(NOTE, ELSEWHERE)),
         ),
-        (edited_texts("tests/test_other.py", "== 1", "== 2"), Reach(tests=(ALONE, ELSEWHERE))),
-        ({"tests/test_new.py": "def test_new(): pass\n"}, Reach(tests=(ELSEWHERE, "tests/test_new.py"))),
-        (edited_texts("shop.py", "event.wait()", "event.wait(9)"), Reach(tests=(THREAD, ELSEWHERE))),
-        (edited_texts("shop.py", "request.get", "request . get"), Reach(tests=(ASKED, ELSEWHERE))),
+        (edited_texts("tests/test_other.py", "== 1", "== 2"), ImpactedTests(tests=(ALONE, ELSEWHERE))),
+        (
+            {"tests/test_new.py": "def test_new(): pass\n"},
+            ImpactedTests(tests=(ELSEWHERE, "tests/test_new.py")),
+        ),
+        (edited_texts("shop.py", "event.wait()", "event.wait(9)"), ImpactedTests(tests=(THREAD, ELSEWHERE))),
+        (edited_texts("shop.py", "request.get", "request . get"), ImpactedTests(tests=(ASKED, ELSEWHERE))),
         (
             edited_texts("shop.py", "return 0", "return 1"),
-            Reach(everything=True, why="no test is known to reach the change"),
+            ImpactedTests(everything=True, why="no test is known to reach the change"),
         ),
-        ({"README.md": ""}, Reach(everything=True, why="no test is known to reach the change")),
+        ({"README.md": ""}, ImpactedTests(everything=True, why="no test is known to reach the change")),
         (
             {"pytest.ini": "[pytest]\naddopts = -x\n"},
-            Reach(everything=True, why="pytest.ini may decide how tests run"),
+            ImpactedTests(everything=True, why="pytest.ini may decide how tests run"),
         ),
-        ({"json.py": ""}, Reach(everything=True, why="json.py is new: who will find it is not known")),
-        ({"other.py": None}, Reach(tests=(ALONE, ELSEWHERE))),
+        (
+            {"json.py": ""},
+            ImpactedTests(everything=True, why="json.py is new: who will find it is not known"),
+        ),
+        ({"other.py": None}, ImpactedTests(tests=(ALONE, ELSEWHERE))),
     ],
 )
 def test_edit_reaches_callers_readers_and_importers(
-    traced_tree: tuple[Path, Reached], edits: Mapping[str, str | None], expected: Reach
+    traced_tree: tuple[Path, CoverageMap], edits: Mapping[str, str | None], expected: ImpactedTests
 ) -> None:
-    reach = TracedImpact(*traced_tree).reach(edits)
+    reach = TracedImpact(*traced_tree).impacted_tests(edits)
     in_order = sorted(
         expected.tests,
         key=lambda test: traced_tree[1].tests.index(test) if test in traced_tree[1].tests else 99,
@@ -174,34 +186,34 @@ def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
         "t.py::quick": 0.01,
         "t.py::other": 0.02,
     }
-    entries = (Entry(calls={"a.py": (1,)}), Entry(calls={"a.py": (1,), "b.py": (1,)}))
+    entries = (CoverageEntry(calls={"a.py": (1,)}), CoverageEntry(calls={"a.py": (1,), "b.py": (1,)}))
     entry_of = {test: int(test == "t.py::other") for test in seconds}
     impact = TracedImpact(
-        tmp_path, Reached(tests=tuple(seconds), entries=entries, entry_of=entry_of, seconds=seconds)
+        tmp_path, CoverageMap(tests=tuple(seconds), entries=entries, entry_of=entry_of, seconds=seconds)
     )
-    reach = impact.reach({"a.py": "def one():\n    return 2\n"})
+    reach = impact.impacted_tests({"a.py": "def one():\n    return 2\n"})
     assert reach.tests == tuple(seconds)
     assert reach.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
 
 
-def test_unknown_test_is_always_reached(traced_tree: tuple[Path, Reached]) -> None:
+def test_unknown_test_is_always_reached(traced_tree: tuple[Path, CoverageMap]) -> None:
     tree, reach_map = traced_tree
     remaining = {test: number for test, number in reach_map.entry_of.items() if test != ALONE}
     impact = TracedImpact(tree, reach_map.model_copy(update={"entry_of": remaining}))
-    assert ALONE in impact.reach(edited_texts("shop.py", "number * RATE", "number * 3")).tests
+    assert ALONE in impact.impacted_tests(edited_texts("shop.py", "number * RATE", "number * 3")).tests
 
 
 def test_everything_is_reached_without_data(tmp_path: Path) -> None:
-    assert TracedImpact(tmp_path, Reached()).reach({"a.py": ""}).everything
+    assert TracedImpact(tmp_path, CoverageMap()).impacted_tests({"a.py": ""}).everything
 
 
 def test_retraces_only_tests_affected_by_file_changes(
-    traced_tree: tuple[Path, Reached], tmp_path: Path
+    traced_tree: tuple[Path, CoverageMap], tmp_path: Path
 ) -> None:
     _, reach_map = traced_tree
-    save(reach_map, tmp_path / "state" / "known.json")
-    assert load(tmp_path / "state" / "known.json") == reach_map
-    assert load(tmp_path / "nowhere.json") == Reached()
+    save_coverage(reach_map, tmp_path / "state" / "known.json")
+    assert load_coverage(tmp_path / "state" / "known.json") == reach_map
+    assert load_coverage(tmp_path / "nowhere.json") == CoverageMap()
     marked = dict.fromkeys(reach_map.tests, 77.0)
     write(
         tmp_path / "tree",

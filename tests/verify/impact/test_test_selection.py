@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.impact.test_selection import count_tests, impacted, naming
+from coder.verify.impact.test_selection import count_tests, find_test_files_naming, select_test_files
 from tests.builders import write
 
 Reached = Callable[..., tuple[str, ...] | None]
@@ -35,7 +35,7 @@ def select_tests(tmp_path: Path) -> Reached:
     def select(change: dict[str, str], base: dict[str, str] = SHOP) -> tuple[str, ...] | None:
         write(tmp_path / "old", base)
         write(tmp_path / "new", {**base, **change})
-        part = impacted(tmp_path / "old", tmp_path / "new", sorted(change))
+        part = select_test_files(tmp_path / "old", tmp_path / "new", sorted(change))
         return None if part is None else part.files
 
     return select
@@ -104,7 +104,7 @@ def test_doctests_of_changed_module_are_its_tests(select_tests: Reached) -> None
 def test_counts_tests_and_finds_users_of_test_module(tmp_path: Path) -> None:
     write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
     assert count_tests(tmp_path) == 6
-    assert naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == (
+    assert find_test_files_naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == (
         "tests/test_cart.py",
         "tests/test_all.py",
     )
@@ -113,7 +113,7 @@ def test_counts_tests_and_finds_users_of_test_module(tmp_path: Path) -> None:
 def test_selects_deleted_test_file_on_base(tmp_path: Path) -> None:
     write(tmp_path / "old", SHOP)
     write(tmp_path / "new", {path: text for path, text in SHOP.items() if path != "tests/test_user.py"})
-    part = impacted(tmp_path / "old", tmp_path / "new", ["tests/test_user.py"])
+    part = select_test_files(tmp_path / "old", tmp_path / "new", ["tests/test_user.py"])
     assert part is not None and part.files == ("tests/test_user.py",)
 
 

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Mapping
 
-from coder.core.values.verdict import Guarded, Unguarded
-from coder.verify.mutation.mutants import guard, hunks_out, mutants
+from coder.core.values.verdict import MutationReport, UntestedPlace
+from coder.verify.mutation.mutants import generate_mutants, mutate_change, reverted_hunks
 
 OLD = """def clamp(value, low, high):
     if value < low:
@@ -39,12 +39,12 @@ def is_noticed(texts: Mapping[str, str]) -> bool | None:
 
 
 def test_reports_untested_line() -> None:
-    guard_result = guard({"clamp.py": OLD}, {"clamp.py": NEW}, is_noticed, in_time=lambda: True)
-    assert guard_result == Guarded(
+    guard_result = mutate_change({"clamp.py": OLD}, {"clamp.py": NEW}, is_noticed, has_time=lambda: True)
+    assert guard_result == MutationReport(
         unguarded=(
-            Unguarded(path="clamp.py", line=2, what="is as it was before", whole_hunk=True),
-            Unguarded(path="clamp.py", line=11, what="is as it was before", whole_hunk=True),
-            Unguarded(path="clamp.py", line=5, what="joins with `or`"),
+            UntestedPlace(path="clamp.py", line=2, what="is as it was before", whole_hunk=True),
+            UntestedPlace(path="clamp.py", line=11, what="is as it was before", whole_hunk=True),
+            UntestedPlace(path="clamp.py", line=5, what="joins with `or`"),
         ),
         tried=guard_result.tried,
         mutants=guard_result.mutants,
@@ -56,20 +56,20 @@ def test_reports_untested_line() -> None:
 def test_separates_hunks_without_code() -> None:
     old = "def f():\n    return 1\n\n\nX = 1\n"
     new = "# why\ndef f():\n    return 2\n\n\nX = 1  # so\n"
-    guard_result = guard({"a.py": old}, {"a.py": new}, lambda _: True, in_time=lambda: True)
+    guard_result = mutate_change({"a.py": old}, {"a.py": new}, lambda _: True, has_time=lambda: True)
     assert guard_result.wording == (("a.py", 1), ("a.py", 6))
 
 
 def test_removes_each_hunk_separately() -> None:
-    texts = [variant.text for variant in hunks_out(OLD, NEW)]
-    assert [variant.line for variant in hunks_out(OLD, NEW)] == [2, 5, 11]
+    texts = [variant.text for variant in reverted_hunks(OLD, NEW)]
+    assert [variant.line for variant in reverted_hunks(OLD, NEW)] == [2, 5, 11]
     assert "value < low" in texts[0]
     assert "value > high" in texts[0]
     assert "value > high" not in texts[1]
 
 
 def test_each_mutant_parses_and_differs() -> None:
-    variants = list(mutants(OLD, NEW))
+    variants = list(generate_mutants(OLD, NEW))
     assert {variant.line for variant in variants} == {3, 5, 6, 11}
     assert all(ast.dump(ast.parse(variant.text)) != ast.dump(ast.parse(NEW)) for variant in variants)
     assert len({variant.text for variant in variants}) == len(variants)
@@ -77,16 +77,20 @@ def test_each_mutant_parses_and_differs() -> None:
 
 def test_handles_parenthesized_operands_and_non_ascii_text() -> None:
     new = 'def f(a, b):\n    return (("é" * a)) + ("ü" * (b))\n'
-    texts = [variant.text for variant in mutants("", new) if variant.what == "computes with `-`"]
+    texts = [variant.text for variant in generate_mutants("", new) if variant.what == "computes with `-`"]
     assert texts == ['def f(a, b):\n    return (("é" * a)) - ("ü" * (b))\n']
 
 
 def test_skips_comments_docstrings_and_unparsable_mutants() -> None:
     old = "def f():\n    return 1\n"
-    assert list(hunks_out(old, 'def f():\n    "A word."\n    # more\n    return 1\n')) == []
-    assert list(mutants(old, "def f(:\n")) == []
+    assert list(reverted_hunks(old, 'def f():\n    "A word."\n    # more\n    return 1\n')) == []
+    assert list(generate_mutants(old, "def f(:\n")) == []
 
 
 def test_ignores_inconclusive_mutants_and_respects_time_limit() -> None:
-    assert guard({"a.py": OLD}, {"a.py": NEW}, lambda _: None, in_time=lambda: True) == Guarded()
-    assert guard({"a.py": OLD}, {"a.py": NEW}, lambda _: True, in_time=lambda: False) == Guarded(ended=False)
+    assert (
+        mutate_change({"a.py": OLD}, {"a.py": NEW}, lambda _: None, has_time=lambda: True) == MutationReport()
+    )
+    assert mutate_change(
+        {"a.py": OLD}, {"a.py": NEW}, lambda _: True, has_time=lambda: False
+    ) == MutationReport(ended=False)

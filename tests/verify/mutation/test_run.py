@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports.sandbox import Limits
-from coder.core.values.verdict import Unguarded
+from coder.core.values.verdict import UntestedPlace
 from coder.sandbox.process.process import ProcessSandbox
-from coder.verify.mutation.run import watched
+from coder.verify.mutation.run import mutate_verified_change
 from coder.verify.project.project import find_project
 from coder.verify.warm.warm_tests import WarmRunner
 from tests.verify.conftest import Run
@@ -23,13 +23,13 @@ MORE = "import src\n\n\ndef test_high():\n    assert src.high(1) == 3\n"
     [
         (
             "def test_nothing():\n    pass\n",
-            (Unguarded(path="src.py", line=6, what="is as it was before", whole_hunk=True),),
+            (UntestedPlace(path="src.py", line=6, what="is as it was before", whole_hunk=True),),
         ),
         (MORE, ()),
     ],
 )
 def test_runs_tests_importing_changed_module(
-    more: str, loose: tuple[Unguarded, ...], tmp_path: Path, sandbox: ProcessSandbox, make_runner: Run
+    more: str, loose: tuple[UntestedPlace, ...], tmp_path: Path, sandbox: ProcessSandbox, make_runner: Run
 ) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     for place, source in ((old, OLD), (new, NEW)):
@@ -42,7 +42,7 @@ def test_runs_tests_importing_changed_module(
     with WarmRunner(
         project, new, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)
     ) as warm:
-        guard_result = watched(
+        guard_result = mutate_verified_change(
             old, new, ["src.py"], targets=["test_low.py::test_low"], after=after, warm=warm
         )
     assert guard_result is not None

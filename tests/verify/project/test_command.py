@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.command import Command, interpreter_of, parse
+from coder.verify.project.command import Command, named_interpreter, parse_command
 
 PYTHON = Path("/venv/bin/python")
 MODULE = ("/venv/bin/python", "-m", "pytest")
@@ -38,17 +38,17 @@ MODULE = ("/venv/bin/python", "-m", "pytest")
     ],
 )
 def test_parses_test_command(text: str, argv: tuple[str, ...], is_pytest: bool) -> None:
-    assert parse(text, PYTHON) == Command(text=text, argv=argv, is_pytest=is_pytest)
+    assert parse_command(text, PYTHON) == Command(text=text, argv=argv, is_pytest=is_pytest)
 
 
 def test_assignments_become_environment() -> None:
-    command = parse("A=1 B='x y' pytest", PYTHON)
+    command = parse_command("A=1 B='x y' pytest", PYTHON)
     assert (command.environment, command.argv) == ({"A": "1", "B": "x y"}, MODULE)
 
 
 def test_keeps_pytest_script_of_project(tmp_path: Path) -> None:
     (tmp_path / "pytest").touch()
-    assert parse("pytest -q", tmp_path / "python").argv == (
+    assert parse_command("pytest -q", tmp_path / "python").argv == (
         str(tmp_path / "python"),
         str(tmp_path / "pytest"),
         "-q",
@@ -58,14 +58,14 @@ def test_keeps_pytest_script_of_project(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "A=1", "pytest 'open"])
 def test_refuses_invalid_command(text: str) -> None:
     with pytest.raises(ValueError, match=r"command|quotation"):
-        parse(text, PYTHON)
+        parse_command(text, PYTHON)
 
 
 def test_absolute_interpreter_path_is_used(tmp_path: Path) -> None:
     for name in ("python3", "python", "pytest"):
         (tmp_path / name).touch()
-    assert interpreter_of(f"A=1 {tmp_path}/python3 -m pytest") == tmp_path / "python3"
-    assert interpreter_of(f"{tmp_path}/pytest -q") == tmp_path / "python"
-    assert interpreter_of("python -m pytest") is None
-    assert interpreter_of(f"{tmp_path}/python2 -m pytest") is None
-    assert interpreter_of("'") is None
+    assert named_interpreter(f"A=1 {tmp_path}/python3 -m pytest") == tmp_path / "python3"
+    assert named_interpreter(f"{tmp_path}/pytest -q") == tmp_path / "python"
+    assert named_interpreter("python -m pytest") is None
+    assert named_interpreter(f"{tmp_path}/python2 -m pytest") is None
+    assert named_interpreter("'") is None

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from coder.verify.project.configuration import (
+    configuration_of_tests,
     hinted_commands,
-    how_tests_run,
     may_configure,
     needed_distributions,
     needed_modules,
@@ -84,11 +84,11 @@ def test_orders_command_hints(tmp_path: Path) -> None:
 
 def test_separates_test_configuration_from_other_files(tmp_path: Path) -> None:
     write(tmp_path, {"pyproject.toml": "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '-q'"})
-    before = how_tests_run(tmp_path, "pyproject.toml")
+    before = configuration_of_tests(tmp_path, "pyproject.toml")
     write(tmp_path, {"pyproject.toml": "[project]\nname = 'b'\n[tool.pytest.ini_options]\naddopts = '-q'"})
-    assert how_tests_run(tmp_path, "pyproject.toml") == before
+    assert configuration_of_tests(tmp_path, "pyproject.toml") == before
     write(tmp_path, {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q -k x'"})
-    assert how_tests_run(tmp_path, "pyproject.toml") != before
+    assert configuration_of_tests(tmp_path, "pyproject.toml") != before
     assert [path for path in ("a/conftest.py", "tox.ini", "a/b.py") if may_configure(path)] == [
         "a/conftest.py",
         "tox.ini",

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.system_packages import system_package
+from coder.verify.project.system_packages import install_hint
 from tests.builders import write
 
 
@@ -37,9 +37,9 @@ from tests.builders import write
 )
 def test_names_the_distributions_command(tmp_path: Path, output: str, release: str, words: str) -> None:
     write(tmp_path, {"etc/os-release": f"{release}\n"})
-    assert words in system_package(output, tmp_path)
+    assert words in install_hint(output, tmp_path)
 
 
 def test_ignores_names_without_system_package(tmp_path: Path) -> None:
-    assert system_package("ERROR: No matching distribution found for tabulate", tmp_path) == ""
-    assert system_package("error: command 'gcc' failed with exit code 1", tmp_path) == ""
+    assert install_hint("ERROR: No matching distribution found for tabulate", tmp_path) == ""
+    assert install_hint("error: command 'gcc' failed with exit code 1", tmp_path) == ""

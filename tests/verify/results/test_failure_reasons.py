@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.values.verdict import Failure, TestResult
-from coder.verify.results.failure_reasons import is_named, why_not
+from coder.verify.results.failure_reasons import is_named_in_issue, rejection_reason
 from tests.verify.fakes import failed_result, passed_result
 
 ID = "tests/test_calc.py::test_it"
@@ -45,9 +45,11 @@ STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
 )
 def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
     if result.failure and result.failure.type == "CalcError":
-        assert "CalcError" in why_not(result, issue=issue, unchanged=unchanged)  # too short to be a quotation
+        assert "CalcError" in rejection_reason(
+            result, issue=issue, is_existing_test=unchanged
+        )  # too short to be a quotation
         issue += ": CalcError"
-    assert why_not(result, issue=issue, unchanged=unchanged) == ""
+    assert rejection_reason(result, issue=issue, is_existing_test=unchanged) == ""
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
     ],
 )
 def test_does_not_count(result: TestResult, message: str) -> None:
-    assert why_not(result, issue="something about ImportError", unchanged=True) == message
+    assert rejection_reason(result, issue="something about ImportError", is_existing_test=True) == message
 
 
 @pytest.mark.parametrize(
@@ -121,11 +123,13 @@ def test_exception_raised_by_test_double_is_assertion(
     result = failed_result(ID, "RuntimeError", "read too often", frames=frames)
     assert result.failure is not None
     result = result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
-    assert (why_not(result, issue="", unchanged=False) == "") is counts
+    assert (rejection_reason(result, issue="", is_existing_test=False) == "") is counts
 
 
 def test_new_test_must_assert_unless_issue_names_error() -> None:
-    reason = why_not(failed_result(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
+    reason = rejection_reason(
+        failed_result(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", is_existing_test=False
+    )
     assert reason == (
         "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert "
         "what should be true instead"
@@ -134,14 +138,20 @@ def test_new_test_must_assert_unless_issue_names_error() -> None:
 
 def test_error_in_changed_source_counts() -> None:
     broken = failed_result(ID, "IndexError", "", frames=SOURCE)
-    assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/calc.py"]) == ""
-    assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/other.py"]) != ""
     assert (
-        why_not(
+        rejection_reason(broken, issue="wrong sum", is_existing_test=False, edited_sources=["src/calc.py"])
+        == ""
+    )
+    assert (
+        rejection_reason(broken, issue="wrong sum", is_existing_test=False, edited_sources=["src/other.py"])
+        != ""
+    )
+    assert (
+        rejection_reason(
             failed_result(ID, "TypeError", "add() got an argument"),
             issue="",
-            unchanged=False,
-            mended=["tests/test_calc.py"],
+            is_existing_test=False,
+            edited_sources=["tests/test_calc.py"],
         )
         != ""
     )
@@ -153,12 +163,12 @@ def test_endless_loop_counts_when_change_ends_it() -> None:
     )
     itself = failed_result(ID, "TooLong", "the test did not end", frames=SOURCE[:1])
     after = {seconds: passed_result(ID).model_copy(update={"seconds": seconds}) for seconds in (0.1, 50.0)}
-    assert why_not(stuck, issue="", unchanged=False) == ""
-    assert why_not(itself, issue="", unchanged=True) == ""
-    assert why_not(itself, issue="", unchanged=False).startswith("fails in the test itself")
-    assert why_not(stuck, issue="", unchanged=True, after=after[0.1]) == ""
+    assert rejection_reason(stuck, issue="", is_existing_test=False) == ""
+    assert rejection_reason(itself, issue="", is_existing_test=True) == ""
+    assert rejection_reason(itself, issue="", is_existing_test=False).startswith("fails in the test itself")
+    assert rejection_reason(stuck, issue="", is_existing_test=True, after=after[0.1]) == ""
     slow = "had not ended after 60 s, and may have been slow only: now it takes 50 s"
-    assert why_not(stuck, issue="", unchanged=True, after=after[50.0]) == slow
+    assert rejection_reason(stuck, issue="", is_existing_test=True, after=after[50.0]) == slow
 
 
 def test_matches_message_containing_names() -> None:
@@ -171,5 +181,5 @@ def test_matches_message_containing_names() -> None:
         message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.",
     )
     other = Failure(type="DeprecationWarning", message="Use of 'x' is deprecated since 3")
-    assert is_named(failure, issue)
-    assert not is_named(other, issue)
+    assert is_named_in_issue(failure, issue)
+    assert not is_named_in_issue(other, issue)

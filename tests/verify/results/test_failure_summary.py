@@ -1,7 +1,7 @@
 """Summary of failures."""
 
-from coder.core.values.verdict import Problem, TestReport, Verdict, VerdictKind
-from coder.verify.results.failure_summary import LIMIT, distil
+from coder.core.values.verdict import RunProblem, TestReport, Verdict, VerdictKind
+from coder.verify.results.failure_summary import LIMIT, summarize_failures
 from tests.verify.fakes import failed_result, passed_result
 
 AT = ("calc.py", 2, "add")
@@ -15,7 +15,7 @@ def test_reports_similar_failures_once() -> None:
         broken=reds,
         still_red=(failed_result("t.py::other", "KeyError"),),
     )
-    assert distil(verdict) == (
+    assert summarize_failures(verdict) == (
         "BROKEN: It breaks.\n\n"
         "Broken by the change: t.py::test_0 fails\nAssertionError: assert 1 == 2\n"
         "The same happens in t.py::test_1, t.py::test_2, t.py::test_3, t.py::test_4, t.py::test_5 "
@@ -29,11 +29,11 @@ def test_a_long_report_is_cut_to_its_limit() -> None:
         failed_result(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")])
         for number in range(8)
     )
-    text = distil(
+    text = summarize_failures(
         TestReport(
             command="pytest",
             results=(passed_result("a"), *reds),
-            problem=Problem(kind="timeout", text="Too slow."),
+            problem=RunProblem(kind="timeout", text="Too slow."),
         )
     )
     assert text.startswith(

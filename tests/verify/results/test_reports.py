@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.verdict import Failure, Frame, TestResult
-from coder.verify.results.reports import junit, reported, tap, unittest
+from coder.verify.results.reports import parse_junit, parse_reports, parse_tap, parse_unittest
 
 SUITE = """import unittest
 
@@ -69,7 +69,7 @@ def test_reads_real_unittest_output(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    results = unittest(result.stdout)
+    results = parse_unittest(result.stdout)
     loading = [result.id for result in results if result.when == "collect"]
     assert sorted(result for result in brief(results) if result[2] != "collect") == [
         ("test_it.Broken.setUpClass", "error", "setup", "ValueError: no"),
@@ -88,12 +88,12 @@ def test_reads_real_unittest_output(tmp_path: Path) -> None:
 
 
 def test_unfinished_unittest_run_is_inconclusive() -> None:
-    assert unittest("test_a (m.C.test_a) ... ok\n") == ()
+    assert parse_unittest("test_a (m.C.test_a) ... ok\n") == ()
 
 
 def test_reads_unittest_output_before_python_3_11() -> None:
     text = f"test_a (m.C) ... ok\n\n{'-' * 70}\nRan 1 test in 0.1s\n\nOK\n"
-    assert unittest(text) == (TestResult(id="m.C.test_a", outcome="passed"),)
+    assert parse_unittest(text) == (TestResult(id="m.C.test_a", outcome="passed"),)
 
 
 def test_reads_tap_with_directives() -> None:
@@ -101,7 +101,7 @@ def test_reads_tap_with_directives() -> None:
         "TAP version 13\n1..5\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\n"
         "not ok 4 - hard # TODO\nok - works\n"
     )
-    assert [(result.id, result.outcome) for result in tap(text)] == [
+    assert [(result.id, result.outcome) for result in parse_tap(text)] == [
         ("works", "passed"),
         ("fails", "failed"),
         ("test 3", "skipped"),
@@ -111,7 +111,7 @@ def test_reads_tap_with_directives() -> None:
 
 
 def test_rejects_tap_without_plan() -> None:
-    assert tap("ok 1 - works\n") == ()
+    assert parse_tap("ok 1 - works\n") == ()
 
 
 XML = """<testsuites><testsuite name="s">
@@ -127,7 +127,7 @@ KeyError: 'k'</failure></testcase>
 
 
 def test_reads_junit_report() -> None:
-    ok, failed, error, skipped = junit(XML)
+    ok, failed, error, skipped = parse_junit(XML)
     assert ok == TestResult(id="pkg.test_a::test_ok", outcome="passed", seconds=0.25)
     assert failed.failure is not None
     assert failed.failure.model_copy(update={"text": ""}) == Failure(
@@ -143,7 +143,7 @@ def test_reads_junit_report() -> None:
 
 @pytest.mark.parametrize("text", ["", "<a", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "<html/>"])
 def test_ignores_other_xml(text: str) -> None:
-    assert junit(text) == ()
+    assert parse_junit(text) == ()
 
 
 def test_a_report_counts_only_if_this_run_wrote_it(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_a_report_counts_only_if_this_run_wrote_it(tmp_path: Path) -> None:
     report.write_text(XML)
     os.utime(report, (1000, 1000))
     argv = ("runner", "--xml=out/report.xml")
-    assert len(reported(argv, "", tmp_path, since=999.0)) == 4
-    assert reported(argv, "", tmp_path, since=1001.0) == ()
-    assert len(reported(("sh", "-c", "runner > 'out/report.xml'"), "", tmp_path, since=999.0)) == 4
-    assert reported(("make", "test"), "1..1\nok 1 - works\n", tmp_path, since=0.0) == (
+    assert len(parse_reports(argv, "", tmp_path, since=999.0)) == 4
+    assert parse_reports(argv, "", tmp_path, since=1001.0) == ()
+    assert len(parse_reports(("sh", "-c", "runner > 'out/report.xml'"), "", tmp_path, since=999.0)) == 4
+    assert parse_reports(("make", "test"), "1..1\nok 1 - works\n", tmp_path, since=0.0) == (
         TestResult(id="works", outcome="passed"),
     )

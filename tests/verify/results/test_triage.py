@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.verdict import Failure, Frame, TestReport, TestResult
-from coder.verify.results.triage import needed_packages, triage, unable
+from coder.verify.results.triage import classify_failure, environment_problem_of_all, needed_packages
 from tests.verify.fakes import passed_result
 
 
@@ -47,44 +47,50 @@ def failed_result(
 )
 def test_names_package_missing_on_base_too(type: str, message: str, expected: str) -> None:
     failure = failed_result(type, message)
-    assert triage(failure, before=failure) == ("environment", expected)
-    assert triage(failure, before=None)[0] == "logic"
-    assert triage(failure, before=failed_result("AssertionError", "assert 1 == 2"))[0] == "logic"
+    assert classify_failure(failure, before=failure) == ("environment", expected)
+    assert classify_failure(failure, before=None)[0] == "logic"
+    assert classify_failure(failure, before=failed_result("AssertionError", "assert 1 == 2"))[0] == "logic"
 
 
 def test_missing_submodule_is_no_missing_package() -> None:
     failure = failed_result("ModuleNotFoundError", "No module named 'app.texts'")
-    assert triage(failure, before=failure)[0] == "logic"
+    assert classify_failure(failure, before=failure)[0] == "logic"
 
 
 def test_separates_test_faults_from_code_faults() -> None:
-    assert triage(failed_result("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None) == (
+    assert classify_failure(
+        failed_result("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None
+    ) == (
         "logic",
         "AssertionError: assert 1 == 2",
     )
-    assert triage(failed_result("KeyError", "'a'"), before=None) == ("logic", "KeyError: 'a'")
+    assert classify_failure(failed_result("KeyError", "'a'"), before=None) == ("logic", "KeyError: 'a'")
     message = "the test itself raises at tests/test_a.py:3: NameError: name 'x'"
-    assert triage(failed_result("NameError", "name 'x'", path="tests/test_a.py"), before=None) == (
+    assert classify_failure(failed_result("NameError", "name 'x'", path="tests/test_a.py"), before=None) == (
         "test error",
         message,
     )
-    assert triage(failed_result("ValueError", "no", when="setup"), before=None) == (
+    assert classify_failure(failed_result("ValueError", "no", when="setup"), before=None) == (
         "test error",
         "a fixture fails: ValueError: no",
     )
     assert (
-        triage(failed_result("ValueError", "no", path="tests/test_a.py", function="setUp"), before=None)[0]
+        classify_failure(
+            failed_result("ValueError", "no", path="tests/test_a.py", function="setUp"), before=None
+        )[0]
         == "test error"
     )
 
 
 def test_collection_and_timeout_have_own_classes() -> None:
-    assert triage(failed_result("SyntaxError", "bad", when="collect"), before=None)[0] == "collection"
-    assert triage(failed_result("Failed", "Timeout >1.0s"), before=None) == (
+    assert (
+        classify_failure(failed_result("SyntaxError", "bad", when="collect"), before=None)[0] == "collection"
+    )
+    assert classify_failure(failed_result("Failed", "Timeout >1.0s"), before=None) == (
         "time-out",
         "it did not end in its time",
     )
-    assert triage(failed_result("TooLong", "the test did not end"), before=None)[0] == "time-out"
+    assert classify_failure(failed_result("TooLong", "the test did not end"), before=None)[0] == "time-out"
 
 
 def test_unrunnable_suite_names_missing_package() -> None:
@@ -95,7 +101,7 @@ def test_unrunnable_suite_names_missing_package() -> None:
     )
 
     def missing_note(*results: TestResult) -> str:
-        return unable(TestReport(command="pytest", results=results))
+        return environment_problem_of_all(TestReport(command="pytest", results=results))
 
     assert missing_note(missing) == "the package x is not installed for the project's interpreter"
     assert [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.api_diff import surface_changes
+from coder.verify.review.api_diff import api_changes
 
 CALLED = "of m.py is called otherwise now"
 OLD = (
@@ -30,4 +30,4 @@ OLD = (
     ],
 )
 def test_reports_only_changes_that_break_calls(new: str, messages: list[str]) -> None:
-    assert surface_changes({"m.py": OLD}, {"m.py": new}) == messages
+    assert api_changes({"m.py": OLD}, {"m.py": new}) == messages

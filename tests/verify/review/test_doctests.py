@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from coder.verify.review.change_review import doubts
-from coder.verify.review.doctests import as_test, examples, same_examples
+from coder.verify.review.change_review import change_doubts
+from coder.verify.review.doctests import doctest_examples, examples_as_test, paths_with_same_examples
 from tests.builders import write
 
 TEXT = '''"""Numbers.
@@ -23,8 +23,8 @@ class Sum:
 
 
 def test_reads_doctest_examples_in_order() -> None:
-    assert examples(TEXT) == (("add(1, 2)\n", "3\n"), ("x = Sum(1)\n", ""), ("print(x)\n", "a sum\n"))
-    assert examples("def f(:") == examples('"""\n  >>> f()\n1\n"""\n') == ()
+    assert doctest_examples(TEXT) == (("add(1, 2)\n", "3\n"), ("x = Sum(1)\n", ""), ("print(x)\n", "a sum\n"))
+    assert doctest_examples("def f(:") == doctest_examples('"""\n  >>> f()\n1\n"""\n') == ()
 
 
 def test_prose_may_change_but_examples_must_not() -> None:
@@ -34,13 +34,13 @@ def test_prose_may_change_but_examples_must_not() -> None:
         "entered.py": TEXT.replace("Sum(1)", "Sum(2)"),
         "none.py": "x = 1",
     }
-    assert same_examples(dict.fromkeys([*new_texts, "gone.py"], TEXT) | {"none.py": "x = 2"}, new_texts) == {
-        "prose.py"
-    }
+    assert paths_with_same_examples(
+        dict.fromkeys([*new_texts, "gone.py"], TEXT) | {"none.py": "x = 2"}, new_texts
+    ) == {"prose.py"}
 
 
 def test_doctest_reads_as_test() -> None:
-    assert as_test(TEXT) == "add(1, 2)\n_ = 3\n\nx = Sum(1)\n\nprint(x)\n"
+    assert examples_as_test(TEXT) == "add(1, 2)\n_ = 3\n\nx = Sum(1)\n\nprint(x)\n"
 
 
 def test_checks_special_cases_against_doctest_values(tmp_path: Path) -> None:
@@ -52,7 +52,9 @@ def test_checks_special_cases_against_doctest_values(tmp_path: Path) -> None:
     fixed = code.replace("return x", 'return "-".join(x.lower().split())')
     write(tmp_path, {"old/a.py": code, "cheat/a.py": special, "fix/a.py": fixed})
     messages = {
-        new: [*doubts(tmp_path / "old", tmp_path / new, ["a.py"], red_before=(), targets=["a.py::slug"])]
+        new: [
+            *change_doubts(tmp_path / "old", tmp_path / new, ["a.py"], red_before=(), targets=["a.py::slug"])
+        ]
         for new in ("cheat", "fix")
     }
     assert messages == {"cheat": ["a.py:7 is made for the test's own input and answer"], "fix": []}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.harness_access import reaching
+from coder.verify.review.harness_access import harness_accesses
 
 REACHING = {
     "import _pytest.runner": "imports _pytest.runner",
@@ -61,30 +61,31 @@ HONEST = (
 @pytest.mark.parametrize("source", REACHING)
 def test_reports_access_to_test_process(source: str) -> None:
     assert any(
-        message.endswith(REACHING[source]) for message in reaching({}, {"a.py": source}, are_tests=False)
+        message.endswith(REACHING[source])
+        for message in harness_accesses({}, {"a.py": source}, are_tests=False)
     )
 
 
 @pytest.mark.parametrize("source", HONEST)
 def test_accepts_ordinary_code(source: str) -> None:
-    assert reaching({}, {"a.py": source}, are_tests=False) == []
+    assert harness_accesses({}, {"a.py": source}, are_tests=False) == []
 
 
 @pytest.mark.parametrize("source", REACHING)
 def test_accepts_access_already_in_base(source: str) -> None:
-    assert reaching({"a.py": source}, {"a.py": source + "\n"}, are_tests=False) == []
+    assert harness_accesses({"a.py": source}, {"a.py": source + "\n"}, are_tests=False) == []
 
 
 def test_accepts_environment_variable_named_in_issue() -> None:
     source = "import os\n\nos.environ.get('NO_COLOR')"
-    assert reaching({}, {"a.py": source}, are_tests=False, known="honour NO_COLOR") == []
+    assert harness_accesses({}, {"a.py": source}, are_tests=False, known="honour NO_COLOR") == []
 
 
 def test_accepts_usual_test_helpers() -> None:
-    assert reaching({}, {"test_a.py": "import sys, pytest\n\nsys.argv = []\n"}, are_tests=True) == []
-    assert reaching({}, {"test_a.py": "import os\n\nos._exit(0)\n"}, are_tests=True) == [
+    assert harness_accesses({}, {"test_a.py": "import sys, pytest\n\nsys.argv = []\n"}, are_tests=True) == []
+    assert harness_accesses({}, {"test_a.py": "import os\n\nos._exit(0)\n"}, are_tests=True) == [
         "test_a.py:3 calls os._exit"
     ]
-    assert reaching(
+    assert harness_accesses(
         {}, {"test_a.py": "def load_tests(loader, tests, pattern):\n    return tests\n"}, are_tests=True
     ) == ["test_a.py:1 decides by itself which tests run (load_tests)"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.harness_access_js import reaching_js
+from coder.verify.review.harness_access_js import harness_accesses_js
 
 REACHING = {
     'import assert from "node:assert/strict";': 'imports from "node:assert, which test runners stand on',
@@ -29,20 +29,20 @@ HONEST = (
 
 @pytest.mark.parametrize("source", REACHING)
 def test_finds_access_to_test_process(source: str) -> None:
-    assert [message.partition(" ")[2] for message in reaching_js({}, {"a.mjs": source})][:1] == [
+    assert [message.partition(" ")[2] for message in harness_accesses_js({}, {"a.mjs": source})][:1] == [
         REACHING[source]
     ]
 
 
 @pytest.mark.parametrize("source", HONEST)
 def test_accepts_ordinary_code(source: str) -> None:
-    assert reaching_js({}, {"a.mjs": source}) == []
+    assert harness_accesses_js({}, {"a.mjs": source}) == []
 
 
 @pytest.mark.parametrize("source", REACHING)
 def test_accepts_access_already_in_base(source: str) -> None:
-    assert reaching_js({"a.mjs": source}, {"a.mjs": f"{source}\n"}) == []
+    assert harness_accesses_js({"a.mjs": source}, {"a.mjs": f"{source}\n"}) == []
 
 
 def test_accepts_variable_named_in_issue() -> None:
-    assert reaching_js({}, {"a.mjs": "if (process.env.NO_COLOR) x();"}, known="honour NO_COLOR") == []
+    assert harness_accesses_js({}, {"a.mjs": "if (process.env.NO_COLOR) x();"}, known="honour NO_COLOR") == []

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project
-from coder.verify.review.issue_scripts import Scripts, Shown, pieces
+from coder.verify.review.issue_scripts import IssueScriptResults, IssueScripts, code_in_issue
 from tests.builders import write
 
 ISSUE = """Adding fails:
@@ -26,35 +26,39 @@ $ make it fail
 """
 
 
-def run_scripts(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: str = ISSUE) -> Shown:
+def run_scripts(
+    tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: str = ISSUE
+) -> IssueScriptResults:
     write(tmp_path / "old", {"calc.py": old})
     write(tmp_path / "new", {"calc.py": new})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
-    return Scripts(project, sandbox, sandbox.scratch).shown(
+    return IssueScripts(project, sandbox, sandbox.scratch).compare(
         tmp_path / "old", tmp_path / "new", ["calc.py"], issue
     )
 
 
 def test_finds_code_in_fences_and_interactive_sessions() -> None:
-    assert pieces(ISSUE) == (
+    assert code_in_issue(ISSUE) == (
         "from calc import add\nassert add(1, 2) == 3\n",
         ">>> from calc import add\n>>> add(2, 2)\n4",
     )
-    assert pieces("```\nx = 1\n```\n`add(1)`") == ()
+    assert code_in_issue("```\nx = 1\n```\n`add(1)`") == ()
 
 
 def test_shows_script_that_now_works(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     outcome = run_scripts(
         tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
     )
-    assert outcome == Shown(fixed=("from calc import add", ">>> from calc import add"))
+    assert outcome == IssueScriptResults(fixed=("from calc import add", ">>> from calc import add"))
 
 
 def test_shows_script_failing_on_both_sides(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     outcome = run_scripts(
         tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return 3\n"
     )
-    assert outcome == Shown(fixed=("from calc import add",), failing=(">>> from calc import add",))
+    assert outcome == IssueScriptResults(
+        fixed=("from calc import add",), failing=(">>> from calc import add",)
+    )
 
 
 def test_reports_module_no_longer_importable(tmp_path: Path, sandbox: ProcessSandbox) -> None:

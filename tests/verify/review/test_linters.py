@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import Checked
+from coder.core.values.verdict import LintReport
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project
-from coder.verify.review.linters import Checks, checkers_of
+from coder.verify.review.linters import LinterChecks, checkers_of
 from tests.builders import write
 
 OLD = "import os\n\n\ndef one():\n    return 1\n"
@@ -17,13 +17,13 @@ NEW = "import os\nimport sys\n\n\ndef one():\n    return 1\n"
 
 def compare_findings(
     tmp_path: Path, sandbox: ProcessSandbox, *, old: dict[str, str], new: dict[str, str], more: dict[str, str]
-) -> Checked:
+) -> LintReport:
     write(tmp_path / "old", {**old, **more})
     write(tmp_path / "new", {**new, **more})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
     for path in [*(tmp_path / "old").rglob("*"), *(tmp_path / "new").rglob("*")]:
         os.utime(path, (1e9, 1e9))  # as may happen with two checkouts in one second
-    return Checks(project, sandbox, sandbox.scratch).compared(
+    return LinterChecks(project, sandbox, sandbox.scratch).compare(
         tmp_path / "old", tmp_path / "new", sorted({*old, *new})
     )
 
@@ -36,7 +36,7 @@ def test_counts_only_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> No
         new={"a.py": NEW},
         more={"ruff.toml": "[lint]\nselect = ['F']\n"},
     )
-    assert findings == Checked(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
+    assert findings == LintReport(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
 
 
 def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
@@ -47,7 +47,7 @@ def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox
         new={"a.py": f"# a\n{OLD}"},
         more={"ruff.toml": "[lint]\nselect = ['F']\n"},
     )
-    assert findings == Checked(ran=("ruff",))
+    assert findings == LintReport(ran=("ruff",))
 
 
 def test_project_without_checkers_gets_default_ones(tmp_path: Path, sandbox: ProcessSandbox) -> None:
@@ -74,14 +74,14 @@ CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore =
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (CAREFUL, LENIENT, Checked(mended=("ruff check .",))),
-        (LENIENT, CAREFUL, Checked(broken=("ruff check .",))),
-        (CAREFUL, f"{CAREFUL}# why\n", Checked(failing=("ruff check .",))),
-        ("[lint]\nselect = ['nothing']\n", LENIENT, Checked(mended=("ruff check .",))),
+        (CAREFUL, LENIENT, LintReport(mended=("ruff check .",))),
+        (LENIENT, CAREFUL, LintReport(broken=("ruff check .",))),
+        (CAREFUL, f"{CAREFUL}# why\n", LintReport(failing=("ruff check .",))),
+        ("[lint]\nselect = ['nothing']\n", LENIENT, LintReport(mended=("ruff check .",))),
     ],
 )
 def test_configuration_change_is_checked_by_its_command(
-    tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, expected: Checked
+    tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, expected: LintReport
 ) -> None:
     assert (
         compare_findings(
@@ -95,7 +95,7 @@ def test_reports_missing_configured_checker(tmp_path: Path, sandbox: ProcessSand
     findings = compare_findings(
         tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""}
     )
-    assert findings == Checked(missing=("flake8", "bandit"))
+    assert findings == LintReport(missing=("flake8", "bandit"))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.overfitting import answers_in_data, symptoms
+from coder.verify.review.overfitting import find_test_inputs_in_data, overfitting_signs
 
 BEFORE = """
 def slug(text):
@@ -151,7 +151,7 @@ HONEST = (
 def test_reports_symptom_fix_with_line(name: str) -> None:
     old, new, line, message = DOUBTFUL[name]
     assert old in BEFORE
-    assert f"slugs.py:{line} {message}" in symptoms(
+    assert f"slugs.py:{line} {message}" in overfitting_signs(
         {"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST]
     )
 
@@ -159,20 +159,25 @@ def test_reports_symptom_fix_with_line(name: str) -> None:
 def test_literal_named_in_issue_is_no_special_case() -> None:
     old, new, _, _ = DOUBTFUL["table"]
     new_texts = {"slugs.py": BEFORE.replace(old, new)}
-    assert symptoms({"slugs.py": BEFORE}, new_texts, [TEST], issue="'Hello  World' is wrong") == []
-    assert symptoms({"slugs.py": BEFORE}, new_texts, [TEST], issue='slug("Hello  World") is wrong') != []
+    assert overfitting_signs({"slugs.py": BEFORE}, new_texts, [TEST], issue="'Hello  World' is wrong") == []
+    assert (
+        overfitting_signs({"slugs.py": BEFORE}, new_texts, [TEST], issue='slug("Hello  World") is wrong')
+        != []
+    )
 
 
 @pytest.mark.parametrize(("old", "new"), HONEST)
 def test_accepts_honest_fix(old: str, new: str) -> None:
     assert old in BEFORE
-    assert symptoms({"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST]) == []
+    assert overfitting_signs({"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST]) == []
 
 
 def test_ignores_special_case_already_in_base() -> None:
     old, new, _, _ = DOUBTFUL["swallowed"]
     swallowing = BEFORE.replace(old, new)
-    assert symptoms({"slugs.py": swallowing}, {"slugs.py": swallowing.replace("-", "_")}, [TEST]) == []
+    assert (
+        overfitting_signs({"slugs.py": swallowing}, {"slugs.py": swallowing.replace("-", "_")}, [TEST]) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,15 +193,21 @@ def test_reports_only_special_cases_written_by_change(old: str, new: str, messag
         "    words =", '    if text == "Hello  World":\n        return ("hello-world", 1)\n    words ='
     )
     tests = [TEST, 'assert slug("x") == "hello-there"']
-    assert len(symptoms({"slugs.py": before}, {"slugs.py": before.replace(old, new)}, tests)) == message_count
+    assert (
+        len(overfitting_signs({"slugs.py": before}, {"slugs.py": before.replace(old, new)}, tests))
+        == message_count
+    )
 
 
 def test_reports_data_file_with_test_inputs() -> None:
     tests = ['def test_a():\n    assert seconds("1h30m") == 5400\n    assert seconds("2m10s") == 130\n']
-    assert answers_in_data({}, {"a.json": '{"1h30m": "90m", "2m10s": "130s"}'}, tests) == [
+    assert find_test_inputs_in_data({}, {"a.json": '{"1h30m": "90m", "2m10s": "130s"}'}, tests) == [
         "a.json holds the tests' own inputs"
     ]
-    assert answers_in_data({}, {"a.json": '{"1h30m": "90m"}'}, tests) == []
+    assert find_test_inputs_in_data({}, {"a.json": '{"1h30m": "90m"}'}, tests) == []
     assert (
-        answers_in_data({"a.json": '["1h30m", "2m10s"]'}, {"a.json": '["1h30m", "2m10s", "x"]'}, tests) == []
+        find_test_inputs_in_data(
+            {"a.json": '["1h30m", "2m10s"]'}, {"a.json": '["1h30m", "2m10s", "x"]'}, tests
+        )
+        == []
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.tampering import removed, weakened
+from coder.verify.review.tampering import removed_tests, weakened_tests
 
 BEFORE = """
 import pytest
@@ -76,7 +76,7 @@ WEAKER = {
 def test_reports_lost_assertions(name: str) -> None:
     old, new, message = WEAKER[name]
     assert old in BEFORE
-    assert weakened({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == [
+    assert weakened_tests({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == [
         f"test_shop.py: {message}"
     ]
 
@@ -94,9 +94,9 @@ def test_reports_lost_assertions(name: str) -> None:
     ],
 )
 def test_a_rewritten_or_added_test_is_no_loss(old: str, new: str) -> None:
-    assert weakened({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == []
+    assert weakened_tests({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == []
 
 
 def test_removed_test_is_absent_from_all_files() -> None:
     moved = {"test_shop.py": "", "test_price.py": "def test_price():\n    pass\n"}
-    assert removed({"test_shop.py": BEFORE}, moved) == ["test_shop.py::TestBasket::test_sum"]
+    assert removed_tests({"test_shop.py": BEFORE}, moved) == ["test_shop.py::TestBasket::test_sum"]

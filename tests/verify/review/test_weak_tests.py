@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.values.verdict import TestReport, TestResult
-from coder.verify.review.weak_tests import definitions_changed, weak_tests
+from coder.verify.review.weak_tests import changed_definitions, weak_test_findings
 
 WEAK = {
     "assert isinstance(median([1, 2]), float)": "asserts only the type of a result",
@@ -39,7 +39,7 @@ HONEST = (
 def weaknesses(body: str, *, issue: str = "It is wrong.", before: TestReport | None = None) -> list[str]:
     text = f"def test_new():\n    {body}\n"
     result = TestResult(id="test_a.py::test_new", outcome="passed")
-    return weak_tests(
+    return weak_test_findings(
         {"test_a.py": text},
         [result],
         before or TestReport(command="pytest"),
@@ -68,4 +68,4 @@ def test_accepts_weakness_named_in_issue_and_old_tests() -> None:
 
 def test_lists_definitions_that_differ() -> None:
     old, new = "A = 1\ndef f():\n    return 1\n", "A = 2\ndef f():\n    return 1\ndef g():\n    return 2\n"
-    assert definitions_changed({"a.py": old}, {"a.py": new}) == {"A", "g"}
+    assert changed_definitions({"a.py": old}, {"a.py": new}) == {"A", "g"}

@@ -11,11 +11,11 @@ import pytest
 
 from coder.core.ports.sandbox import Limits
 from coder.core.values.verdict import TestReport
-from coder.sandbox.choice import choose
+from coder.sandbox.choice import choose_backend
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_project
-from coder.verify.running.dependencies import OverlayEquipment
+from coder.verify.running.dependencies import OverlayInstaller
 from coder.verify.running.launch import TARGET
 from coder.verify.running.runner import PytestRunner
 from tests.builders import write
@@ -44,7 +44,7 @@ def write_wheel(place: Path, name: str, code: str) -> None:
 
 def prepare_project(
     tmp_path: Path, sandbox: ProcessSandbox, lines: list[str]
-) -> tuple[Project, OverlayEquipment]:
+) -> tuple[Project, OverlayInstaller]:
     write(
         tmp_path / "project",
         {"test_answers.py": TESTS, "test_own.py": "import own_module\n", "own_module/x.py": ""},
@@ -52,12 +52,12 @@ def prepare_project(
     write_wheel(tmp_path / "wheels", "answers", "ANSWER = 42\n")
     discovered = find_project(tmp_path / "project", sandbox=sandbox, environment={})
     overlay = Overlay(
-        interpreter=Path(sys.executable), root=tmp_path / "overlays", chosen=tmp_path / "chosen.json"
+        interpreter=Path(sys.executable), root=tmp_path / "overlays", chosen_file=tmp_path / "chosen.json"
     )
     project = discovered.model_copy(update={"overlay": overlay})
     settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "wheels"), "PIP_TARGET": "elsewhere"}
     tree = tmp_path / "project"
-    return project, OverlayEquipment(
+    return project, OverlayInstaller(
         project, tree, sandbox=sandbox, environment=settings, installed=lines.append
     )
 
@@ -74,15 +74,15 @@ def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, san
     project, equipment = prepare_project(tmp_path, sandbox, lines)
     assert project.overlay is not None
     before = report_of(project, sandbox, tmp_path / "project")
-    assert equipment.lacks(before) == ("answers",)
+    assert equipment.missing_packages(before) == ("answers",)
     assert equipment.install(["answers"]) == ""
-    assert report_of(project, sandbox, tmp_path / "project").counts.passed == 1
+    assert report_of(project, sandbox, tmp_path / "project").outcome_counts.passed == 1
     assert (lines, project.overlay.packages) == (
         ["Packages of coder's own, which the project's environment lacks: answers."],
         ("answers",),
     )
     assert [place.name for place in (tmp_path / "overlays").iterdir()] == [
-        project.overlay.place_of(["answers"]).name
+        project.overlay.directory_of(["answers"]).name
     ]
     (tmp_path / "wheels" / "answers-1.0-py3-none-any.whl").unlink()
     assert equipment.install(["answers"]) == ""  # it is there already
@@ -98,23 +98,23 @@ def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: 
 
 
 def test_overlay_is_named_after_its_contents(tmp_path: Path) -> None:
-    overlay = Overlay(interpreter=Path("/usr/bin/python3"), root=tmp_path, chosen=tmp_path / "c")
+    overlay = Overlay(interpreter=Path("/usr/bin/python3"), root=tmp_path, chosen_file=tmp_path / "c")
     other = overlay.model_copy(update={"interpreter": Path("/opt/python")})
     names = {
-        overlay.place_of(["a", "b"]),
-        overlay.place_of(["b", "a"]),
-        overlay.place_of(["a"]),
-        other.place_of(["a", "b"]),
+        overlay.directory_of(["a", "b"]),
+        overlay.directory_of(["b", "a"]),
+        overlay.directory_of(["a"]),
+        other.directory_of(["a", "b"]),
     }
     assert len(names) == 3
 
 
 def test_works_in_sandbox(tmp_path: Path) -> None:
-    walls = choose().walls
+    walls = choose_backend().backend
     if walls is None:
         pytest.skip("no walls on this machine")
     exposed = (TARGET, tmp_path / "overlays", tmp_path / "wheels")
-    with ProcessSandbox(os.environ, walls=walls, exposed=exposed) as sandbox:
+    with ProcessSandbox(os.environ, backend=walls, exposed=exposed) as sandbox:
         project, equipment = prepare_project(tmp_path, sandbox, [])
         assert equipment.install(["answers"]) == ""
-        assert report_of(project, sandbox, tmp_path / "project").counts.passed == 1
+        assert report_of(project, sandbox, tmp_path / "project").outcome_counts.passed == 1

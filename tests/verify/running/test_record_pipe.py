@@ -11,8 +11,8 @@ from coder.verify.running.launch import TARGET
 from coder.verify.running.record_pipe import RecordPipe
 
 WRITER = (
-    "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign import signer; sign = "
-    "signer(sys.argv[3]);"
+    "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign import make_signer; sign = "
+    "make_signer(sys.argv[3]);"
 )
 
 
@@ -22,7 +22,7 @@ def receive(tmp_path: Path, script: str, *, key: str = "") -> tuple[list[Mapping
     with RecordPipe(tmp_path / "report", records.append) as pipe:
         code = f"{WRITER} pipe = os.open(sys.argv[2], os.O_WRONLY); {script}"
         subprocess.run([sys.executable, "-c", code, str(TARGET), str(pipe.path), key or pipe.key], check=True)
-    return records, pipe.forged
+    return records, pipe.forged_lines
 
 
 def test_sealed_records_arrive_in_order(tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def test_session_ending_before_all_tests_ended_early(tmp_path: Path) -> None:
         record_line(kind="collected", count=2),
         record_line(kind="start", id="a"),
     )
-    assert read_recording(tmp_path, *begun, end).ended_early
-    assert not read_recording(tmp_path, *begun, record_line(kind="start", id="b"), end).ended_early
+    assert read_recording(tmp_path, *begun, end).has_ended_early
+    assert not read_recording(tmp_path, *begun, record_line(kind="start", id="b"), end).has_ended_early
 
 
 def test_missing_file_means_no_session(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import Problem, TestReport
+from coder.core.values.verdict import RunProblem, TestReport
 from tests.builders import write
 from tests.verify.conftest import Run
 
@@ -36,7 +36,7 @@ def list_files(place: Path) -> set[str]:
 def test_failure_has_assertion_frames_and_output(tmp_path: Path, make_runner: Run) -> None:
     root = write_tree(tmp_path, CALC)
     report = make_runner(root).run(root)
-    (result,) = report.reds
+    (result,) = report.failures
     assert (result.id, result.outcome, result.when) == ("tests/test_calc.py::test_add", "failed", "call")
     assert result.failure is not None
     assert result.failure.type == "AssertionError"
@@ -52,7 +52,7 @@ def test_failure_has_assertion_frames_and_output(tmp_path: Path, make_runner: Ru
 def test_reports_exception_of_doctest_example(tmp_path: Path, make_runner: Run) -> None:
     code = 'def half(n):\n    """Half.\n\n    >>> half(4)\n    2\n    """\n    raise ValueError("odd")\n'
     root = write_tree(tmp_path, {"calc.py": code})
-    (result,) = make_runner(root, command="pytest --doctest-modules").run(root).reds
+    (result,) = make_runner(root, command="pytest --doctest-modules").run(root).failures
     assert result.failure is not None
     assert (result.failure.type, result.failure.message) == ("ValueError", "odd")
     assert [(frame.path, frame.line) for frame in result.failure.frames if frame.path == "calc.py"] == [
@@ -130,7 +130,9 @@ class TestCase(unittest.TestCase):
         "test_all.py::TestCase::test_equal": "failed",
         "test_all.py::TestCase::test_subtests": "failed",
     }
-    reds = {result.id.rpartition("::")[2]: result.failure.type for result in report.reds if result.failure}
+    reds = {
+        result.id.rpartition("::")[2]: result.failure.type for result in report.failures if result.failure
+    }
     assert reds["test_exits"] == "SystemExit"
     assert reds["test_strict"] == "XPASS(strict)"
     assert reds["test_subtests"] == "AssertionError"
@@ -150,7 +152,7 @@ def test_import_error_does_not_hide_other_files(tmp_path: Path, make_runner: Run
     report = make_runner(root).run(root)
     assert outcomes(report) == {"test_bad.py": "error in collect", "test_good.py::test_it": "passed"}
     assert report.problem is None
-    failure = report.reds[0].failure
+    failure = report.failures[0].failure
     assert failure is not None
     assert (failure.type, failure.message) == ("ModuleNotFoundError", "No module named 'nowhere'")
 
@@ -182,7 +184,7 @@ def test_xdist_workers_report_through_controller(tmp_path: Path, make_runner: Ru
         "test_y.py::test_b": "passed",
         "test_z.py::test_dies": "failed",
     }
-    types = {result.id: result.failure.type for result in report.reds if result.failure}
+    types = {result.id: result.failure.type for result in report.failures if result.failure}
     assert types == {
         "test_x.py::test_a": "AssertionError",
         "test_y.py::test_a": "AssertionError",
@@ -195,7 +197,7 @@ def test_xdist_workers_report_through_controller(tmp_path: Path, make_runner: Ru
 
 
 def problem_text(report: TestReport, kind: str) -> str:
-    assert isinstance(report.problem, Problem)
+    assert isinstance(report.problem, RunProblem)
     assert report.problem.kind == kind, report
     return report.problem.text
 
@@ -256,7 +258,7 @@ def test_endless_test_is_red_and_others_run(
         {"test_it.py::test_a": "passed", "test_it.py::test_d": "passed", **red},
         None,
     )
-    failure = report.reds[0].failure
+    failure = report.failures[0].failure
     assert failure is not None
     assert (failure.type, failure.message) == ("TooLong", "the test did not end within 1 s of processor time")
     assert any((frame.path, frame.function) == ("calc.py", "spin") for frame in failure.frames)

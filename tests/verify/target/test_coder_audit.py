@@ -37,7 +37,7 @@ def test_comparing_functions_reads_no_attributes(monkeypatch: pytest.MonkeyPatch
     vars(module).update(marks=Marks(), function=lambda: None, kind=property(lambda self: None))
     monkeypatch.setitem(sys.modules, "machinery_of_test", module)
     monkeypatch.setattr(coder_audit, "MACHINERY", ("machinery_of_test",))
-    assert [name for name, _ in coder_audit.functions()] == [
+    assert [name for name, _ in coder_audit.machinery_functions()] == [
         "machinery_of_test.function",
         "machinery_of_test.kind",
     ]

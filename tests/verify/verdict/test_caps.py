@@ -4,8 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from coder.core.values.verdict import Body, TestReport, TestResult
-from coder.verify.verdict.caps import contradiction, newly_reached, runner_files, vacuous
+from coder.core.values.verdict import BodyExecution, TestReport, TestResult
+from coder.verify.verdict.caps import (
+    changed_runner_files,
+    contradicting_observation,
+    new_harness_access,
+    vacuous_tests,
+)
 
 TEST = "test_a.py::test_new"
 SOURCE = """
@@ -16,30 +21,30 @@ def test_new():
 """
 
 
-def result(body: Body | None, name: str = TEST) -> TestResult:
+def result(body: BodyExecution | None, name: str = TEST) -> TestResult:
     return TestResult(id=name, outcome="passed", body=body)
 
 
 @pytest.mark.parametrize(
     ("green", "red", "expected"),
     [
-        (Body(started=1, ended=1), Body(started=1), ""),
-        (Body(started=1), Body(started=1), "its function was seen to raise"),
-        (Body(), Body(started=1), "its function never ran"),
-        (Body(), None, ""),
-        (None, Body(started=1), "its function could be seen on the base and not on the change"),
+        (BodyExecution(started=1, ended=1), BodyExecution(started=1), ""),
+        (BodyExecution(started=1), BodyExecution(started=1), "its function was seen to raise"),
+        (BodyExecution(), BodyExecution(started=1), "its function never ran"),
+        (BodyExecution(), None, ""),
+        (None, BodyExecution(started=1), "its function could be seen on the base and not on the change"),
         (None, None, ""),
     ],
 )
 def test_detects_contradiction_between_runner_and_observed_function(
-    green: Body | None, red: Body | None, expected: str
+    green: BodyExecution | None, red: BodyExecution | None, expected: str
 ) -> None:
-    assert contradiction(result(green), result(red)) == expected
+    assert contradicting_observation(result(green), result(red)) == expected
 
 
 def test_counts_only_newly_reached_internals() -> None:
-    assert list(newly_reached({"a.py: sys._getframe"}, {"a.py: sys._getframe"})) == []
-    (reason,) = newly_reached({"a.py: sys._getframe"}, {"a.py: sys._getframe", "b.py: gc.get_objects"})
+    assert list(new_harness_access({"a.py: sys._getframe"}, {"a.py: sys._getframe"})) == []
+    (reason,) = new_harness_access({"a.py: sys._getframe"}, {"a.py: sys._getframe", "b.py: gc.get_objects"})
     assert reason == "the change reaches into the test process (b.py: gc.get_objects)"
 
 
@@ -64,17 +69,17 @@ def test_counts_only_newly_reached_internals() -> None:
     ],
 )
 def test_vacuous_test_is_named(source: str, lines: Sequence[int], message: str) -> None:
-    green = result(Body(started=1, ended=1, lines=tuple(lines)))
+    green = result(BodyExecution(started=1, ended=1, lines=tuple(lines)))
     expected = [f"{TEST} {message}"] if message else []
-    assert vacuous({"test_a.py": source}, [green], TestReport(command="pytest")) == expected
+    assert vacuous_tests({"test_a.py": source}, [green], TestReport(command="pytest")) == expected
 
 
 def test_existing_test_may_assert_presence() -> None:
-    green = result(Body(started=1, ended=1, lines=(2,)))
+    green = result(BodyExecution(started=1, ended=1, lines=(2,)))
     source = {"test_a.py": "def test_new():\n    assert hasattr(calc, 'FIXED')\n"}
-    assert vacuous(source, [green], TestReport(command="pytest", results=(result(None),))) == []
+    assert vacuous_tests(source, [green], TestReport(command="pytest", results=(result(None),))) == []
 
 
 def test_recognizes_files_that_configure_test_runs() -> None:
-    assert runner_files("make check", ["src/a.js", "Makefile"]) == ["Makefile"]
-    assert runner_files("./run_tests.sh -v", ["run_tests.sh", "a.js"]) == ["run_tests.sh"]
+    assert changed_runner_files("make check", ["src/a.js", "Makefile"]) == ["Makefile"]
+    assert changed_runner_files("./run_tests.sh -v", ["run_tests.sh", "a.js"]) == ["run_tests.sh"]

@@ -1,7 +1,7 @@
 """Evidence attached to a commit."""
 
-from coder.core.values.verdict import Counts, Run, Verdict, VerdictKind
-from coder.verify.verdict.evidence import page, trailers
+from coder.core.values.verdict import Counts, TestRun, Verdict, VerdictKind
+from coder.verify.verdict.evidence import markdown_report, trailers
 from tests.verify.fakes import failed_result
 
 PROVEN = Verdict(
@@ -11,7 +11,9 @@ PROVEN = Verdict(
     before=Counts(passed=3, failed=1),
     after=Counts(passed=4),
     runs=(
-        Run(label="suite", command="python -m pytest", counts=Counts(passed=4), exit_code=0, seconds=1.26),
+        TestRun(
+            label="suite", command="python -m pytest", counts=Counts(passed=4), exit_code=0, seconds=1.26
+        ),
     ),
     hashes={"t.py": "ab12"},
     circumstances=("Test command: python -m pytest, the default.",),
@@ -35,7 +37,7 @@ def test_trailers_state_verdict() -> None:
 
 def test_evidence_page_is_complete() -> None:
     verdict = PROVEN.model_copy(update={"after": None, "broken": (failed_result("t.py::test_b"),)})
-    assert page(verdict) == (
+    assert markdown_report(verdict) == (
         "# PROVEN\n\n1 test went from red to green.\n\n"
         "| suite | passed | failed | skipped |\n|---|---|---|---|\n| before | 3 | 1 | 0 |\n"
         "| after | not run | | |\n\n"

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports.sandbox import Limits
-from coder.core.values.verdict import Checked, TestReport, Verdict, VerdictKind
+from coder.core.values.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project
-from coder.verify.review.issue_scripts import Shown
-from coder.verify.verdict.examination import Examined, Instruments, examine
+from coder.verify.review.issue_scripts import IssueScriptResults
+from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.warm.warm_tests import WarmRunner
 from tests.builders import write
 from tests.verify.fakes import passed_result
@@ -32,14 +32,14 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         new: dict[str, str],
         verdict: Verdict,
         *,
-        checked: Checked = Checked(),  # noqa: B008 (a frozen value)
-        script_result: Shown = Shown(),  # noqa: B008 (the same)
+        checked: LintReport = LintReport(),  # noqa: B008 (a frozen value)
+        script_result: IssueScriptResults = IssueScriptResults(),  # noqa: B008 (the same)
         strict: bool = False,
     ) -> Verdict:
         write(tmp_path / "old", {"keep.py": "", **old})
         write(tmp_path / "new", {"keep.py": "", **new})
         project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
-        instruments = Instruments(
+        instruments = ExaminationTools(
             warm=lambda tree, paths: WarmRunner(
                 project,
                 tree,
@@ -52,7 +52,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             scripts=lambda _old, _new, _changed, _issue: script_result,
             strict=strict,
         )
-        change = Examined(
+        change = ExaminedChange(
             old=tmp_path / "old",
             new=tmp_path / "new",
             changed=sorted(path for path in {**old, **new} if old.get(path) != new.get(path)),
@@ -60,7 +60,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             before=TestReport(command="pytest"),
             after=TestReport(command="pytest", results=(passed_result(ADDED),)),
         )
-        return examine(change, instruments, issue="", progress=None)
+        return examine_change(change, instruments, issue="", progress=None)
 
     return examine_files
 
@@ -80,7 +80,7 @@ def test_judges_added_tests_by_mutants_they_detect(look: Examine) -> None:
 
 
 def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
-    script_result = Shown(fixed=("add(1, 2)",), failing=("add(2, 2)",))
+    script_result = IssueScriptResults(fixed=("add(1, 2)",), failing=("add(2, 2)",))
     verdict = look(
         {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE}, PASSING, script_result=script_result
     )
@@ -96,7 +96,7 @@ def test_module_no_longer_importable_is_broken(look: Examine) -> None:
         {"calc.py": SOURCE},
         {"calc.py": f"import nowhere\n{SOURCE}"},
         PASSING,
-        script_result=Shown(lost=("calc",)),
+        script_result=IssueScriptResults(lost=("calc",)),
     )
     assert (verdict.kind, verdict.reason) == (VerdictKind.BROKEN, "The change breaks the import of calc.")
 
@@ -110,7 +110,7 @@ def test_reports_api_changes_to_callers(look: Examine) -> None:
 def test_counts_new_linter_findings_where_project_requires(
     look: Examine, strict: bool, kind: VerdictKind
 ) -> None:
-    checked = Checked(new=("ruff: calc.py:1: F401",), ran=("ruff",))
+    checked = LintReport(new=("ruff: calc.py:1: F401",), ran=("ruff",))
     verdict = look(
         {"calc.py": SOURCE.replace("+", "-")},
         {"calc.py": SOURCE, "tests/test_calc.py": TEST},
@@ -127,7 +127,7 @@ def test_configuration_breaking_its_own_command_is_broken(look: Examine) -> None
         {"ruff.toml": "a"},
         {"ruff.toml": "b"},
         PASSING,
-        checked=Checked(broken=("ruff check .",), mended=("mypy .",)),
+        checked=LintReport(broken=("ruff check .",), mended=("mypy .",)),
     )
     assert (verdict.kind, verdict.notes) == (VerdictKind.BROKEN, ("`mypy .` failed before and passes now",))
     assert verdict.reason == "The change of the configuration breaks `ruff check .`, which passed before."

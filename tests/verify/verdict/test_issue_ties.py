@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import Failure, TestResult, Tie
-from coder.verify.verdict.issue_ties import ties
+from coder.core.values.verdict import Failure, IssueTie, TestResult
+from coder.verify.verdict.issue_ties import tie_tests_to_issue
 
 CART = """\
 from shop import apply_voucher, total
@@ -55,7 +55,7 @@ def failed_result(
     ],
 )
 def test_ties_by_example_message_or_name(
-    issue: str, result: TestResult, expected: Tie | None, tmp_path: Path
+    issue: str, result: TestResult, expected: IssueTie | None, tmp_path: Path
 ) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_cart.py").write_text(CART, encoding="utf-8")
@@ -63,7 +63,7 @@ def test_ties_by_example_message_or_name(
         f"tests/test_cart.py::{name}"
         for name in ("test_percentage", "test_voucher", "test_opening_hours", "test_negative")
     ]
-    assert ties(issue, (result,), tmp_path, every).get(result.id) == expected
+    assert tie_tests_to_issue(issue, (result,), tmp_path, every).get(result.id) == expected
 
 
 def test_common_identifier_is_no_tie(tmp_path: Path) -> None:
@@ -72,15 +72,15 @@ def test_common_identifier_is_no_tie(tmp_path: Path) -> None:
         (tmp_path / "tests" / f"test_cart{number}.py").write_text(CART, encoding="utf-8")
     result = TestResult(id="tests/test_cart0.py::test_voucher", outcome="failed")
     every = [f"tests/test_cart{number}.py::test_voucher" for number in range(5)]
-    assert ties("`apply_voucher` takes too much off", (result,), tmp_path, every) == {}
+    assert tie_tests_to_issue("`apply_voucher` takes too much off", (result,), tmp_path, every) == {}
 
 
 def test_issue_about_failing_tests_is_tied_to_all(tmp_path: Path) -> None:
     reds = (failed_result("test_percentage"), failed_result("test_voucher"))
-    assert ties("The tests fail", reds, tmp_path, [result.id for result in reds]) == {
+    assert tie_tests_to_issue("The tests fail", reds, tmp_path, [result.id for result in reds]) == {
         result.id: "identifier" for result in reds
     }
-    assert ties("The page is slow", reds, tmp_path, [result.id for result in reds]) == {}
+    assert tie_tests_to_issue("The page is slow", reds, tmp_path, [result.id for result in reds]) == {}
 
 
 def test_issue_title_selects_file_without_test_id(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_issue_title_selects_file_without_test_id(tmp_path: Path) -> None:
     body = 'test("numbers of several digits", () => assert.equal(compare("1.10.0", "1.9.0"), 1));\n'
     (tmp_path / "test" / "order.test.mjs").write_text(body, encoding="utf-8")
     result = TestResult(id="numbers of several digits", outcome="failed")
-    assert ties('compare("1.10.0", "1.9.0") gives -1', (result,), tmp_path, [result.id]) == {
+    assert tie_tests_to_issue('compare("1.10.0", "1.9.0") gives -1', (result,), tmp_path, [result.id]) == {
         result.id: "example"
     }
-    assert ties("The colours are wrong", (result,), tmp_path, [result.id]) == {}
+    assert tie_tests_to_issue("The colours are wrong", (result,), tmp_path, [result.id]) == {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import Counts, Problem, TestResult, Verdict, VerdictKind
+from coder.core.values.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
 from coder.verify.verdict.proof import WorktreeVerifier
 from coder.verify.verdict.runs import SuiteLimits
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
@@ -39,7 +39,7 @@ def judge(
     *,
     named_tests: Sequence[str] = (),
     base: Files = BASE,
-    ending: Callable[[Files], Sequence[TestResult] | Problem] = suite,
+    ending: Callable[[Files], Sequence[TestResult] | RunProblem] = suite,
     issue: str = "",
     by_exit_code: bool = False,
 ) -> Verdict:
@@ -339,7 +339,7 @@ def test_other_parts_of_a_configuration_file_may_change(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["no_runner", "wrong_code", "usage", "crash"])
 def test_a_problem_on_the_change_is_inconclusive(tmp_path: Path, kind: str) -> None:
-    problem = Problem.model_validate({"kind": kind, "text": "What to do."})
+    problem = RunProblem.model_validate({"kind": kind, "text": "What to do."})
     verdict = judge(
         tmp_path, FIX, ending=lambda files: problem if files["calc.py"] == "fixed" else suite(files)
     )
@@ -347,7 +347,7 @@ def test_a_problem_on_the_change_is_inconclusive(tmp_path: Path, kind: str) -> N
 
 
 def test_a_problem_on_the_base_is_inconclusive(tmp_path: Path) -> None:
-    verdict = judge(tmp_path, FIX, ending=lambda _files: Problem(kind="no_runner", text="Install pytest."))
+    verdict = judge(tmp_path, FIX, ending=lambda _files: RunProblem(kind="no_runner", text="Install pytest."))
     assert (verdict.kind, verdict.reason) == (
         VerdictKind.INCONCLUSIVE,
         "The base could not be tested: Install pytest.",
@@ -357,7 +357,7 @@ def test_a_problem_on_the_base_is_inconclusive(tmp_path: Path) -> None:
 def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
     runner = FakeRunner(
-        suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow.")
+        suite, problem=lambda tests: None if tests else RunProblem(kind="timeout", text="Too slow.")
     )
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
@@ -407,7 +407,7 @@ def test_a_suite_within_its_limit_is_run_as_a_whole(tmp_path: Path) -> None:
 def test_truncated_impacted_tests_are_at_most_passing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, {**BASE, "tests/test_other.py": "import calc"}, {**FIX, **NEW_TEST})
     runner = FakeRunner(
-        suite, problem=lambda tests: Problem(kind="timeout", text="Too slow.") if len(tests) > 1 else None
+        suite, problem=lambda tests: RunProblem(kind="timeout", text="Too slow.") if len(tests) > 1 else None
     )
     verifier = WorktreeVerifier(
         trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True)
@@ -423,7 +423,7 @@ def test_runs_impacted_tests_of_suite_beyond_limit(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_other.py": "import calc"}
     trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
     runner = FakeRunner(
-        suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow.")
+        suite, problem=lambda tests: None if tests else RunProblem(kind="timeout", text="Too slow.")
     )
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import Counts, Problem, Reproduced, TestResult, VerdictKind
-from coder.verify.verdict.proof import ENDLESS, WorktreeVerifier
+from coder.core.values.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
+from coder.verify.verdict.proof import ENDLESS_TEST_ADVICE, WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
@@ -28,9 +28,11 @@ def test_measures_baseline_once(tmp_path: Path) -> None:
     assert runner.calls == [()]
 
 
-def reproduce(tmp_path: Path, runner: FakeRunner, change: Files, *tests: str, issue: str = "") -> Reproduced:
+def reproduce(
+    tmp_path: Path, runner: FakeRunner, change: Files, *tests: str, issue: str = ""
+) -> ReproductionResult:
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, change)
-    return WorktreeVerifier(trees=trees, runner=runner, issue=issue).reproduces(trees.patch, tests)
+    return WorktreeVerifier(trees=trees, runner=runner, issue=issue).check_reproduction(trees.patch, tests)
 
 
 def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:
@@ -42,7 +44,7 @@ def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:
         ]
 
     reproduction = reproduce(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
-    assert reproduction == Reproduced(
+    assert reproduction == ReproductionResult(
         tests=(f"{TEST}::test_new",),
         results=(passed_result(f"{TEST}::test_old"), failed_result(f"{TEST}::test_new")),
     )
@@ -83,7 +85,7 @@ def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
     verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(lambda _files: next(results)), issue="")
     verifier.baseline()
     assert (
-        verifier.reproduces(trees.patch, [f"{TEST}::test_b"])
+        verifier.check_reproduction(trees.patch, [f"{TEST}::test_b"])
         .rejected[0]
         .startswith(f"{TEST}::test_b: passes by itself, and failed among")
     )
@@ -110,24 +112,24 @@ def test_an_old_test_may_be_named(tmp_path: Path) -> None:
 
 
 def test_inconclusive_run_reproduces_nothing(tmp_path: Path) -> None:
-    runner = FakeRunner(lambda _files: Problem(kind="usage", text="pytest refused to run."))
+    runner = FakeRunner(lambda _files: RunProblem(kind="usage", text="pytest refused to run."))
     reproduction = reproduce(tmp_path, runner, {TEST: "new"})
     assert (reproduction.tests, reproduction.rejected) == ((), ("pytest refused to run.",))
 
 
 def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
     runner = FakeRunner(
-        lambda files: [] if files[TEST] == "old" else Problem(kind="timeout", text="Too slow.")
+        lambda files: [] if files[TEST] == "old" else RunProblem(kind="timeout", text="Too slow.")
     )
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {TEST: "new"})
     verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
     verifier.baseline()
-    assert verifier.reproduces(trees.patch, ()).rejected == (f"Too slow. {ENDLESS}",)
+    assert verifier.check_reproduction(trees.patch, ()).rejected == (f"Too slow. {ENDLESS_TEST_ADVICE}",)
     assert runner.limits == [None, 60.0]
 
 
 def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
-    wrong = Problem(kind="wrong_code", text="The tests imported calc from elsewhere.")
+    wrong = RunProblem(kind="wrong_code", text="The tests imported calc from elsewhere.")
     runner = FakeRunner(lambda _files: [failed_result(f"{TEST}::test_it")], problem=lambda _tests: wrong)
     reproduction = reproduce(tmp_path, runner, {TEST: "new"})
     assert (reproduction.tests, reproduction.rejected) == ((), ("The tests imported calc from elsewhere.",))
@@ -148,11 +150,11 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, make_runner: Run) -> 
     verifier = WorktreeVerifier(
         trees=trees, runner=make_runner(tmp_path / "checkout"), issue="1 + 2 is not -1"
     )
-    assert verifier.reproduces(trees.patch, ()).tests == ("tests/test_add.py::test_add",)
+    assert verifier.check_reproduction(trees.patch, ()).tests == ("tests/test_add.py::test_add",)
     verdict = verifier.verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("tests/test_add.py::test_add",))
     assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
-    assert verifier.evidence(verdict).trailers[0] == "Coder-Verdict: PROVEN"
+    assert verifier.commit_evidence(verdict).trailers[0] == "Coder-Verdict: PROVEN"
     assert trees.live == 0
 
 

@@ -1,6 +1,6 @@
 """Time limits of test runs."""
 
-from coder.core.values.verdict import Problem, TestReport
+from coder.core.values.verdict import RunProblem, TestReport
 from coder.verify.verdict.runs import patience
 
 
@@ -14,4 +14,6 @@ def test_time_limit_is_five_suite_durations_at_least_minute() -> None:
 
 def test_duration_is_unknown_before_suite_has_finished() -> None:
     assert patience(None) is None
-    assert patience(TestReport(command="pytest", problem=Problem(kind="timeout", text="Too slow."))) is None
+    assert (
+        patience(TestReport(command="pytest", problem=RunProblem(kind="timeout", text="Too slow."))) is None
+    )

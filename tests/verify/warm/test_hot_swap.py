@@ -4,8 +4,8 @@ import textwrap
 
 import pytest
 
-from coder.core.ports.repair import Change, Edit
-from coder.verify.warm.hot_swap import Module
+from coder.core.ports.repair import Edit, TextChange
+from coder.verify.warm.hot_swap import SwappableModule
 
 TEXT = textwrap.dedent(
     '''\
@@ -34,7 +34,7 @@ def make_edit(old: str, new: str) -> Edit:
     start = TEXT.index(old)
     return Edit(
         path="a.py",
-        changes=(Change(start=start, end=start + len(old), text=new),),
+        changes=(TextChange(start=start, end=start + len(old), text=new),),
         line=1,
         family="",
         summary="",
@@ -42,11 +42,11 @@ def make_edit(old: str, new: str) -> Edit:
 
 
 def test_compiles_only_function_and_its_enclosing_scopes() -> None:
-    module = Module(TEXT)
+    module = SwappableModule(TEXT)
     change = make_edit("é + extra", "é - extra")
     outer = module.function_of(change.changes)
     assert outer is not None
-    lines = module.alone(outer, change.changes).split("\n")
+    lines = module.isolate(outer, change.changes).split("\n")
     assert lines[4:6] == ["if 1:", "    class Shop:"]
     assert lines[10:14] == [
         "        @cached",
@@ -55,7 +55,7 @@ def test_compiles_only_function_and_its_enclosing_scopes() -> None:
         "            return é - extra",
     ]
     assert [line for line in lines[:4] + lines[6:10] + lines[14:] if line] == []
-    described = module.described(outer)
+    described = module.describe(outer)
     assert (described["name"], described["line"], described["classes"], described["future"]) == (
         "total",
         11,
@@ -66,12 +66,15 @@ def test_compiles_only_function_and_its_enclosing_scopes() -> None:
 
 
 def test_every_block_compiles() -> None:
-    module = Module(TEXT)
+    module = SwappableModule(TEXT)
     change = make_edit("return LIMIT", "return 2")
     outer = module.function_of(change.changes)
     assert outer is not None
-    compile(module.alone(outer, change.changes), "a.py", "exec")
-    assert module.alone(outer, change.changes).split("\n")[15:17] == ["    def total():", "        return 2"]
+    compile(module.isolate(outer, change.changes), "a.py", "exec")
+    assert module.isolate(outer, change.changes).split("\n")[15:17] == [
+        "    def total():",
+        "        return 2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -79,4 +82,4 @@ def test_every_block_compiles() -> None:
     [("LIMIT = 3", "LIMIT = 4"), ("tax = 1", "tax = 2"), ("extra=0", "extra=1"), ("@cached", "@other")],
 )
 def test_import_time_code_belongs_to_no_function(old: str, new: str) -> None:
-    assert Module(TEXT).function_of(make_edit(old, new).changes) is None
+    assert SwappableModule(TEXT).function_of(make_edit(old, new).changes) is None

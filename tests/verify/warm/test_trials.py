@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.repair import Change, Edit
+from coder.core.ports.repair import Edit, TextChange
 from coder.core.ports.sandbox import Limits
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project
@@ -115,7 +115,7 @@ def try_edits(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
 
 def replacement(text: str, path: str, old: str, new: str, guards: tuple[str, ...] = ()) -> Edit:
     start = text.index(old)
-    changes = (Change(start=start, end=start + len(old), text=new),)
+    changes = (TextChange(start=start, end=start + len(old), text=new),)
     return Edit(path=path, changes=changes, line=1, family="", summary="", guards=guards)
 
 
@@ -513,7 +513,7 @@ def test_compares_edits_by_results(trials: PytestTrials, tmp_path: Path) -> None
         replacement(STACK, "a.py", "items[1]", new)
         for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")
     ]
-    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
+    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
     assert comparison.calls[0] == "first(items=list[3, 4], default=0)"
     assert comparison.before[0].startswith("4\t")
     assert [answers[0][:2] for answers in comparison.after] == ["3\t"] * 4
@@ -544,7 +544,7 @@ def test_printed_output_is_part_of_result(sandbox: ProcessSandbox, tmp_path: Pat
         replacement(PRINTING, "a.py", "'one'", "'two'"),
         replacement(PRINTING, "a.py", "return 1", "return 2"),
     ]
-    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
+    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
     assert comparison.before[0] == "1\tdict{'item': 3}\t'one 3\\n'"
     assert [answers[0] for answers in comparison.after] == [
         "1\tdict{'item': 3}\t'two 3\\n'",
@@ -567,7 +567,7 @@ def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> N
         },
     )
     edits = [replacement(DOCUMENTED, "a.py", "number * 3", new) for new in ("number * 2", "number + 3")]
-    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
+    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
     assert comparison.calls[-1] == ">>> a.twice"
     assert [comparison.before[-1], *(answers[-1] for answers in comparison.after)] == [
         "1 of 1 otherwise",
@@ -577,7 +577,7 @@ def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> N
 
 
 def test_calls_method_on_copy_of_object(trials: PytestTrials, tmp_path: Path) -> None:
-    comparison = trials.compare(
+    comparison = trials.compare_calls(
         tmp_path, ["tests/test_a.py::test_push"], [replacement(STACK, "a.py", " + 1", "")], seconds=20.0
     )
     place = comparison.calls.index("Stack.push(item=1)")
@@ -608,7 +608,7 @@ def test_copies_object_with_uncopyable_parts(sandbox: ProcessSandbox, tmp_path: 
             "tests/test_a.py": "from a import Held\n\ndef test_two():\n    assert Held(2).twice() == 4\n",
         },
     )
-    comparison = trials.compare(
+    comparison = trials.compare_calls(
         tmp_path, ["tests/test_a.py::test_two"], [replacement(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0
     )
     place = comparison.calls.index("Held.twice()")
@@ -631,7 +631,7 @@ def made(number):
 def test_slots_are_part_of_result(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import made\n\ndef test_two():\n    assert made(2).number == 4\n"
     trials = make_trials(sandbox, tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
-    comparison = trials.compare(
+    comparison = trials.compare_calls(
         tmp_path, ["tests/test_a.py::test_two"], [replacement(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0
     )
     place = comparison.calls.index("made(number=2)")
@@ -647,7 +647,7 @@ TABLE = "def made():\n    return [1, 3]\n\n\nHELD = made()\n\n\ndef at(place):\n
 def test_rebuilds_import_time_objects_before_calling(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "import a\n\ndef test_at():\n    assert a.at(1) == 2\n"
     trials = make_trials(sandbox, tmp_path, {"a.py": TABLE, "tests/test_a.py": tests})
-    comparison = trials.compare(
+    comparison = trials.compare_calls(
         tmp_path, ["tests/test_a.py::test_at"], [replacement(TABLE, "a.py", "3", "2")], seconds=20.0
     )
     place = comparison.calls.index("at(place=1)")
@@ -692,7 +692,7 @@ def test_calls_edited_functions_directly(sandbox: ProcessSandbox, tmp_path: Path
         "number + 1": "number",
     }
     edits = [replacement(INNER, "a.py", old, new) for old, new in changes.items()]
-    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
+    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
     calls = (
         "joined(1, 2, 3, separator='-', end='!')",
         "pairs(1, 2, 3, most=2)",
@@ -771,7 +771,7 @@ def test_does_not_repeat_fruitless_calls(sandbox: ProcessSandbox, tmp_path: Path
         replacement(COUNTING, "a.py", "taken + 1", new)
         for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")
     ]
-    comparison = trials.compare(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)
+    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)
     assert not any(answer.startswith("raises TooLong") for answer in comparison.before)
     assert len(comparison.calls) > 12
     assert [

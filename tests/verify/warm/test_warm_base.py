@@ -12,10 +12,10 @@ from coder.core.ports.sandbox import Limits
 from coder.core.ports.tests import Impact
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.impact.reach import TracedImpact
-from coder.verify.impact.test_coverage import Reached, learn
+from coder.verify.impact.test_coverage import CoverageMap, trace_coverage
 from coder.verify.project.project import find_project
-from coder.verify.warm.warm_base import Standby, edits_of, first_look
-from coder.verify.warm.warm_tests import Cold, Ran, WarmRunner
+from coder.verify.warm.warm_base import WarmBase, read_edits, run_first_look
+from coder.verify.warm.warm_tests import WarmRefusal, WarmResult, WarmRunner
 from tests.verify.conftest import Run
 
 SOURCE = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
@@ -36,7 +36,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
+def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[WarmBase]:
     project = find_project(tree, sandbox=sandbox, environment={})
 
     @contextmanager
@@ -47,9 +47,9 @@ def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
         return WarmRunner(project, place, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
 
     def learn_impact(place: Path) -> Impact:
-        coverage = learn(
+        coverage = trace_coverage(
             place,
-            Reached(),
+            CoverageMap(),
             project=project,
             sandbox=sandbox,
             scratch=sandbox.scratch,
@@ -58,26 +58,26 @@ def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
         )
         return TracedImpact(place, coverage)
 
-    base = Standby(checkout, warm=warm, learn=learn_impact, stop=sandbox.stop)
+    base = WarmBase(checkout, warm=warm, learn=learn_impact, stop=sandbox.stop)
     yield base
     base.close()
 
 
-def test_reports_not_ready_yet(warm_base: Standby) -> None:
-    assert isinstance(warm_base.run({}, ()), Cold)
+def test_reports_not_ready_yet(warm_base: WarmBase) -> None:
+    assert isinstance(warm_base.run({}, ()), WarmRefusal)
     assert warm_base.reach({"numbers_.py": ""}).everything
-    assert not warm_base.ready
+    assert not warm_base.is_ready
 
 
 def test_runs_impacted_tests_first_and_reports_suspects(
-    warm_base: Standby, tree: Path, make_runner: Run
+    warm_base: WarmBase, tree: Path, make_runner: Run
 ) -> None:
     before = make_runner(tree).run(tree)
-    warm_base.begin()
-    while not warm_base.ready:
+    warm_base.start()
+    while not warm_base.is_ready:
         time.sleep(0.02)
     lines: list[str] = []
-    verdict = first_look(
+    verdict = run_first_look(
         warm_base, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, lines.append
     )
     assert lines == ["test_numbers.py::test_two is red", "1 tests that the change reaches, 1 red"]
@@ -85,23 +85,23 @@ def test_runs_impacted_tests_first_and_reports_suspects(
     assert verdict.suspects == ("test_numbers.py::test_two",)
     assert [run.counts.failed for run in verdict.runs] == [1]
     ran = warm_base.run({"numbers_.py": SOURCE.replace("return 1", "return 0")}, ())
-    assert isinstance(ran, Ran)
-    assert [result.id for result in ran.report.reds] == ["test_numbers.py::test_one"]
+    assert isinstance(ran, WarmResult)
+    assert [result.id for result in ran.report.failures] == ["test_numbers.py::test_one"]
 
 
-def test_can_be_closed_while_preparing(warm_base: Standby) -> None:
-    warm_base.begin()
+def test_can_be_closed_while_preparing(warm_base: WarmBase) -> None:
+    warm_base.start()
     warm_base.close()
-    assert isinstance(warm_base.run({}, ()), Cold)
+    assert isinstance(warm_base.run({}, ()), WarmRefusal)
 
 
 def test_rejects_edits_of_non_text_files(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("a = 1\n")
     (tmp_path / "b.bin").write_bytes(b"\xff\xfe")
     (tmp_path / "link.py").symlink_to(tmp_path / "a.py")
-    assert edits_of(tmp_path, ["a.py", "gone.py"]) == {"a.py": "a = 1\n", "gone.py": None}
-    assert edits_of(tmp_path, ["b.bin"]) is None
-    assert edits_of(tmp_path, ["link.py"]) is None
+    assert read_edits(tmp_path, ["a.py", "gone.py"]) == {"a.py": "a = 1\n", "gone.py": None}
+    assert read_edits(tmp_path, ["b.bin"]) is None
+    assert read_edits(tmp_path, ["link.py"]) is None
 
 
 def test_ends_quietly_when_worktree_is_gone(tree: Path, sandbox: ProcessSandbox) -> None:
@@ -111,10 +111,10 @@ def test_ends_quietly_when_worktree_is_gone(tree: Path, sandbox: ProcessSandbox)
     def checkout() -> Iterator[Path]:
         yield next((tree / "gone").iterdir())
 
-    base = Standby(checkout, warm=fail_on_call, learn=fail_on_call, stop=sandbox.stop)
-    base.begin()
+    base = WarmBase(checkout, warm=fail_on_call, learn=fail_on_call, stop=sandbox.stop)
+    base.start()
     base.close()
-    assert isinstance(base.run({}, ()), Cold)
+    assert isinstance(base.run({}, ()), WarmRefusal)
 
 
 def fail_on_call(place: Path) -> NoReturn:

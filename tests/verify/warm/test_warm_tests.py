@@ -13,13 +13,13 @@ import pytest
 
 from coder.core.ports.sandbox import Limits
 from coder.core.values.verdict import TestReport
-from coder.sandbox.choice import choose
+from coder.sandbox.choice import choose_backend
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.running.launch import TARGET
 from coder.verify.running.runner import PytestRunner
-from coder.verify.running.tree_edits import written
-from coder.verify.warm.warm_tests import Cold, Edits, Ran, WarmRunner
+from coder.verify.running.tree_edits import temporary_edits
+from coder.verify.warm.warm_tests import Edits, WarmRefusal, WarmResult, WarmRunner
 from tests.builders import write
 
 CODE = '''\
@@ -111,16 +111,16 @@ class ComparedRunner:
         self._cold = cold
         self._tree = tree
 
-    def run_edited(self, old: str, new: str, *tests: str, path: str = "shop.py") -> Ran:
+    def run_edited(self, old: str, new: str, *tests: str, path: str = "shop.py") -> WarmResult:
         text = (self._tree / path).read_text()
         assert old in text
         return self.run({path: text.replace(old, new, 1)}, *tests)
 
-    def run(self, edits: Edits, *tests: str) -> Ran:
+    def run(self, edits: Edits, *tests: str) -> WarmResult:
         ran = self.warm.run(edits, tests)
-        assert isinstance(ran, Ran), ran
+        assert isinstance(ran, WarmResult), ran
         self.warm.wait()
-        with written(self._tree, edits):
+        with temporary_edits(self._tree, edits):
             assert comparable(ran.report) == comparable(self._cold.run(self._tree, tests))
         return ran
 
@@ -143,7 +143,7 @@ def comparable(report: TestReport) -> list[object]:
 
 
 def red_test_names(report: TestReport) -> list[str]:
-    return [result.id.rpartition("::")[2] for result in report.reds]
+    return [result.id.rpartition("::")[2] for result in report.failures]
 
 
 @contextmanager
@@ -189,7 +189,7 @@ def test_swaps_function_body(shop: ComparedRunner) -> None:
     assert red_test_names(
         shop.run_edited("* rate", "* rate + 1", "tests/test_shop.py::test_rated").report
     ) == ["test_rated"]
-    assert shop.run({}).report.counts.failed == 0
+    assert shop.run({}).report.outcome_counts.failed == 0
 
 
 def test_shifts_lines_after_edit(shop: ComparedRunner) -> None:
@@ -257,7 +257,7 @@ def test_recollects_tests_and_new_files(shop: ComparedRunner) -> None:
         ["test_new"],
     )
     assert red_test_names(shop.run({"tests/conftest.py": "raise OSError('no')\n"}).report) == []
-    assert shop.run({"shop.py": None}).report.reds[0].when == "collect"
+    assert shop.run({"shop.py": None}).report.failures[0].when == "collect"
     assert shop.run({}, "tests/deep").report.problem is not None
     assert shop.run({"data.txt": "new"}).how == "imported"
 
@@ -270,7 +270,7 @@ def test_ends_endless_loop(shop: ComparedRunner) -> None:
         ("return 1", "return 1\n\nfor _ in iter(int, 1): pass"),
     ):
         ran = shop.warm.run({"shop.py": CODE.replace(old, new)}, [test], seconds=4.0)
-        assert isinstance(ran, Ran)
+        assert isinstance(ran, WarmResult)
         assert ran.report.problem is not None
         assert ran.report.problem.kind == "timeout"
     assert shop.run({}, test).report.problem is None
@@ -405,7 +405,7 @@ def test_outcomes_match_separate_process(open_project: Open, hook: str) -> None:
     ran = runner.run_edited("return 1", "return 2")
     assert ran.how == "swapped"
     if not hook:
-        red = ran.report.of("tests/test_shop.py::test_red")
+        red = ran.report.result_for("tests/test_shop.py::test_red")
         assert red is not None
         assert red.failure is not None
         assert "somebody reads this test_red0" in red.failure.text
@@ -424,10 +424,10 @@ def test_first_red_test_is_reported_and_can_stop_run(
     lines: list[str] = []
     whole = shop.warm.run(edits, on_red=lines.append)
     part = shop.warm.run(edits, until_red=True, on_red=lines.append)
-    assert isinstance(whole, Ran)
-    assert isinstance(part, Ran)
+    assert isinstance(whole, WarmResult)
+    assert isinstance(part, WarmResult)
     assert (whole.how, part.how, whole.stopped, part.stopped) == (mode, mode, False, True)
-    assert lines == [whole.report.reds[0].id] * 2
+    assert lines == [whole.report.failures[0].id] * 2
     assert part.report.problem is None
     assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][
         : len(part.report.results)
@@ -435,9 +435,9 @@ def test_first_red_test_is_reported_and_can_stop_run(
     assert red_test_names(part.report) == red_test_names(whole.report)[:1]
     order = [result.id for result in reversed(whole.report.results)]
     late = shop.warm.run(edits, order, in_order=True, until_red=True, on_red=lines.append)
-    assert isinstance(late, Ran)
+    assert isinstance(late, WarmResult)
     assert [result.id for result in late.report.results] == order[: len(late.report.results)]
-    assert lines[2] == late.report.reds[0].id == whole.report.reds[-1].id
+    assert lines[2] == late.report.failures[0].id == whole.report.failures[-1].id
     assert len(part.report.results) < len(whole.report.results) == 6
 
 
@@ -459,18 +459,18 @@ def test_fork_respects_configuration(open_project: Open) -> None:
     ],
 )
 def test_runs_unforkable_tests_in_separate_process(shop: ComparedRunner, edits: Edits, reason: str) -> None:
-    assert shop.warm.run(edits) == Cold(reason=reason)
+    assert shop.warm.run(edits) == WarmRefusal(reason=reason)
 
 
 def test_project_plugins_run_in_separate_process(open_project: Open) -> None:
     runner = open_project({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
     reason = "shop.py is used before any test is collected, by a plugin of pytest or as its configuration"
-    assert runner.warm.run({"shop.py": CODE.replace("RATE = 2", "RATE = 3")}) == Cold(reason=reason)
-    assert runner.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == Cold(reason=reason)
+    assert runner.warm.run({"shop.py": CODE.replace("RATE = 2", "RATE = 3")}) == WarmRefusal(reason=reason)
+    assert runner.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == WarmRefusal(reason=reason)
 
 
 def test_xdist_runs_in_separate_process(open_project: Open) -> None:
-    assert open_project(PROJECT, "pytest -n 2").warm.run({}) == Cold(
+    assert open_project(PROJECT, "pytest -n 2").warm.run({}) == WarmRefusal(
         reason="the tests run in processes of xdist"
     )
 
@@ -541,7 +541,7 @@ def test_swaps_source_unless_its_doctests_change(
         "pytest --doctest-modules",
     )
     ran = runner.run_edited(old, new)
-    assert (ran.how, len(ran.report.reds)) == (mode, reds)
+    assert (ran.how, len(ran.report.failures)) == (mode, reds)
     assert "shop.py::shop.one" in [result.id for result in ran.report.results]
 
 
@@ -557,10 +557,10 @@ def test_run_leaves_tree_unchanged(open_project: Open, tmp_path: Path) -> None:
     code = textwrap.dedent(code)
     runner = open_project({**PROJECT, "tests/test_writes.py": code})
     for _ in range(3):
-        assert runner.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would fail here
+        assert runner.warm.run({}, ["tests/test_writes.py"]).report.failures == ()  # type: ignore[union-attr]  # a Cold would fail here
     spoils = code.replace('Path("out").mkdir()', "Path('pytest.ini').write_text('[pytest]  ')")
     runner.warm.run({"tests/test_writes.py": spoils})
-    assert runner.warm.run({}) == Cold(
+    assert runner.warm.run({}) == WarmRefusal(
         reason="pytest.ini in the tree is not what it was: the tests have changed it"
     )
 
@@ -596,14 +596,16 @@ def test_reports_collection_errors(open_project: Open) -> None:
     }
     ran = open_project(files).run_edited("sum(self.values())", "3")
     assert ran.how == "swapped"
-    assert [result.id for result in ran.report.reds] == [
+    assert [result.id for result in ran.report.failures] == [
         "tests/test_broken.py",
         "tests/test_shop.py::test_elsewhere",
     ]
 
 
 def test_other_command_has_no_warm_process(open_project: Open) -> None:
-    assert open_project(PROJECT, "python -c 1").warm.run({}) == Cold(reason="the test command is no pytest")
+    assert open_project(PROJECT, "python -c 1").warm.run({}) == WarmRefusal(
+        reason="the test command is no pytest"
+    )
 
 
 def test_reports_stopped_process(open_project: Open, sandbox: ProcessSandbox) -> None:
@@ -611,16 +613,16 @@ def test_reports_stopped_process(open_project: Open, sandbox: ProcessSandbox) ->
     runner.run({})
     sandbox.stop()
     # The process needs a moment to end.
-    ended = next(ran for _ in range(1000) if isinstance(ran := runner.warm.run({}), Cold))
-    assert ended == Cold(reason="the test process has ended")
+    ended = next(ran for _ in range(1000) if isinstance(ran := runner.warm.run({}), WarmRefusal))
+    assert ended == WarmRefusal(reason="the test process has ended")
 
 
 def test_works_in_sandbox(tmp_path: Path) -> None:
-    walls = choose().walls
+    walls = choose_backend().backend
     if walls is None:
         pytest.skip("no walls on this machine")
     with (
-        ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,)) as sandbox,
+        ProcessSandbox(os.environ, backend=walls, exposed=(TARGET,)) as sandbox,
         open_runner(sandbox, tmp_path / "shop", PROJECT, None) as both,
     ):
         assert both.run_edited("sum(self.values())", "sum(self.values()) + 1").how == "swapped"

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
-from coder.repair.context.site import Rewrite, Site
+from coder.core.ports.repair import TextChange
+from coder.repair.context.site import Rewrite, RewriteSite
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "sorted": ("reverse=True", "key=str", "key=len", "key=str.lower", "key=int"),
@@ -42,7 +42,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "from_bytes": ("signed=True",),
     "to_bytes": ("signed=True",),
 }
-LAST = {
+MAX_POSITIONAL = {
     "split": 2,
     "replace": 3,
     "sub": 4,
@@ -54,11 +54,11 @@ LAST = {
     "pop": 2,
 }
 """Number of arguments of functions whose option is positional: with so many there is none to add."""
-ALSO = {"split": "1", "rsplit": "1"}
+SECOND_ARGUMENT = {"split": "1", "rsplit": "1"}
 """The option to add if there already is one argument."""
 
 
-def option(site: Site) -> Iterator[Rewrite]:
+def option(site: RewriteSite) -> Iterator[Rewrite]:
     """Add an option: `sorted(x, reverse=True)` for `sorted(x)`, `enumerate(x, 1)` for `enumerate(x)`."""
     node = site.node
     if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
@@ -71,15 +71,15 @@ def option(site: Site) -> Iterator[Rewrite]:
         else ""
     )
     if name == "next" and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-        code = site.source.code(node.args[0])  # its parentheses are the call's
-        yield from site.replace(
+        code = site.source.text_of(node.args[0])  # its parentheses are the call's
+        yield from site.replace_expression(
             node, f"next({code}, None)", weight=0.6, summary="give `next` the default `None`"
         )
     if name not in OPTIONS or (len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)):
         return
     taken_names = {keyword.arg for keyword in node.keywords}
     arguments: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
-    options = (ALSO[name],) if name in ALSO and len(node.args) == 1 else OPTIONS[name]
+    options = (SECOND_ARGUMENT[name],) if name in SECOND_ARGUMENT and len(node.args) == 1 else OPTIONS[name]
     match node.args:
         case [ast.Name(id=variable)] if name in ("max", "min", "sorted"):
             options = (*options, f"key={variable}.get")
@@ -89,11 +89,13 @@ def option(site: Site) -> Iterator[Rewrite]:
         options = ("None",)
     for text in options:
         keyword = text.partition("=")[0] if "=" in text else ""
-        if keyword in taken_names or (not keyword and (taken_names or len(arguments) >= LAST.get(name, 9))):
+        if keyword in taken_names or (
+            not keyword and (taken_names or len(arguments) >= MAX_POSITIONAL.get(name, 9))
+        ):
             continue
         position = site.source.span(arguments[-1])[1] if arguments else site.source.span(node)[1] - 1
         yield Rewrite(
-            (Change(start=position, end=position, text=f", {text}" if arguments else text),),
+            (TextChange(start=position, end=position, text=f", {text}" if arguments else text),),
             0.4,
             f"call `{name}` with `{text}`",
         )

@@ -5,24 +5,24 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.ports.repair import Change
-from coder.python.source import Function, Source
-from coder.repair.context.site import Rewrite, Site
-from coder.repair.generators.names.suggestions import said
+from coder.core.ports.repair import TextChange
+from coder.python.source import Function, PythonSource
+from coder.repair.context.site import Rewrite, RewriteSite
+from coder.repair.generators.names.suggestions import find_in_messages
 
 WITHOUT_ARGUMENTS = re.compile(
     r"capitalize|casefold|clear|close|copy|decode|digest|encode|exists|hexdigest|is_dir|is_file|isalnum|isalpha"
     r"|isdigit|islower|isoformat|isspace|isupper|items|keys|lower|lstrip|popleft|read|readline|readlines|resolve"
     r"|rstrip|sort|split|splitlines|strip|title|total_seconds|upper|values"
 )
-NOT_CALLED = re.compile(r"\b(method|function|builtin_function_or_method)\b")
+FUNCTION_OBJECT_MENTION = re.compile(r"\b(method|function|builtin_function_or_method)\b")
 """How failure messages name a function object that was used instead of its result."""
 NOT_CALLABLE = re.compile(r"(object is not callable)")
-TOLD, UNTOLD = 1.1, 0.45
+WEIGHT_WITH_EVIDENCE, WEIGHT_WITHOUT_EVIDENCE = 1.1, 0.45
 """Weights with and without a failure message that points to it."""
 
 
-def calling(site: Site) -> Iterator[Rewrite]:
+def calling(site: RewriteSite) -> Iterator[Rewrite]:
     """Add or remove call parentheses: `x.strip()` for `x.strip`, `x.area` for `x.area()`."""
     match site.node, site.parent:
         case _, ast.Call(func=called) if called is site.node:
@@ -31,22 +31,32 @@ def calling(site: Site) -> Iterator[Rewrite]:
             _is_callable_without_arguments(site, name)
         ):
             _, end = site.source.span(site.node)
-            weight = TOLD if said(site.failures, NOT_CALLED) else UNTOLD
-            yield Rewrite((Change(start=end, end=end, text="()"),), weight, f"call `{name}`")
+            weight = (
+                WEIGHT_WITH_EVIDENCE
+                if find_in_messages(site.failures, FUNCTION_OBJECT_MENTION)
+                else WEIGHT_WITHOUT_EVIDENCE
+            )
+            yield Rewrite((TextChange(start=end, end=end, text="()"),), weight, f"call `{name}`")
         case ast.Attribute(attr="seconds", ctx=ast.Load()) as node, _:
-            yield from site.rename(
+            yield from site.rename_attribute(
                 node, "total_seconds()", weight=0.5, summary="use `total_seconds()` instead of `seconds`"
             )
         case ast.Call(func=ast.Attribute(attr=name) as attribute, args=[], keywords=[]) as call, _:
-            is_not_callable = bool(said(site.failures, NOT_CALLABLE))
+            is_not_callable = bool(find_in_messages(site.failures, NOT_CALLABLE))
             if is_not_callable or name in _methods_without_arguments(site.source, properties=True):
-                change = Change(start=site.source.span(attribute)[1], end=site.source.span(call)[1], text="")
-                yield Rewrite((change,), TOLD if is_not_callable else UNTOLD, f"do not call `{name}`")
+                change = TextChange(
+                    start=site.source.span(attribute)[1], end=site.source.span(call)[1], text=""
+                )
+                yield Rewrite(
+                    (change,),
+                    WEIGHT_WITH_EVIDENCE if is_not_callable else WEIGHT_WITHOUT_EVIDENCE,
+                    f"do not call `{name}`",
+                )
         case _:
             pass
 
 
-def _is_callable_without_arguments(site: Site, name: str) -> bool:
+def _is_callable_without_arguments(site: RewriteSite, name: str) -> bool:
     """Tell whether a name is a method or function that needs no arguments."""
     if isinstance(site.node, ast.Attribute):
         return WITHOUT_ARGUMENTS.fullmatch(name) is not None or name in _methods_without_arguments(
@@ -55,18 +65,18 @@ def _is_callable_without_arguments(site: Site, name: str) -> bool:
     return any(
         function.name == name
         and not _requires_more_than(function, 0)
-        and site.source.class_of(function) is None
+        and site.source.owner_class(function) is None
         for function in site.source.functions
     )
 
 
 @lru_cache(maxsize=256)
-def _methods_without_arguments(source: Source, *, properties: bool) -> frozenset[str]:
+def _methods_without_arguments(source: PythonSource, *, properties: bool) -> frozenset[str]:
     """Return the file's methods that need only self: its properties, or its undecorated methods."""
     methods = (
         function
         for function in source.functions
-        if source.class_of(function) and not _requires_more_than(function, 1)
+        if source.owner_class(function) and not _requires_more_than(function, 1)
     )
     matching = (
         method
@@ -76,8 +86,8 @@ def _methods_without_arguments(source: Source, *, properties: bool) -> frozenset
     return frozenset(member.name for member in matching)
 
 
-def _is_property(method: Function, source: Source) -> bool:
-    return any(source.code(decorator).endswith("property") for decorator in method.decorator_list)
+def _is_property(method: Function, source: PythonSource) -> bool:
+    return any(source.text_of(decorator).endswith("property") for decorator in method.decorator_list)
 
 
 def _requires_more_than(function: Function, count: int) -> bool:

@@ -4,32 +4,38 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
-from coder.python.parsing import expression
+from coder.core.ports.repair import TextChange
+from coder.python.parsing import parse_expression
 from coder.python.source import Function
-from coder.repair.context.donor_code import calls, visible
-from coder.repair.context.scope import arguments_of, idle, local_names, most_alike, own_attributes
-from coder.repair.context.site import Rewrite, Site
-from coder.repair.generators.names.suggestions import said
+from coder.repair.context.donor_code import calls_by_callee, names_in_scope
+from coder.repair.context.scope import (
+    local_names,
+    most_similar_names,
+    parameter_names,
+    parameters_never_read,
+    self_attribute_names,
+)
+from coder.repair.context.site import Rewrite, RewriteSite
+from coder.repair.generators.names.suggestions import find_in_messages
 
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 MISSING = re.compile(r"missing \d+ required [\w-]+ arguments?: (.+)")
 TOO_MANY = re.compile(
     r"(\w+)\(\) takes (?:from \d+ to )?\d+ positional arguments? but \d+ (?:was|were) given"
 )
-SHORT = re.compile(
+TOO_FEW_ARGUMENTS = re.compile(
     r"missing \d+ required|expected (?:at least |exactly )?\d+ arguments?|takes (?:at least |exactly )?\d+"
     r"|must have at least"
 )
 DEFAULTS = ("None", "False", "()", "0", "''")
 MOST_ADDED = 7
-NEVER_OTHERS = frozenset(
+IMMUTABLE_RESULTS = frozenset(
     {"frozenset", "tuple", "object", "int", "str", "float", "compile", "getenv", "get", "Path"}
 )
 """Calls that return an immutable or the same value each time."""
 
 
-def argument_added(site: Site) -> Iterator[Rewrite]:
+def argument_added(site: RewriteSite) -> Iterator[Rewrite]:
     """Add an argument: a name in scope, or a keyword that other calls of the function pass."""
     node = site.node
     if isinstance(node, ast.Call):
@@ -37,7 +43,7 @@ def argument_added(site: Site) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
         return
     lacks_arguments = any(
-        failure.type == "TypeError" and SHORT.search(failure.message) for failure in site.failures
+        failure.type == "TypeError" and TOO_FEW_ARGUMENTS.search(failure.message) for failure in site.failures
     )
     names = local_names(site.source, node)[:MOST_ADDED]
     for place in range(len(node.args), -1, -1) if lacks_arguments else (len(node.args),):
@@ -46,26 +52,30 @@ def argument_added(site: Site) -> Iterator[Rewrite]:
             yield from _insert_argument(site, node, place, name, weight=weight)
     taken_names = {keyword.arg for keyword in node.keywords}
     for name in (
-        own_attributes(site.source, node)[:MOST_ADDED] if any(map(_is_own_attribute, node.keywords)) else ()
+        self_attribute_names(site.source, node)[:MOST_ADDED]
+        if any(map(_is_own_attribute, node.keywords))
+        else ()
     ):
         if name not in taken_names:
             yield from _insert_argument(
                 site, node, len(node.args) + len(node.keywords), f"{name}=self.{name}", weight=0.3
             )
-    visible_names = visible(site.source, site.function)
+    visible_names = names_in_scope(site.source, site.function)
     for text in dict.fromkeys(_keywords_of_other_calls(site, node)):
         name, _, value = text.partition("=")
         reads = {
-            descendant.id for descendant in ast.walk(expression(value)) if isinstance(descendant, ast.Name)
+            descendant.id
+            for descendant in ast.walk(parse_expression(value))
+            if isinstance(descendant, ast.Name)
         }
         if name not in taken_names and reads <= visible_names:
             yield from _insert_argument(site, node, len(node.args) + len(node.keywords), text, weight=0.5)
 
 
-def _unpack_arguments(site: Site, node: ast.Call) -> Iterator[Rewrite]:
+def _unpack_arguments(site: RewriteSite, node: ast.Call) -> Iterator[Rewrite]:
     """Pass on unused `*args` and `**kwargs`, or unpack a single argument."""
     function, close = site.function, site.source.span(node)[1] - 1
-    unread_names = idle(function)
+    unread_names = parameters_never_read(function)
     variadic = (
         [
             (parameter, sign)
@@ -79,24 +89,24 @@ def _unpack_arguments(site: Site, node: ast.Call) -> Iterator[Rewrite]:
         if parameter.arg in unread_names:
             text = f"{', ' if node.args or node.keywords else ''}{sign}{parameter.arg}"
             yield Rewrite(
-                (Change(start=close, end=close, text=text),), 0.8, f"pass on `{sign}{parameter.arg}`"
+                (TextChange(start=close, end=close, text=text),), 0.8, f"pass on `{sign}{parameter.arg}`"
             )
     match node.args:
         case [ast.Name() | ast.Attribute() | ast.Subscript() as only] if any(
-            SHORT.search(failure.message) for failure in site.failures
+            TOO_FEW_ARGUMENTS.search(failure.message) for failure in site.failures
         ):
             start, _ = site.source.span(only)
             for sign, weight in (("*", 0.9), ("**", 0.8)):
                 yield Rewrite(
-                    (Change(start=start, end=start, text=sign),),
+                    (TextChange(start=start, end=start, text=sign),),
                     weight,
-                    f"pass `{sign}{site.source.code(only)[:30]}`",
+                    f"pass `{sign}{site.source.text_of(only)[:30]}`",
                 )
         case _:
             pass
 
 
-def signature(site: Site) -> Iterator[Rewrite]:
+def signature(site: RewriteSite) -> Iterator[Rewrite]:
     """Fix the call or the definition that a TypeError names: another keyword, or another parameter."""
     failures = tuple(failure for failure in site.failures if failure.type == "TypeError")
     if not failures:
@@ -104,7 +114,7 @@ def signature(site: Site) -> Iterator[Rewrite]:
     match site.node:
         case ast.Call(keywords=keywords):
             for keyword in keywords:
-                if keyword.arg in said(failures, UNEXPECTED):
+                if keyword.arg in find_in_messages(failures, UNEXPECTED):
                     yield from _replace_keyword(site, keyword)
         case ast.FunctionDef() | ast.AsyncFunctionDef() as function:
             is_named = any(f"{function.name}()" in failure.message for failure in failures)
@@ -114,7 +124,7 @@ def signature(site: Site) -> Iterator[Rewrite]:
             pass
 
 
-def mutable_default(site: Site) -> Iterator[Rewrite]:
+def mutable_default(site: RewriteSite) -> Iterator[Rewrite]:
     """Replace a mutable default with None, and create the value at the start of the function."""
     function = site.node
     if not isinstance(function, Function):
@@ -131,33 +141,33 @@ def mutable_default(site: Site) -> Iterator[Rewrite]:
             end_of_line = site.source.line_end
             lines = (
                 f"if {argument.arg} is None:{end_of_line}{indent}    "
-                f"{argument.arg} = {site.source.code(default)}{end_of_line}{indent}"
+                f"{argument.arg} = {site.source.text_of(default)}{end_of_line}{indent}"
             )
             changes = (
-                Change(start=start, end=end, text="None"),
-                Change(start=first_start, end=first_start, text=lines),
+                TextChange(start=start, end=end, text="None"),
+                TextChange(start=first_start, end=first_start, text=lines),
             )
             if not indent.strip():
                 yield Rewrite(changes, 0.9, f"create the default of `{argument.arg}` in each call")
 
 
 def _insert_argument(
-    site: Site, node: ast.Call, place: int, text: str, *, weight: float
+    site: RewriteSite, node: ast.Call, place: int, text: str, *, weight: float
 ) -> Iterator[Rewrite]:
     """Add an argument to a call at a position among the existing ones."""
     arguments: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     if place < len(arguments):
         position, _ = site.source.span(arguments[place])
-        change = Change(start=position, end=position, text=f"{text}, ")
+        change = TextChange(start=position, end=position, text=f"{text}, ")
     else:
         position = site.source.span(arguments[-1])[1] if arguments else site.source.span(node)[1] - 1
-        change = Change(start=position, end=position, text=f", {text}" if arguments else text)
+        change = TextChange(start=position, end=position, text=f", {text}" if arguments else text)
     if len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):
         return
     yield Rewrite((change,), weight, f"also pass `{text[:40]}`")
 
 
-def _keywords_of_other_calls(site: Site, node: ast.Call) -> Iterator[str]:
+def _keywords_of_other_calls(site: RewriteSite, node: ast.Call) -> Iterator[str]:
     """Yield keyword arguments, with values, that other calls of the same callee in the file pass."""
     name = (
         node.func.id
@@ -166,10 +176,14 @@ def _keywords_of_other_calls(site: Site, node: ast.Call) -> Iterator[str]:
         if isinstance(node.func, ast.Attribute)
         else ""
     )
-    for other in calls(site.source).get(name, ()):
+    for other in calls_by_callee(site.source).get(name, ()):
         if other is not node:
             for keyword in other.keywords:
-                if keyword.arg and len(value := site.source.code(keyword.value)) < 40 and "\n" not in value:
+                if (
+                    keyword.arg
+                    and len(value := site.source.text_of(keyword.value)) < 40
+                    and "\n" not in value
+                ):
                     yield f"{keyword.arg}={value}"
 
 
@@ -182,26 +196,26 @@ def _is_own_attribute(keyword: ast.keyword) -> bool:
             return False
 
 
-def _replace_keyword(site: Site, keyword: ast.keyword) -> Iterator[Rewrite]:
+def _replace_keyword(site: RewriteSite, keyword: ast.keyword) -> Iterator[Rewrite]:
     start, end = site.source.span(keyword)
-    value = site.source.code(keyword.value)
-    pool = tuple(name for function in site.source.functions for name in arguments_of(function))
-    for name, alike in most_alike(keyword.arg or "", pool, count=4, least=0.4):
+    value = site.source.text_of(keyword.value)
+    pool = tuple(name for function in site.source.functions for name in parameter_names(function))
+    for name, alike in most_similar_names(keyword.arg or "", pool, count=4, least=0.4):
         yield Rewrite(
-            (Change(start=start, end=end, text=f"{name}={value}"),),
+            (TextChange(start=start, end=end, text=f"{name}={value}"),),
             0.8 + alike,
             f"pass `{name}` instead of `{keyword.arg}`",
         )
-    yield Rewrite((Change(start=start, end=end, text=value),), 0.5, f"pass `{keyword.arg}` by position")
+    yield Rewrite((TextChange(start=start, end=end, text=value),), 0.5, f"pass `{keyword.arg}` by position")
 
 
-def _change_parameters(site: Site, function: Function) -> Iterator[Rewrite]:
+def _change_parameters(site: RewriteSite, function: Function) -> Iterator[Rewrite]:
     code = site.source.text[site.source.span(function)[0] : site.source.span(function.body[0])[0]]
     open_parenthesis = site.source.span(function)[0] + code.index("(") + 1
     parameters = function.args
     positional = [*parameters.posonlyargs, *parameters.args]
     yield from _accept_keywords(site, function)
-    for name in said(site.failures, UNEXPECTED):
+    for name in find_in_messages(site.failures, UNEXPECTED):
         insert_at = (
             site.source.span(parameters.defaults[-1] if parameters.defaults else positional[-1])[1]
             if positional
@@ -210,46 +224,48 @@ def _change_parameters(site: Site, function: Function) -> Iterator[Rewrite]:
         for rank, default in enumerate(DEFAULTS):
             text = f"{', ' if positional else ''}{name}={default}"
             yield Rewrite(
-                (Change(start=insert_at, end=insert_at, text=text),),
+                (TextChange(start=insert_at, end=insert_at, text=text),),
                 1.0 * 0.9**rank,
                 f"accept `{name}` in `{function.name}`",
             )
-    too_many = any(function.name == name for name in said(site.failures, TOO_MANY))
+    too_many = any(function.name == name for name in find_in_messages(site.failures, TOO_MANY))
     if (
         too_many
-        and site.source.class_of(function)
+        and site.source.owner_class(function)
         and (not positional or positional[0].arg not in ("self", "cls"))
     ):
         text = "self, " if positional else "self"
         yield Rewrite(
-            (Change(start=open_parenthesis, end=open_parenthesis, text=text),),
+            (TextChange(start=open_parenthesis, end=open_parenthesis, text=text),),
             1.5,
             f"add `self` to `{function.name}`",
         )
         indent = site.source.indent(function)
         start = site.source.span(function)[0]
         yield Rewrite(
-            (Change(start=start, end=start, text=f"@staticmethod\n{indent}"),),
+            (TextChange(start=start, end=start, text=f"@staticmethod\n{indent}"),),
             1.0,
             f"make `{function.name}` a static method",
         )
-    for name in {name.strip("' ") for text in said_lists(site) for name in re.split(r",| and ", text)}:
+    for name in {
+        name.strip("' ") for text in find_missing_arguments(site) for name in re.split(r",| and ", text)
+    }:
         argument = next((parameter for parameter in positional if parameter.arg == name), None)
         if argument is not None and argument is positional[len(positional) - len(parameters.defaults) - 1]:
             end = site.source.span(argument)[1]
             equals = " = " if argument.annotation else "="
             for rank, default in enumerate(DEFAULTS):
                 yield Rewrite(
-                    (Change(start=end, end=end, text=f"{equals}{default}"),),
+                    (TextChange(start=end, end=end, text=f"{equals}{default}"),),
                     0.8 * 0.9**rank,
                     f"default `{name}` to {default}",
                 )
 
 
-def _accept_keywords(site: Site, function: Function) -> Iterator[Rewrite]:
+def _accept_keywords(site: RewriteSite, function: Function) -> Iterator[Rewrite]:
     """Accept and pass on `**kwargs` where `*args` are."""
     args = function.args.vararg
-    if args is None or function.args.kwarg is not None or not said(site.failures, UNEXPECTED):
+    if args is None or function.args.kwarg is not None or not find_in_messages(site.failures, UNEXPECTED):
         return
     args_end = site.source.span(args)[1]
     starred = [
@@ -262,13 +278,13 @@ def _accept_keywords(site: Site, function: Function) -> Iterator[Rewrite]:
     ends = [
         site.source.span(argument_node)[1]
         for argument_node in starred
-        if site.source.code(argument_node) == f"*{args.arg}"
+        if site.source.text_of(argument_node) == f"*{args.arg}"
     ]
-    changes = tuple(Change(start=end, end=end, text=", **kwargs") for end in sorted({args_end, *ends}))
+    changes = tuple(TextChange(start=end, end=end, text=", **kwargs") for end in sorted({args_end, *ends}))
     yield Rewrite(changes, 1.3, f"accept and pass on `**kwargs` in `{function.name}`")
 
 
-def said_lists(site: Site) -> list[str]:
+def find_missing_arguments(site: RewriteSite) -> list[str]:
     """Return the lists of missing arguments in the failure messages."""
     return [match[1] for failure in site.failures for match in MISSING.finditer(failure.message)]
 
@@ -280,6 +296,6 @@ def _has_docstring(function: Function) -> bool:
 def _creates_mutable(default: ast.expr) -> bool:
     match default:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            return name not in NEVER_OTHERS
+            return name not in IMMUTABLE_RESULTS
         case _:
             return False

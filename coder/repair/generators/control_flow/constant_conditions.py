@@ -3,14 +3,14 @@
 import ast
 from collections.abc import Iterator
 
-from coder.repair.context.conditions import asked, lengths
-from coder.repair.context.site import Rewrite, Site
+from coder.repair.context.conditions import length_conditions, possible_conditions
+from coder.repair.context.site import Rewrite, RewriteSite
 
 MOST = 120
 BRANCH, RESULT, STORED = 0.8, 0.35, 0.3
 
 
-def unconditional(site: Site) -> Iterator[Rewrite]:
+def unconditional(site: RewriteSite) -> Iterator[Rewrite]:
     """Replace a constant truth value with a condition, or toggle a flag instead of setting it."""
     node = site.node
     if not (isinstance(node, ast.Constant) and isinstance(node.value, bool)):
@@ -22,10 +22,12 @@ def unconditional(site: Site) -> Iterator[Rewrite]:
             weight = RESULT
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
             weight = STORED
-            flag = site.source.code(target)
-            yield from site.replace(node, f"not {flag}", weight=0.6, summary=f"toggle `{flag}`")
+            flag = site.source.text_of(target)
+            yield from site.replace_expression(node, f"not {flag}", weight=0.6, summary=f"toggle `{flag}`")
         case _:
             return
-    length_tests = lengths(site.source, site.parent) if isinstance(site.parent, ast.If) else ()
-    for text, likelihood in (*asked(site.source, node)[:MOST], *length_tests):
-        yield from site.replace(node, text, weight=weight * likelihood, summary=f"check `{text[:40]}`")
+    length_tests = length_conditions(site.source, site.parent) if isinstance(site.parent, ast.If) else ()
+    for text, likelihood in (*possible_conditions(site.source, node)[:MOST], *length_tests):
+        yield from site.replace_expression(
+            node, text, weight=weight * likelihood, summary=f"check `{text[:40]}`"
+        )

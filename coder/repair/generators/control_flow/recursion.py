@@ -5,22 +5,22 @@ from collections.abc import Iterator
 from itertools import product
 
 from coder.python.source import Function, is_docstring
-from coder.repair.context.endless_loops import never_ended
-from coder.repair.context.scope import arguments_of, local_names
-from coder.repair.context.site import Rewrite, Site
+from coder.repair.context.endless_loops import has_timeout
+from coder.repair.context.scope import local_names, parameter_names
+from coder.repair.context.site import Rewrite, RewriteSite
 
-ENDS = ("not {}", "{} <= 0", "{} <= 1", "{} == 0", "{} == 1")
-GIVEN = ("{}", "0", "1", "None", "[]", "True", "False")
+BASE_CONDITIONS = ("not {}", "{} <= 0", "{} <= 1", "{} == 0", "{} == 1")
+BASE_RESULTS = ("{}", "0", "1", "None", "[]", "True", "False")
 MOST = 3
 
 
-def base_case(site: Site) -> Iterator[Rewrite]:
+def base_case(site: RewriteSite) -> Iterator[Rewrite]:
     """Add a base case or a visited check after a RecursionError or a timeout, or memoize."""
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
     yield from _memoize(site, function, node)
-    timed_out = never_ended(site.failures)
+    timed_out = has_timeout(site.failures)
     if not timed_out and not any(failure.type == "RecursionError" for failure in site.failures):
         return
     calls = [
@@ -31,10 +31,12 @@ def base_case(site: Site) -> Iterator[Rewrite]:
     ]
     yield from _skip_visited(site, node) if calls else ()
     if node is next((descendant for descendant in function.body if not is_docstring(descendant)), None):
-        guards = product(arguments_of(function)[:MOST], enumerate(ENDS), enumerate(GIVEN))
+        guards = product(
+            parameter_names(function)[:MOST], enumerate(BASE_CONDITIONS), enumerate(BASE_RESULTS)
+        )
         for name, (place, end), (rank, value) in guards:
             lines = [f"if {end.format(name)}:", f"    return {value.format(name)}"]
-            yield from site.before(
+            yield from site.insert_before(
                 node,
                 lines,
                 weight=0.6 * 0.95**place * 0.93**rank,
@@ -42,14 +44,14 @@ def base_case(site: Site) -> Iterator[Rewrite]:
             )
 
 
-def _skip_visited(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+def _skip_visited(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
     """Guard a statement in a loop with a test that the loop variable is not in a known collection."""
     loop, indent = site.parent, site.source.indent(node)
     if (
         not isinstance(loop, ast.For)
         or not isinstance(loop.target, ast.Name)
         or indent.strip()
-        or "\n" in site.source.code(node)
+        or "\n" in site.source.text_of(node)
     ):
         return
     collections = _filled_collections(site.function) - _filled_collections(node)
@@ -58,10 +60,12 @@ def _skip_visited(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
     ):
         text = (
             f"if {loop.target.id} not in {collection}:{site.source.line_end}"
-            f"{indent}    {site.source.code(node)}"
+            f"{indent}    {site.source.text_of(node)}"
         )
         weight = (0.9 if collection in collections else 0.3) * 0.95**rank
-        yield from site.replace(node, text, weight=weight, summary=f"skip what is already in `{collection}`")
+        yield from site.replace_expression(
+            node, text, weight=weight, summary=f"skip what is already in `{collection}`"
+        )
 
 
 def _filled_collections(node: ast.AST | None) -> set[str]:
@@ -82,7 +86,7 @@ def _filled_collections(node: ast.AST | None) -> set[str]:
     }
 
 
-def _memoize(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
+def _memoize(site: RewriteSite, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
     """Store a result that is looked up before: `seen[key] = value` before `return value`."""
     match node:
         case ast.Return(value=ast.Name(id=value)):
@@ -94,11 +98,11 @@ def _memoize(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite
             case ast.Compare(
                 left=key, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() | ast.Attribute() as table]
             ):
-                entry = f"{site.source.code(table)}[{site.source.code(key)}]"
-                if f"return {entry}" in site.source.code(function) and f"{entry} = " not in site.source.code(
+                entry = f"{site.source.text_of(table)}[{site.source.text_of(key)}]"
+                if f"return {entry}" in site.source.text_of(
                     function
-                ):
-                    yield from site.before(
+                ) and f"{entry} = " not in site.source.text_of(function):
+                    yield from site.insert_before(
                         node, [f"{entry} = {value}"], weight=0.8, summary=f"store the result in `{entry}`"
                     )
             case _:

@@ -3,12 +3,12 @@
 import ast
 from collections.abc import Iterator
 
-from coder.repair.context.site import Rewrite, Site
+from coder.repair.context.site import Rewrite, RewriteSite
 
 COUNTING = frozenset({"len", "range", "enumerate", "round", "islice", "index", "find", "count", "sum"})
 
 
-def boundary(site: Site) -> Iterator[Rewrite]:
+def boundary(site: RewriteSite) -> Iterator[Rewrite]:
     """Swap `n + 1`, `n - 1` and `n`, or change an integer literal by one."""
     node = site.node
     if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -17,7 +17,7 @@ def boundary(site: Site) -> Iterator[Rewrite]:
     likelihood = _counting_likelihood(site)
     if likelihood == 0.0:
         return
-    code = site.source.code(node)
+    code = site.source.text_of(node)
     match node:
         case ast.Constant(value=bool()):
             return
@@ -25,37 +25,37 @@ def boundary(site: Site) -> Iterator[Rewrite]:
             for new in (
                 (value + 1, value - 1) if value or not isinstance(site.parent, ast.UnaryOp) else (value + 1,)
             ):
-                yield from site.replace(
+                yield from site.replace_expression(
                     node, str(new), weight=0.85 * likelihood, summary=f"use {new} instead of {value}"
                 )
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
-            yield from site.replace(
+            yield from site.replace_expression(
                 node,
-                site.source.code(left),
+                site.source.text_of(left),
                 weight=0.9 * likelihood,
-                summary=f"drop the `{code[len(site.source.code(left)) :].strip()}`",
+                summary=f"drop the `{code[len(site.source.text_of(left)) :].strip()}`",
             )
         case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.BinOp() if _may_be_count(node):
             weight = 0.7 if _is_count(node) else 0.45
             for offset in ("+ 1", "- 1"):
-                yield from site.replace(
+                yield from site.replace_expression(
                     node, f"{code} {offset}", weight=weight * likelihood, summary=f"use `{code} {offset}`"
                 )
 
 
-def _count_from_one(site: Site, node: ast.expr) -> Iterator[Rewrite]:
+def _count_from_one(site: RewriteSite, node: ast.expr) -> Iterator[Rewrite]:
     match site.parent:
         case ast.Call(func=ast.Name(id="range"), args=[only]) if only is node:
-            code = site.source.code(node)
+            code = site.source.text_of(node)
             for bounds, weight in ((f"1, {code} + 1", 0.6), (f"1, {code}", 0.5)):
-                yield from site.replace(
+                yield from site.replace_expression(
                     node, bounds, weight=weight, summary=f"count from 1 in `range({bounds})`"
                 )
         case _:
             pass
 
 
-def _counting_likelihood(site: Site) -> float:
+def _counting_likelihood(site: RewriteSite) -> float:
     """Return how likely a place is to involve counting, from 0 to 1."""
     match site.parent:
         case ast.Slice() | ast.Compare():

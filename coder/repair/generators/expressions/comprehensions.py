@@ -3,14 +3,14 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
-from coder.repair.context.site import Rewrite, Site
+from coder.core.ports.repair import TextChange
+from coder.repair.context.site import Rewrite, RewriteSite
 
-TAKING = (ast.Subscript, ast.Attribute, ast.comprehension)
+ELEMENTWISE_PARENTS = (ast.Subscript, ast.Attribute, ast.comprehension)
 """Parents that use the parts of a split string one by one: the clean-up belongs there."""
 
 
-def sifted(site: Site) -> Iterator[Rewrite]:
+def sifted(site: RewriteSite) -> Iterator[Rewrite]:
     """Filter a comprehension or swap its loops; clean up the parts of `s.split(',')`."""
     match site.node:
         case (
@@ -26,7 +26,7 @@ def sifted(site: Site) -> Iterator[Rewrite]:
                     (f"{loop.target.id}.strip()", 0.2),
                 ):
                     yield Rewrite(
-                        (Change(start=end, end=end, text=f" if {text}"),),
+                        (TextChange(start=end, end=end, text=f" if {text}"),),
                         weight,
                         f"filter by `{text}`",
                     )
@@ -38,21 +38,21 @@ def sifted(site: Site) -> Iterator[Rewrite]:
             places = [site.source.span(part) for part in (outer.target, outer.iter, inner.target, inner.iter)]
             texts = [site.source.text[start:end] for start, end in (*places[2:], *places[:2])]
             changes = (
-                Change(start=start, end=end, text=text)
+                TextChange(start=start, end=end, text=text)
                 for (start, end), text in zip(places, texts, strict=True)
             )
             yield Rewrite(tuple(changes), 0.6, "swap the order of the loops")
         case ast.Call(func=ast.Attribute(attr="split"), args=[_]) as call if not isinstance(
-            site.parent, TAKING
+            site.parent, ELEMENTWISE_PARENTS
         ):
-            code = site.source.code(call)
+            code = site.source.text_of(call)
             for part, rest, weight in (
                 ("part.strip()", "", 0.3),
                 ("part", " if part", 0.3),
                 ("part.strip()", " if part.strip()", 0.12),
             ):
                 text = f"[{part} for part in {code}{rest}]"
-                yield from site.replace(
+                yield from site.replace_expression(
                     call, text, weight=weight, summary=f"use `{part}` for each{rest and ' non-empty'} part"
                 )
         case _:

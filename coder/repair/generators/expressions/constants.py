@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from coder.python.source import is_docstring
-from coder.repair.context.site import Rewrite, Site
+from coder.repair.context.site import Rewrite, RewriteSite
 
-MOST_NEAR = 12
+MAX_NEARBY_INTEGERS = 12
 EMPTY = ("0", "''", "[]", "{}", "()", "False", "True")
 
 
-def constant(site: Site) -> Iterator[Rewrite]:
+def constant(site: RewriteSite) -> Iterator[Rewrite]:
     """Use another number that is common or occurs nearby, the other boolean, or an empty value for None."""
     node = site.node
     if not isinstance(node, ast.Constant):
@@ -47,7 +47,7 @@ def constant(site: Site) -> Iterator[Rewrite]:
             pass
 
 
-def initial(site: Site) -> Iterator[Rewrite]:
+def initial(site: RewriteSite) -> Iterator[Rewrite]:
     """Change an initial value: 0 or 1, an empty value of another type, an infinity."""
     match site.node:
         case (
@@ -62,19 +62,21 @@ def initial(site: Site) -> Iterator[Rewrite]:
             return
         case ast.Constant(value=int() as number):
             for new in (1 - number if number in (0, 1) else 0, -1, "float('inf')", "float('-inf')", "None"):
-                yield from site.replace(
+                yield from site.replace_expression(
                     value, str(new), weight=0.7 if isinstance(new, int) else 0.3, summary=f"start with {new}"
                 )
         case ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Tuple(elts=[]):
             for new in ("[]", "{}", "set()", "()", "''", "0", "None"):
-                yield from site.replace(value, new, weight=0.35, summary=f"start with `{new}`")
+                yield from site.replace_expression(value, new, weight=0.35, summary=f"start with `{new}`")
         case ast.Call(func=ast.Name(id=name), args=[], keywords=[]):
             for new in ("list", "dict", "set", "tuple", "str", "int"):
                 if name in ("list", "dict", "set", "tuple", "str", "int", "deque"):
-                    yield from site.replace(value, f"{new}()", weight=0.3, summary=f"start with `{new}()`")
+                    yield from site.replace_expression(
+                        value, f"{new}()", weight=0.3, summary=f"start with `{new}()`"
+                    )
 
 
-def _other_integers(site: Site, value: int) -> Iterator[Rewrite]:
+def _other_integers(site: RewriteSite, value: int) -> Iterator[Rewrite]:
     weights = {
         0: 0.6,
         1: 0.6,
@@ -105,13 +107,13 @@ def _smallest_integers(scope: ast.AST) -> list[int]:
     """Return the smallest integers of a function or a module."""
     return sorted(
         {node.value for node in ast.walk(scope) if isinstance(node, ast.Constant) and type(node.value) is int}
-    )[:MOST_NEAR]
+    )[:MAX_NEARBY_INTEGERS]
 
 
-def _replace_literal(site: Site, new: str, weight: float) -> Iterator[Rewrite]:
+def _replace_literal(site: RewriteSite, new: str, weight: float) -> Iterator[Rewrite]:
     if isinstance(site.parent, ast.stmt) and is_docstring(site.parent):
         return
     node = site.node
-    yield from site.replace(
-        node, new, weight=weight, summary=f"use {new} instead of {site.source.code(node)}"
+    yield from site.replace_expression(
+        node, new, weight=weight, summary=f"use {new} instead of {site.source.text_of(node)}"
     )

@@ -5,19 +5,19 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.python.source import Source
+from coder.python.source import PythonSource
 from coder.repair.context.scope import module_names
-from coder.repair.context.site import Rewrite, Site
+from coder.repair.context.site import Rewrite, RewriteSite
 
 FLAG = re.compile(r"(?:\w+\.)+[A-Z][A-Z0-9_]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 """Matches `re.I`, `os.O_RDONLY`, `FLG_OPEN`."""
-KIND = re.compile(r"(?:\w+\.)+|[A-Z][A-Z0-9]*_")
+FLAG_PREFIX = re.compile(r"(?:\w+\.)+|[A-Z][A-Z0-9]*_")
 """The common prefix of flags that may be combined."""
 MOST = 12
-ONE_MORE, ONE_LESS, FIRST_OF_ALL = 0.4, 0.4, 0.25
+ADD_WEIGHT, DROP_WEIGHT, FIRST_FLAG_WEIGHT = 0.4, 0.4, 0.25
 
 
-def flag(site: Site) -> Iterator[Rewrite]:
+def flag(site: RewriteSite) -> Iterator[Rewrite]:
     """Add or drop a flag of `A_X | A_Y`; combine a single flag with another one of its kind."""
     node, parent = site.node, site.parent
     if not isinstance(node, ast.expr) or (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.BitOr)):
@@ -27,16 +27,20 @@ def flag(site: Site) -> Iterator[Rewrite]:
     if not present or not (combined or isinstance(parent, ast.Call | ast.keyword | ast.Return | ast.Assign)):
         return
     others = [name for name in _combinable(site.source).get(_kind(present[0]), ()) if name not in present]
-    weight = ONE_MORE if combined else FIRST_OF_ALL
+    weight = ADD_WEIGHT if combined else FIRST_FLAG_WEIGHT
     for rank, name in enumerate(others[:MOST]):
-        new = f"{site.source.code(node)} | {name}"
-        yield from site.replace(node, new, weight=weight * 0.95**rank, summary=f"add the flag `{name}`")
+        new = f"{site.source.text_of(node)} | {name}"
+        yield from site.replace_expression(
+            node, new, weight=weight * 0.95**rank, summary=f"add the flag `{name}`"
+        )
     for dropped in present if combined else ():
         remaining = " | ".join(name for name in present if name != dropped)
-        yield from site.replace(node, remaining, weight=ONE_LESS, summary=f"drop the flag `{dropped}`")
+        yield from site.replace_expression(
+            node, remaining, weight=DROP_WEIGHT, summary=f"drop the flag `{dropped}`"
+        )
 
 
-def _flags(source: Source, node: ast.expr) -> list[str]:
+def _flags(source: PythonSource, node: ast.expr) -> list[str]:
     """Return the flags that an expression combines, all of one kind; empty for any other expression."""
     match node:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
@@ -47,7 +51,7 @@ def _flags(source: Source, node: ast.expr) -> list[str]:
                 else []
             )
         case ast.Name() | ast.Attribute() if isinstance(node.ctx, ast.Load) and FLAG.fullmatch(
-            name := source.code(node)
+            name := source.text_of(node)
         ):
             return [name]
         case _:
@@ -55,12 +59,12 @@ def _flags(source: Source, node: ast.expr) -> list[str]:
 
 
 def _kind(name: str) -> str:
-    prefix = KIND.match(name)
+    prefix = FLAG_PREFIX.match(name)
     return prefix[0] if prefix else ""
 
 
 @lru_cache(maxsize=256)
-def _combinable(source: Source) -> dict[str, tuple[str, ...]]:
+def _combinable(source: PythonSource) -> dict[str, tuple[str, ...]]:
     """Return the file's flags by kind, for the kinds that it combines."""
     expressions = [node for node in ast.walk(source.tree) if isinstance(node, ast.expr)]
     combined_kinds = {

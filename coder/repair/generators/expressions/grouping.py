@@ -3,11 +3,11 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
-from coder.repair.context.site import Rewrite, Site
+from coder.core.ports.repair import TextChange
+from coder.repair.context.site import Rewrite, RewriteSite
 
 
-def grouping(site: Site) -> Iterator[Rewrite]:
+def grouping(site: RewriteSite) -> Iterator[Rewrite]:
     """Regroup operands: `(a + b) * c` for `a + b * c`, `f(a) * b` for `f(a * b)`."""
     yield from _move_out_of_call(site)
     match site.node:
@@ -23,7 +23,7 @@ def grouping(site: Site) -> Iterator[Rewrite]:
             pass
 
 
-def _move_out_of_call(site: Site) -> Iterator[Rewrite]:
+def _move_out_of_call(site: RewriteSite) -> Iterator[Rewrite]:
     """Move an operation on the last argument out of the call, and out of the calls around it."""
     node, call, text = site.node, site.parent, site.source.text
     if not isinstance(node, ast.BinOp):
@@ -39,26 +39,30 @@ def _move_out_of_call(site: Site) -> Iterator[Rewrite]:
     ):
         call_start, close = site.source.span(call)
         new = (
-            f"{text[call_start:start]}{site.source.code(node.left)}{text[end:close]}"
+            f"{text[call_start:start]}{site.source.text_of(node.left)}{text[end:close]}"
             f" {operator} {_parenthesize(site, node.right)}"
         )
-        yield from site.replace(call, new, weight=weight, summary="move the operation out of the call")
+        yield from site.replace_expression(
+            call, new, weight=weight, summary="move the operation out of the call"
+        )
         call, weight = site.source.parents.get(call, site.source.tree), weight * 0.8
 
 
-def _evaluate_leftmost_first(site: Site, node: ast.BinOp) -> Iterator[Rewrite]:
+def _evaluate_leftmost_first(site: RewriteSite, node: ast.BinOp) -> Iterator[Rewrite]:
     """Evaluate the leftmost operation first: `(a - b) * c / d` for `a - b * c / d`."""
     part = node.right
     while isinstance(part, ast.BinOp):
         part = part.left
     start, end = site.source.span(node)[0], site.source.span(part)[1]
-    if site.source.text[site.source.span(node.left)[1] : end].count("(") == site.source.code(part).count("("):
-        changes = Change(start=start, end=start, text="("), Change(start=end, end=end, text=")")
+    if site.source.text[site.source.span(node.left)[1] : end].count("(") == site.source.text_of(part).count(
+        "("
+    ):
+        changes = TextChange(start=start, end=start, text="("), TextChange(start=end, end=end, text=")")
         yield Rewrite(changes, 0.4, "add parentheses around the first operation")
 
 
 def _regroup_operands(
-    site: Site, node: ast.BinOp, first: ast.expr, middle: ast.expr, last: ast.expr, *, leftwards: bool
+    site: RewriteSite, node: ast.BinOp, first: ast.expr, middle: ast.expr, last: ast.expr, *, leftwards: bool
 ) -> Iterator[Rewrite]:
     text = site.source.text
     before = _operator_between(text, site.source.span(first)[1], site.source.span(middle)[0])
@@ -70,15 +74,17 @@ def _regroup_operands(
             if leftwards
             else f"{first_code} {before} ({middle_code} {after} {last_code})"
         )
-        yield from site.replace(node, new, weight=0.45, summary="regroup the operands")
+        yield from site.replace_expression(node, new, weight=0.45, summary="regroup the operands")
 
 
-def _regroup_conditions(site: Site, node: ast.BoolOp, left: ast.expr, right: ast.expr) -> Iterator[Rewrite]:
+def _regroup_conditions(
+    site: RewriteSite, node: ast.BoolOp, left: ast.expr, right: ast.expr
+) -> Iterator[Rewrite]:
     start, end = site.source.span(left)[0], site.source.span(right)[1]
     span, text = site.source.span(node), site.source.text
     if text[start:end].count("(") == text[start:end].count(")"):
         new = f"{text[span[0] : start]}({text[start:end]}){text[end : span[1]]}"
-        yield from site.replace(node, new, weight=0.4, summary="regroup the conditions")
+        yield from site.replace_expression(node, new, weight=0.4, summary="regroup the conditions")
 
 
 def _operator_between(text: str, start: int, end: int) -> str:
@@ -86,8 +92,8 @@ def _operator_between(text: str, start: int, end: int) -> str:
     return text[start:end].replace("(", "").replace(")", "").strip()
 
 
-def _parenthesize(site: Site, part: ast.expr) -> str:
-    code = site.source.code(part)
+def _parenthesize(site: RewriteSite, part: ast.expr) -> str:
+    code = site.source.text_of(part)
     return (
         f"({code})"
         if isinstance(part, ast.BinOp | ast.BoolOp | ast.IfExp | ast.Compare | ast.Lambda)

@@ -3,30 +3,33 @@
 import ast
 from collections.abc import Iterator
 
-from coder.repair.context.site import Rewrite, Site
+from coder.repair.context.site import Rewrite, RewriteSite
 
 
-def index_order(site: Site) -> Iterator[Rewrite]:
+def index_order(site: RewriteSite) -> Iterator[Rewrite]:
     """Swap two indices: `grid[y][x]` for `grid[x][y]`, and `grid[y, x]` for `grid[x, y]`."""
     match site.node:
         case ast.Subscript(slice=ast.Tuple(elts=[first, second])):
-            yield from site.swap(first, second, weight=0.6, summary="swap two indices")
+            yield from site.swap_expressions(first, second, weight=0.6, summary="swap two indices")
         case ast.Subscript(value=ast.Subscript(slice=first), slice=second) if not isinstance(
             first, ast.Slice | ast.Tuple
         ):
             if not isinstance(second, ast.Slice | ast.Tuple):
-                yield from site.swap(first, second, weight=0.6, summary="swap two indices")
+                yield from site.swap_expressions(first, second, weight=0.6, summary="swap two indices")
         case _:
             pass
 
 
-def element(site: Site) -> Iterator[Rewrite]:
+def element(site: RewriteSite) -> Iterator[Rewrite]:
     """Add or remove an index: `x[0]` or `x[-1]` for `x`, and `x` for `x[i]`."""
     node = site.node
     match node, site.parent:
         case ast.Subscript(slice=ast.Constant() | ast.Name() | ast.UnaryOp(), ctx=ast.Load()), _:
-            yield from site.replace(
-                node, site.source.code(node.value), weight=0.3, summary="use the whole value, not one element"
+            yield from site.replace_expression(
+                node,
+                site.source.text_of(node.value),
+                weight=0.3,
+                summary="use the whole value, not one element",
             )
         case _:
             pass
@@ -42,9 +45,9 @@ def element(site: Site) -> Iterator[Rewrite]:
         case _:
             return
     for index, position, likelihood in (("0", "first", 1.0), ("-1", "last", 0.8)):
-        yield from site.replace(
+        yield from site.replace_expression(
             node,
-            f"{site.source.code(node)}[{index}]",
+            f"{site.source.text_of(node)}[{index}]",
             weight=weight * likelihood,
             summary=f"use the {position} element",
         )

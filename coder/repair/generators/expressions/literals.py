@@ -5,40 +5,42 @@ import re
 from collections.abc import Iterator
 
 from coder.core.values.verdict import Failure
-from coder.repair.context.scope import idle, local_names, own_attributes
-from coder.repair.context.site import Rewrite, Site
+from coder.repair.context.scope import local_names, parameters_never_read, self_attribute_names
+from coder.repair.context.site import Rewrite, RewriteSite
 
-SEEN = re.compile(r"(?:^|assert )(-?\d+(?:\.\d+)?) (?:==|!=) (-?\d+(?:\.\d+)?)\s*$", re.MULTILINE)
+NUMBER_COMPARISON = re.compile(
+    r"(?:^|assert )(-?\d+(?:\.\d+)?) (?:==|!=) (-?\d+(?:\.\d+)?)\s*$", re.MULTILINE
+)
 MOST = 10
-IDLE = 0.8
+UNREAD_PARAMETER_WEIGHT = 0.8
 """Weight of a parameter that nothing reads."""
-NAMESAKE = 0.9
+SAME_NAME_WEIGHT = 0.9
 """Weight of a variable whose name is the text of the literal."""
 
 
-def named_value(site: Site) -> Iterator[Rewrite]:
+def named_value(site: RewriteSite) -> Iterator[Rewrite]:
     """Replace a constant with a variable or an attribute; a constant condition is left to `unconditional`."""
     node = site.node
     if not isinstance(node, ast.Constant) or isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.If):
         return
-    weight, unused_parameters = _position_weight(site), idle(site.function)
+    weight, unused_parameters = _position_weight(site), parameters_never_read(site.function)
     for rank, name in enumerate(local_names(site.source, node)[:MOST]):
         if (
-            name_weight := IDLE
+            name_weight := UNREAD_PARAMETER_WEIGHT
             if name in unused_parameters
-            else NAMESAKE
+            else SAME_NAME_WEIGHT
             if name == node.value
             else weight * 0.95**rank
         ):
-            summary = f"use `{name}` instead of {site.source.code(node)[:20]}"
-            yield from site.replace(node, name, weight=name_weight, summary=summary)
+            summary = f"use `{name}` instead of {site.source.text_of(node)[:20]}"
+            yield from site.replace_expression(node, name, weight=name_weight, summary=summary)
     if isinstance(site.parent, ast.Call | ast.keyword):
-        for rank, name in enumerate(own_attributes(site.source, node)[:MOST]):
-            summary = f"use `self.{name}` instead of {site.source.code(node)[:20]}"
-            yield from site.replace(node, f"self.{name}", weight=0.3 * 0.95**rank, summary=summary)
+        for rank, name in enumerate(self_attribute_names(site.source, node)[:MOST]):
+            summary = f"use `self.{name}` instead of {site.source.text_of(node)[:20]}"
+            yield from site.replace_expression(node, f"self.{name}", weight=0.3 * 0.95**rank, summary=summary)
 
 
-def asserted_number(site: Site) -> Iterator[Rewrite]:
+def asserted_number(site: RewriteSite) -> Iterator[Rewrite]:
     """Adjust a number by the difference or the ratio of the seen and the expected value of an assertion."""
     node = site.node
     if (
@@ -48,7 +50,7 @@ def asserted_number(site: Site) -> Iterator[Rewrite]:
     ):
         return
     weights: dict[float, float] = {}
-    for left, right in numbers(site.failures):
+    for left, right in differing_numbers(site.failures):
         for actual, expected in ((left, right), (right, left)):
             weights[node.value + expected - actual] = 0.4
             if node.value == actual:
@@ -59,19 +61,21 @@ def asserted_number(site: Site) -> Iterator[Rewrite]:
         text = (
             str(int(number)) if number == int(number) and isinstance(node.value, int) else repr(float(number))
         )
-        yield from site.replace(
-            node, text, weight=weight, summary=f"use {text} instead of {site.source.code(node)}"
+        yield from site.replace_expression(
+            node, text, weight=weight, summary=f"use {text} instead of {site.source.text_of(node)}"
         )
 
 
-def numbers(failures: tuple[Failure, ...]) -> list[tuple[float, float]]:
+def differing_numbers(failures: tuple[Failure, ...]) -> list[tuple[float, float]]:
     """Return pairs of numbers that assertions found to differ."""
     return [
-        (float(left), float(right)) for failure in failures for left, right in SEEN.findall(failure.message)
+        (float(left), float(right))
+        for failure in failures
+        for left, right in NUMBER_COMPARISON.findall(failure.message)
     ]
 
 
-def _position_weight(site: Site) -> float:
+def _position_weight(site: RewriteSite) -> float:
     match site.parent:
         case ast.Call(args=arguments):
             return 0.4 if site.node in arguments else 0.0

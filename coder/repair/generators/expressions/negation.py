@@ -3,20 +3,22 @@
 import ast
 from collections.abc import Iterator
 
-from coder.python.source import Source
-from coder.repair.context.site import ATOMS, Rewrite, Site
+from coder.python.source import PythonSource
+from coder.repair.context.site import ATOMIC_EXPRESSIONS, Rewrite, RewriteSite
 
 
-def negation(site: Site) -> Iterator[Rewrite]:
+def negation(site: RewriteSite) -> Iterator[Rewrite]:
     """Add or drop a `not`, or test for None instead of truth; comparisons have operators of their own."""
     node = site.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield from site.replace(node, site.source.code(node.operand), weight=0.85, summary="drop a `not`")
+        yield from site.replace_expression(
+            node, site.source.text_of(node.operand), weight=0.85, summary="drop a `not`"
+        )
         yield from _test_membership(site, node, node.operand, "not in")
-        if isinstance(node.operand, ATOMS):
-            yield from site.replace(
+        if isinstance(node.operand, ATOMIC_EXPRESSIONS):
+            yield from site.replace_expression(
                 node,
-                f"{site.source.code(node.operand)} is None",
+                f"{site.source.text_of(node.operand)} is None",
                 weight=0.4,
                 summary="test for None, not for truth",
             )
@@ -25,48 +27,53 @@ def negation(site: Site) -> Iterator[Rewrite]:
         yield from _default_only_for_none(site)
         return
     yield from _test_membership(site, node, node, "in")
-    code = site.source.code(node)
+    code = site.source.text_of(node)
     if not isinstance(node, ast.Compare):
-        negated = f"not {code}" if isinstance(node, ATOMS) else f"not ({code})"
-        yield from site.replace(
-            node, negated, weight=0.85 if not returned(site) else 0.4, summary="negate the condition"
+        negated = f"not {code}" if isinstance(node, ATOMIC_EXPRESSIONS) else f"not ({code})"
+        yield from site.replace_expression(
+            node, negated, weight=0.85 if not is_returned(site) else 0.4, summary="negate the condition"
         )
     match node:
-        case ast.Name() | ast.Attribute() if not returned(site):
-            yield from site.replace(
+        case ast.Name() | ast.Attribute() if not is_returned(site):
+            yield from site.replace_expression(
                 node, f"{code} is not None", weight=0.45, summary="test for None, not for truth"
             )
         case ast.Compare(left=left, ops=[ast.Is() as op], comparators=[ast.Constant(value=None)]):
-            yield from site.replace(
+            yield from site.replace_expression(
                 node,
-                f"not {site.source.code(left)}",
+                f"not {site.source.text_of(left)}",
                 weight=0.35,
-                summary=f"test for truth, not with `{name(op)}`",
+                summary=f"test for truth, not with `{operator_name(op)}`",
             )
         case ast.Compare(left=left, ops=[ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
-            yield from site.replace(
-                node, site.source.code(left), weight=0.35, summary=f"test for truth, not with `{name(op)}`"
+            yield from site.replace_expression(
+                node,
+                site.source.text_of(left),
+                weight=0.35,
+                summary=f"test for truth, not with `{operator_name(op)}`",
             )
 
 
-def _test_membership(site: Site, node: ast.expr, tested: ast.expr, operator: str) -> Iterator[Rewrite]:
+def _test_membership(site: RewriteSite, node: ast.expr, tested: ast.expr, operator: str) -> Iterator[Rewrite]:
     """Test membership: `key in x` for `x.get(key)`, whose value may be empty or zero."""
     match tested:
         case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key], keywords=[]):
-            text = f"{site.source.code(key)} {operator} {site.source.code(holder)}"
-            yield from site.replace(node, text, weight=0.5, summary=f"use `{operator}` instead of `get`")
+            text = f"{site.source.text_of(key)} {operator} {site.source.text_of(holder)}"
+            yield from site.replace_expression(
+                node, text, weight=0.5, summary=f"use `{operator}` instead of `get`"
+            )
         case _:
             pass
 
 
-def _default_only_for_none(site: Site) -> Iterator[Rewrite]:
+def _default_only_for_none(site: RewriteSite) -> Iterator[Rewrite]:
     """Keep empty and zero values: `b if a is None else a` for `a or b`."""
     match site.node:
         case ast.BoolOp(
             op=ast.Or(), values=[ast.Name() | ast.Attribute() as preferred, ast.expr() as fallback]
         ):
-            code, other = site.source.code(preferred), site.source.code(fallback)
-            yield from site.replace(
+            code, other = site.source.text_of(preferred), site.source.text_of(fallback)
+            yield from site.replace_expression(
                 site.node,
                 f"{other} if {code} is None else {code}",
                 weight=0.6,
@@ -76,7 +83,7 @@ def _default_only_for_none(site: Site) -> Iterator[Rewrite]:
             pass
 
 
-def is_condition(source: Source, node: ast.AST) -> bool:
+def is_condition(source: PythonSource, node: ast.AST) -> bool:
     """Tell whether the truth value of a node is tested."""
     match source.parents.get(node):
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test):
@@ -91,11 +98,11 @@ def is_condition(source: Source, node: ast.AST) -> bool:
             return False
 
 
-def returned(site: Site) -> bool:
+def is_returned(site: RewriteSite) -> bool:
     """Tell whether the node is a return value."""
     return isinstance(site.parent, ast.Return)
 
 
-def name(op: ast.cmpop) -> str:
+def operator_name(op: ast.cmpop) -> str:
     """Return the operator `is` or `is not` as text."""
     return "is" if isinstance(op, ast.Is) else "is not"

@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
-from coder.repair.context.site import ATOMS, Rewrite, Site
+from coder.core.ports.repair import TextChange
+from coder.repair.context.site import ATOMIC_EXPRESSIONS, Rewrite, RewriteSite
 from coder.repair.generators.expressions.negation import is_condition
 
 ARITHMETIC: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
@@ -34,19 +34,19 @@ COMPARISON: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
     ast.Is: ("is", ("is not", "==")),
     ast.IsNot: ("is not", ("is", "!=")),
 }
-ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
+NON_COMMUTATIVE = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 """Operators whose operand order matters."""
-IN_CONDITION = 0.4
+FLAG_TEST_WEIGHT = 0.4
 """Weight of replacing `&` in a condition: `if flags & FLAG` is an idiom."""
-ORDERING, UNORDERED = ("<", "<=", ">", ">="), 0.2
+ORDER_COMPARISONS, STRING_ORDER_WEIGHT = ("<", "<=", ">", ">="), 0.2
 """Order comparisons, and their weight where strings are compared for equality."""
-UNEVEN = 0.6
+FRACTION_FACTOR = 0.6
 """Weight factor of `/` for a value whose remainder is computed elsewhere in the function."""
-FADING = 0.85
+RANK_DECAY = 0.85
 """Weight factor for each further alternative of an operator."""
 
 
-def arithmetic(site: Site) -> Iterator[Rewrite]:
+def arithmetic(site: RewriteSite) -> Iterator[Rewrite]:
     """Replace an arithmetic operator, swap its operands, round up or towards zero, or divide by 100."""
     yield from _round_or_scale(site)
     match site.node:
@@ -54,14 +54,18 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
             site.node
         ):
             old, others = ARITHMETIC[type(op)]
-            likelihood = IN_CONDITION if isinstance(op, ast.BitAnd) and _is_tested(site) else 0.9
+            likelihood = FLAG_TEST_WEIGHT if isinstance(op, ast.BitAnd) and _is_tested(site) else 0.9
             for rank, new in enumerate(others):
                 weight = (
-                    likelihood * FADING**rank * (UNEVEN if new == "/" and _has_remainder(site, left) else 1.0)
+                    likelihood
+                    * RANK_DECAY**rank
+                    * (FRACTION_FACTOR if new == "/" and _has_remainder(site, left) else 1.0)
                 )
                 yield from _replace_operator(site, left, right, old=old, new=new, weight=weight)
-            if isinstance(op, ORDERED):
-                yield from site.swap(left, right, weight=0.6, summary=f"swap the operands of `{old}`")
+            if isinstance(op, NON_COMMUTATIVE):
+                yield from site.swap_expressions(
+                    left, right, weight=0.6, summary=f"swap the operands of `{old}`"
+                )
             for rewrite in (
                 _replace_operator(site, left, right, old=old, new="/", weight=0.4)
                 if isinstance(op, ast.FloorDiv)
@@ -69,18 +73,18 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
             ):
                 (start, end), (change,) = site.source.span(site.node), rewrite.changes
                 code = f"{site.source.text[start : change.start]}/{site.source.text[change.end : end]}"
-                yield from site.replace(
+                yield from site.replace_expression(
                     site.node, f"int({code})", weight=rewrite.weight, summary="round towards zero"
                 )
         case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
             old, others = ARITHMETIC[type(op)]
             for rank, new in enumerate((*others, "")):
                 yield from _replace_operator(
-                    site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank
+                    site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * RANK_DECAY**rank
                 )
 
 
-def _has_remainder(site: Site, value: ast.expr) -> bool:
+def _has_remainder(site: RewriteSite, value: ast.expr) -> bool:
     """Tell whether the function computes a remainder of the same value."""
     same = ast.dump(value)
     nodes = ast.walk(site.function) if site.function else ()
@@ -90,31 +94,31 @@ def _has_remainder(site: Site, value: ast.expr) -> bool:
     )
 
 
-def _round_or_scale(site: Site) -> Iterator[Rewrite]:
-    code = site.source.code
+def _round_or_scale(site: RewriteSite) -> Iterator[Rewrite]:
+    code = site.source.text_of
     match site.node:
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
-            operand = code(left) if isinstance(left, ATOMS) else f"({code(left)})"
-            yield from site.replace(
+            operand = code(left) if isinstance(left, ATOMIC_EXPRESSIONS) else f"({code(left)})"
+            yield from site.replace_expression(
                 site.node, f"-(-{operand} // {code(right)})", weight=0.4, summary="round up"
             )
         case ast.BinOp(op=ast.Mult()) if not isinstance(site.parent, ast.BinOp) or isinstance(
             site.parent.op, ast.Add | ast.Sub
         ):
-            yield from site.replace(
+            yield from site.replace_expression(
                 site.node, f"{code(site.node)} / 100", weight=0.25, summary="divide by 100"
             )
         case _:
             pass
 
 
-def _is_tested(site: Site) -> bool:
+def _is_tested(site: RewriteSite) -> bool:
     return is_condition(site.source, site.node) or (
         isinstance(site.parent, ast.UnaryOp) and isinstance(site.parent.op, ast.Not)
     )
 
 
-def comparison(site: Site) -> Iterator[Rewrite]:
+def comparison(site: RewriteSite) -> Iterator[Rewrite]:
     """Replace a comparison operator, or swap the operands of `in`."""
     if not isinstance(site.node, ast.Compare):
         return
@@ -124,15 +128,15 @@ def comparison(site: Site) -> Iterator[Rewrite]:
         has_identity = not any(_has_no_identity(operand) for operand in (left, right))
         for rank, new in enumerate(new for new in others if has_identity or not new.startswith("is")):
             likelihood = (
-                UNORDERED
-                if old in ("==", "!=") and new in ORDERING and any(map(_is_text, (left, right)))
+                STRING_ORDER_WEIGHT
+                if old in ("==", "!=") and new in ORDER_COMPARISONS and any(map(_is_text, (left, right)))
                 else 0.95
             )
             yield from _replace_operator(
-                site, left, right, old=old, new=new, weight=likelihood * FADING**rank
+                site, left, right, old=old, new=new, weight=likelihood * RANK_DECAY**rank
             )
         if isinstance(op, ast.In | ast.NotIn):
-            yield from site.swap(left, right, weight=0.3, summary=f"swap the sides of `{old}`")
+            yield from site.swap_expressions(left, right, weight=0.3, summary=f"swap the sides of `{old}`")
         left = right
 
 
@@ -145,13 +149,13 @@ def _has_no_identity(node: ast.expr) -> bool:
     )
 
 
-def boolean(site: Site) -> Iterator[Rewrite]:
+def boolean(site: RewriteSite) -> Iterator[Rewrite]:
     """Swap `and` and `or`, or drop an operand."""
     node = site.node
     if not isinstance(node, ast.BoolOp):
         return
     old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
-    changes: list[Change] = []
+    changes: list[TextChange] = []
     for left, right in zip(node.values, node.values[1:], strict=False):
         rewrite = next(_replace_operator(site, left, right, old=old, new=new, weight=0.9), None)
         changes += rewrite.changes if rewrite else ()
@@ -161,25 +165,27 @@ def boolean(site: Site) -> Iterator[Rewrite]:
         yield Rewrite((change,), 0.5, f"combine with `{new}` instead of `{old}`")
     yield from _compare_with_each(site, node)
     for dropped in node.values:
-        remaining = f" {old} ".join(site.source.code(value) for value in node.values if value is not dropped)
-        yield from site.replace(
+        remaining = f" {old} ".join(
+            site.source.text_of(value) for value in node.values if value is not dropped
+        )
+        yield from site.replace_expression(
             node,
             remaining,
             weight=0.35,
-            summary=f"drop the condition `{_abbreviate(site.source.code(dropped))}`",
+            summary=f"drop the condition `{_abbreviate(site.source.text_of(dropped))}`",
         )
 
 
-def _compare_with_each(site: Site, node: ast.BoolOp) -> Iterator[Rewrite]:
+def _compare_with_each(site: RewriteSite, node: ast.BoolOp) -> Iterator[Rewrite]:
     """Repeat a comparison for each value: `x == 1 or x == 2` for `x == 1 or 2`."""
     match node.values:
         case [ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op]), *others] if all(
             isinstance(other, ast.Constant) for other in others
         ):
-            prefix = f"{site.source.code(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
+            prefix = f"{site.source.text_of(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
             starts = [site.source.span(other)[0] for other in others]
             yield Rewrite(
-                tuple(Change(start=start, end=start, text=prefix) for start in starts),
+                tuple(TextChange(start=start, end=start, text=prefix) for start in starts),
                 1.2,
                 "repeat the comparison for each value",
             )
@@ -188,14 +194,14 @@ def _compare_with_each(site: Site, node: ast.BoolOp) -> Iterator[Rewrite]:
 
 
 def _replace_operator(
-    site: Site, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float
+    site: RewriteSite, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float
 ) -> Iterator[Rewrite]:
     """Change the operator between two nodes."""
     start, end = site.source.span(left)[1], site.source.span(right)[0]
     pattern = re.escape(old).replace(r"\ ", r"\s+")
     match = re.search(rf"\b{pattern}\b" if old[0].isalpha() else pattern, site.source.text[start:end])
     if match and "#" not in site.source.text[start : start + match.start()]:
-        change = Change(start=start + match.start(), end=start + match.end(), text=new)
+        change = TextChange(start=start + match.start(), end=start + match.end(), text=new)
         yield Rewrite((change,), weight, f"use `{new}` instead of `{old}`")
 
 

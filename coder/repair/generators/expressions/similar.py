@@ -7,21 +7,21 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from heapq import nlargest
 
-from coder.python.parsing import expression
-from coder.python.source import Source
-from coder.repair.context.donor_code import bound, conditions, nearness, visible
-from coder.repair.context.site import Rewrite, Site
+from coder.python.parsing import parse_expression
+from coder.python.source import PythonSource
+from coder.repair.context.donor_code import donor_conditions, names_bound_in, names_in_scope, proximity_of
+from coder.repair.context.site import Rewrite, RewriteSite
 from coder.repair.generators.expressions.negation import is_condition
 
 MOST = 12
 MOST_EXPRESSIONS = 6
-LEAST_ALIKE = 0.6
-COMPARED = 50
+MIN_SIMILARITY = 0.6
+MAX_COMPARED_PER_SIDE = 50
 """Number of expressions to compare on each side of the current one: a table holds thousands."""
-COPIED = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
+COPYABLE_TYPES = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
 
 
-def other_condition(site: Site) -> Iterator[Rewrite]:
+def other_condition(site: RewriteSite) -> Iterator[Rewrite]:
     """Use a condition from elsewhere in the file: instead of this one, or combined with it."""
     node = site.node
     if (
@@ -31,76 +31,83 @@ def other_condition(site: Site) -> Iterator[Rewrite]:
     ):
         return
     function = site.function
-    visible_names = visible(site.source, function)
-    code = site.source.code(node)
+    visible_names = names_in_scope(site.source, function)
+    code = site.source.text_of(node)
     own_text = f"({code})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr) else code
     weights: dict[str, float] = {}
-    for piece in conditions(site.source):
+    for piece in donor_conditions(site.source):
         if piece.names <= visible_names and piece.text not in (code, own_text) and "\n" not in piece.text:
-            proximity = nearness(piece, function, site.source.class_of(function))
+            proximity = proximity_of(piece, function, site.source.owner_class(function))
             weights[piece.text] = max(
                 weights.get(piece.text, 0.0), proximity * (1.0 if piece.names & _names_read(node) else 0.6)
             )
     for other in sorted(weights, key=lambda text: (-weights[text], text))[:MOST]:
         weight, other_text = weights[other], _parenthesize(other)
-        yield from site.replace(node, other, weight=0.3 * weight, summary=f"check `{other[:40]}`")
+        yield from site.replace_expression(node, other, weight=0.3 * weight, summary=f"check `{other[:40]}`")
         for new, rank in (
             (f"{own_text} and {other_text}", 0.33),
             (f"{other_text} or {own_text}", 0.31),
             (f"{other_text} and {own_text}", 0.3),
             (f"{own_text} or {other_text}", 0.3),
         ):
-            yield from site.replace(node, new, weight=rank * weight, summary=f"also check `{other[:40]}`")
+            yield from site.replace_expression(
+                node, new, weight=rank * weight, summary=f"also check `{other[:40]}`"
+            )
 
 
-def similar(site: Site) -> Iterator[Rewrite]:
+def similar(site: RewriteSite) -> Iterator[Rewrite]:
     """Use a similar expression of the same kind from elsewhere in the file."""
     node = site.node
-    if not isinstance(node, COPIED) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+    if not isinstance(node, COPYABLE_TYPES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
-    code = site.source.code(node)
+    code = site.source.text_of(node)
     if not 6 <= len(code) <= 100 or (isinstance(site.parent, ast.Call) and site.parent.func is node):
         return
-    visible_names = visible(site.source, site.function)
+    visible_names = names_in_scope(site.source, site.function)
     scored: dict[str, float] = {}
     matcher = SequenceMatcher(None, autojunk=False)
     matcher.set_seq2(code)
     lines, texts = _expressions(site.source)[type(node)]
     position = bisect(lines, getattr(node, "lineno", 0))
-    for text, names in texts[max(0, position - COMPARED) : position + COMPARED]:
+    for text, names in texts[max(0, position - MAX_COMPARED_PER_SIDE) : position + MAX_COMPARED_PER_SIDE]:
         if text != code and names <= visible_names and abs(len(text) - len(code)) <= 0.5 * len(code):
             matcher.set_seq1(text)
             least = (
                 nlargest(MOST_EXPRESSIONS, scored.values())[-1]
                 if len(scored) >= MOST_EXPRESSIONS
-                else LEAST_ALIKE
+                else MIN_SIMILARITY
             )
             if matcher.quick_ratio() >= least and (ratio := matcher.ratio()) >= least:
                 scored[text] = ratio
     for text in sorted(scored, key=lambda text: (-scored[text], text))[:MOST_EXPRESSIONS]:
-        yield from site.replace(
+        yield from site.replace_expression(
             node, text, weight=0.4 * scored[text], summary=f"use `{text[:40]}` as elsewhere"
         )
 
 
 @lru_cache(maxsize=256)
-def _expressions(source: Source) -> dict[type[ast.AST], tuple[list[int], list[tuple[str, frozenset[str]]]]]:
+def _expressions(
+    source: PythonSource,
+) -> dict[type[ast.AST], tuple[list[int], list[tuple[str, frozenset[str]]]]]:
     """Return the file's expressions by node type: their first lines, and their texts.
 
     Each text comes with the local names that it reads.
     """
-    nodes_by_text: dict[type[ast.AST], dict[str, ast.expr]] = {kind: {} for kind in COPIED}
+    nodes_by_text: dict[type[ast.AST], dict[str, ast.expr]] = {kind: {} for kind in COPYABLE_TYPES}
     for node in ast.walk(source.tree):
         if (
-            isinstance(node, COPIED)
+            isinstance(node, COPYABLE_TYPES)
             and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
             and node.lineno == node.end_lineno
         ):
-            nodes_by_text[type(node)].setdefault(source.code(node), node)
+            nodes_by_text[type(node)].setdefault(source.text_of(node), node)
     result = {}
     for kind, texts in nodes_by_text.items():
         ordered = sorted(texts.items(), key=lambda pair: pair[1].lineno)
-        names = [(text, _names_read(node) & bound(source, source.function(node))) for text, node in ordered]
+        names = [
+            (text, _names_read(node) & names_bound_in(source, source.enclosing_function(node)))
+            for text, node in ordered
+        ]
         result[kind] = ([node.lineno for _, node in ordered], names)
     return result
 
@@ -110,4 +117,4 @@ def _names_read(node: ast.AST) -> frozenset[str]:
 
 
 def _parenthesize(text: str) -> str:
-    return f"({text})" if isinstance(expression(text), ast.BoolOp | ast.IfExp | ast.Lambda) else text
+    return f"({text})" if isinstance(parse_expression(text), ast.BoolOp | ast.IfExp | ast.Lambda) else text

@@ -4,18 +4,18 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
-from coder.repair.context.site import ATOMS, Rewrite, Site
-from coder.repair.generators.names.suggestions import said
+from coder.core.ports.repair import TextChange
+from coder.repair.context.site import ATOMIC_EXPRESSIONS, Rewrite, RewriteSite
+from coder.repair.generators.names.suggestions import find_in_messages
 
-TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
+TOO_MANY_VALUES = re.compile(r"too many values to unpack \(expected (\d+)")
 
-NEUTRAL: dict[type[ast.operator], tuple[str, str]] = {
+NEUTRAL_ELEMENTS: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("+", "0"),
     ast.Sub: ("-", "0"),
     ast.Mult: ("*", "1"),
 }
-BEGUN = {
+INITIAL_VALUES = {
     "append": "[]",
     "extend": "[]",
     "insert": "[]",
@@ -27,37 +27,39 @@ BEGUN = {
 """Initial value of a missing entry, by the method that is called on it."""
 
 
-def slicing(site: Site) -> Iterator[Rewrite]:
+def slicing(site: RewriteSite) -> Iterator[Rewrite]:
     """Drop, add or move a slice bound; use `[-1]` for `[0]`; reverse the step."""
     node = site.node
     if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
         return
-    value = site.source.code(node.value)
+    value = site.source.text_of(node.value)
     match node.slice:
         case ast.Slice() as bounds:
             for text, weight in _other_bounds(site, bounds):
-                yield from site.replace(
+                yield from site.replace_expression(
                     node,
                     f"{value}[{text}]",
                     weight=weight,
                     summary=f"use `[{text}]` instead of `[{_slice_text(site, bounds)}]`",
                 )
-            yield from site.replace(node, value, weight=0.3, summary=f"use all of `{value[:40]}`")
+            yield from site.replace_expression(node, value, weight=0.3, summary=f"use all of `{value[:40]}`")
         case ast.Constant(value=0):
-            yield from site.replace(
+            yield from site.replace_expression(
                 node.slice, "-1", weight=0.7, summary="use the last element instead of the first"
             )
             if any(failure.type == "IndexError" for failure in site.failures):
-                yield from site.replace(node.slice, ":1", weight=0.6, summary="use at most the first element")
+                yield from site.replace_expression(
+                    node.slice, ":1", weight=0.6, summary="use at most the first element"
+                )
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
-            yield from site.replace(
+            yield from site.replace_expression(
                 node.slice, "0", weight=0.7, summary="use the first element instead of the last"
             )
         case _:
             pass
 
 
-def slice_missing(site: Site) -> Iterator[Rewrite]:
+def slice_missing(site: RewriteSite) -> Iterator[Rewrite]:
     """Drop the first or last element of a sequence, or reverse it."""
     node = site.node
     match node, site.parent:
@@ -70,26 +72,28 @@ def slice_missing(site: Site) -> Iterator[Rewrite]:
         case _:
             return
     for text, weight in (("[1:]", 0.35), ("[:-1]", 0.35), ("[::-1]", 0.3)):
-        yield from site.replace(
-            node, f"{site.source.code(node)}{text}", weight=weight, summary=f"slice with `{text}`"
+        yield from site.replace_expression(
+            node, f"{site.source.text_of(node)}{text}", weight=weight, summary=f"slice with `{text}`"
         )
 
 
-def unpacked(site: Site) -> Iterator[Rewrite]:
+def unpacked(site: RewriteSite) -> Iterator[Rewrite]:
     """Slice before unpacking: `a, b = x[:2]` for `a, b = x` if there were too many values."""
     match site.node:
         case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=value):
             count = len(names)
         case _:
             return
-    if str(count) in said(site.failures, TOO_MANY):
-        code = site.source.code(value)
-        operand = code if isinstance(value, ATOMS) else f"({code})"
+    if str(count) in find_in_messages(site.failures, TOO_MANY_VALUES):
+        code = site.source.text_of(value)
+        operand = code if isinstance(value, ATOMIC_EXPRESSIONS) else f"({code})"
         for text, weight in ((f"[:{count}]", 0.9), (f"[-{count}:]", 0.5)):
-            yield from site.replace(value, f"{operand}{text}", weight=weight, summary=f"slice with `{text}`")
+            yield from site.replace_expression(
+                value, f"{operand}{text}", weight=weight, summary=f"slice with `{text}`"
+            )
 
 
-def lookup(site: Site) -> Iterator[Rewrite]:
+def lookup(site: RewriteSite) -> Iterator[Rewrite]:
     """Allow for a missing key after a KeyError: `x.get(key)`, `x.setdefault(key, [])`."""
     node = site.node
     is_key_missing = any(failure.type == "KeyError" for failure in site.failures)
@@ -101,9 +105,9 @@ def lookup(site: Site) -> Iterator[Rewrite]:
         and isinstance(node.ctx, ast.Load)
         and not isinstance(node.slice, ast.Slice)
     ):
-        value, key = site.source.code(node.value), site.source.code(node.slice)
+        value, key = site.source.text_of(node.value), site.source.text_of(node.slice)
         for default, weight in (("", 0.6), (", 0", 0.4), (", []", 0.3), (", ''", 0.3)):
-            yield from site.replace(
+            yield from site.replace_expression(
                 node,
                 f"{value}.get({key}{default})",
                 weight=weight,
@@ -111,33 +115,36 @@ def lookup(site: Site) -> Iterator[Rewrite]:
             )
 
 
-def _initialize_entry(site: Site) -> Iterator[Rewrite]:
+def _initialize_entry(site: RewriteSite) -> Iterator[Rewrite]:
     """Initialize what is counted or collected under a key."""
     match site.node, site.parent:
         case ast.AugAssign(target=ast.Subscript(value=table, slice=key), op=op, value=value), _ if (
-            type(op) in NEUTRAL
+            type(op) in NEUTRAL_ELEMENTS
         ):
             start, end = site.source.span(site.node)[0], site.source.span(value)[0]
-            sign, neutral = NEUTRAL[type(op)]
-            table_code, key_code = site.source.code(table), site.source.code(key)
+            sign, neutral = NEUTRAL_ELEMENTS[type(op)]
+            table_code, key_code = site.source.text_of(table), site.source.text_of(key)
             text = f"{table_code}[{key_code}] = {table_code}.get({key_code}, {neutral}) {sign} "
             yield Rewrite(
-                (Change(start=start, end=end, text=text),),
+                (TextChange(start=start, end=end, text=text),),
                 0.9,
                 f"start with {neutral} if `{key_code[:30]}` is missing",
             )
-        case ast.Subscript(value=table, slice=key), ast.Attribute(attr=method) if method in BEGUN:
-            text = f"{site.source.code(table)}.setdefault({site.source.code(key)}, {BEGUN[method]})"
-            yield from site.replace(
-                site.node, text, weight=0.9, summary=f"start with `{BEGUN[method]}` if the key is missing"
+        case ast.Subscript(value=table, slice=key), ast.Attribute(attr=method) if method in INITIAL_VALUES:
+            text = f"{site.source.text_of(table)}.setdefault({site.source.text_of(key)}, {INITIAL_VALUES[method]})"
+            yield from site.replace_expression(
+                site.node,
+                text,
+                weight=0.9,
+                summary=f"start with `{INITIAL_VALUES[method]}` if the key is missing",
             )
         case _:
             pass
 
 
-def _other_bounds(site: Site, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
+def _other_bounds(site: RewriteSite, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
     lower, upper, step = (
-        site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
+        site.source.text_of(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
     )
     tail = f":{step}" if step else ""
     if lower:
@@ -160,8 +167,8 @@ def _other_bounds(site: Site, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
         yield "::-1", 0.4
 
 
-def _slice_text(site: Site, bounds: ast.Slice) -> str:
+def _slice_text(site: RewriteSite, bounds: ast.Slice) -> str:
     lower, upper, step = (
-        site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
+        site.source.text_of(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
     )
     return f"{lower}:{upper}" + (f":{step}" if step else "")

@@ -4,17 +4,19 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
+from coder.core.ports.repair import TextChange
 from coder.python.source import Function, is_docstring
-from coder.repair.context.scope import module_names, stored
-from coder.repair.context.site import Rewrite, Site
-from coder.repair.generators.names.suggestions import said
+from coder.repair.context.scope import assigned_names, module_names
+from coder.repair.context.site import Rewrite, RewriteSite
+from coder.repair.generators.names.suggestions import find_in_messages
 
-UNBOUND = re.compile(r"local variable '(\w+)' (?:where it is not associated|referenced before assignment)")
-TOLD, UNTOLD = 1.5, 0.3
+UNBOUND_LOCAL = re.compile(
+    r"local variable '(\w+)' (?:where it is not associated|referenced before assignment)"
+)
+WEIGHT_WITH_EVIDENCE, WEIGHT_WITHOUT_EVIDENCE = 1.5, 0.3
 
 
-def bound_late(site: Site) -> Iterator[Rewrite]:
+def bound_late(site: RewriteSite) -> Iterator[Rewrite]:
     """Bind a loop variable early: `lambda i=i: i` for `lambda: i` in a loop over `i`."""
     node = site.node
     if (
@@ -32,7 +34,7 @@ def bound_late(site: Site) -> Iterator[Rewrite]:
     )
     loop_variables = {
         name
-        for ancestor in site.source.around(node)
+        for ancestor in site.source.ancestors(node)
         if not isinstance(ancestor, Function)
         for name in _loop_variables(ancestor)
     }
@@ -45,39 +47,39 @@ def bound_late(site: Site) -> Iterator[Rewrite]:
 
 
 def _add_parameters(
-    site: Site, node: ast.Lambda | ast.FunctionDef, parameters: str, summary: str
+    site: RewriteSite, node: ast.Lambda | ast.FunctionDef, parameters: str, summary: str
 ) -> Iterator[Rewrite]:
     """Add parameters after the existing ones."""
     text = site.source.text
     ends = [site.source.span(argument)[1] for argument in (*node.args.args, *node.args.defaults)]
     if ends:
-        change = Change(start=max(ends), end=max(ends), text=f", {parameters}")
+        change = TextChange(start=max(ends), end=max(ends), text=f", {parameters}")
     elif isinstance(node, ast.Lambda):
         start = site.source.span(node)[0] + len("lambda")
-        change = Change(start=start, end=start, text=f" {parameters}")
+        change = TextChange(start=start, end=start, text=f" {parameters}")
     else:
         start = text.find("(", site.source.span(node)[0]) + 1
-        change = Change(start=start, end=start, text=parameters)
+        change = TextChange(start=start, end=start, text=parameters)
     yield Rewrite((change,), 0.6, summary)
 
 
 def _loop_variables(node: ast.AST) -> tuple[str, ...]:
     match node:
         case ast.For(target=target):
-            return stored(target)
+            return assigned_names(target)
         case (
             ast.ListComp(generators=loops)
             | ast.SetComp(generators=loops)
             | ast.GeneratorExp(generators=loops)
         ):
-            return tuple(name for loop in loops for name in stored(loop.target))
+            return tuple(name for loop in loops for name in assigned_names(loop.target))
         case ast.DictComp(generators=loops):
-            return tuple(name for loop in loops for name in stored(loop.target))
+            return tuple(name for loop in loops for name in assigned_names(loop.target))
         case _:
             return ()
 
 
-def outer_name(site: Site) -> Iterator[Rewrite]:
+def outer_name(site: RewriteSite) -> Iterator[Rewrite]:
     """Declare a variable `global` or `nonlocal` in a function that assigns to it."""
     node = site.node
     if (
@@ -87,21 +89,24 @@ def outer_name(site: Site) -> Iterator[Rewrite]:
         or is_docstring(node)
     ):
         return
-    unbound = said(site.failures, UNBOUND)
+    unbound = find_in_messages(site.failures, UNBOUND_LOCAL)
     enclosing = [
         outer_function
-        for outer_function in site.source.around(function)
+        for outer_function in site.source.ancestors(function)
         if isinstance(outer_function, Function)
     ]
     outer = {
         name
         for outer_function in enclosing
-        for name in (*stored(outer_function), *(argument.arg for argument in outer_function.args.args))
+        for name in (
+            *assigned_names(outer_function),
+            *(argument.arg for argument in outer_function.args.args),
+        )
     }
-    for name in stored(function):
+    for name in assigned_names(function):
         keyword = "nonlocal" if name in outer else "global" if name in module_names(site.source) else ""
         if keyword:
-            weight = TOLD if name in unbound else UNTOLD
-            yield from site.before(
+            weight = WEIGHT_WITH_EVIDENCE if name in unbound else WEIGHT_WITHOUT_EVIDENCE
+            yield from site.insert_before(
                 node, [f"{keyword} {name}"], weight=weight, summary=f"declare `{name}` {keyword}"
             )

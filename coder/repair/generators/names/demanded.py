@@ -4,37 +4,42 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.core.ports.repair import Change
+from coder.core.ports.repair import TextChange
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Failure
-from coder.python.source import Function, Source
-from coder.repair.context.scope import likeness
-from coder.repair.context.site import Rewrite, Site
-from coder.repair.generators.names.suggestions import ATTRIBUTE, IMPORT, said
+from coder.python.source import Function, PythonSource
+from coder.repair.context.scope import name_similarity
+from coder.repair.context.site import Rewrite, RewriteSite
+from coder.repair.generators.names.suggestions import UNKNOWN_ATTRIBUTE, UNKNOWN_IMPORT, find_in_messages
 
-LEAST_ALIKE = 0.6
+MIN_SIMILARITY = 0.6
 
 
-def demanded(site: Site) -> Iterator[Rewrite]:
+def demanded(site: RewriteSite) -> Iterator[Rewrite]:
     """Rename a definition to the similar name that a test uses, wherever the file mentions it."""
-    for name in defined(site.node) if site.node in site.source.top_level else ():
-        for test_name in asked_for(site.failures):
-            ratio = likeness(name, test_name)
-            if ratio >= LEAST_ALIKE and test_name != name and not _is_defined(site.source, test_name):
+    for name in defined_names(site.node) if site.node in site.source.top_level else ():
+        for test_name in names_missing_in_tests(site.failures):
+            ratio = name_similarity(name, test_name)
+            if ratio >= MIN_SIMILARITY and test_name != name and not _is_defined(site.source, test_name):
                 spans = sorted(_name_spans(site.source, site.node, name))
-                changes = tuple(Change(start=start, end=end, text=test_name) for start, end in spans)
+                changes = tuple(TextChange(start=start, end=end, text=test_name) for start, end in spans)
                 yield Rewrite(changes, 1.0 + ratio, f"rename `{name}` to `{test_name}`, as tests expect")
 
 
-def asked_for(failures: Sequence[Failure]) -> tuple[str, ...]:
+def names_missing_in_tests(failures: Sequence[Failure]) -> tuple[str, ...]:
     """Return the names that tests themselves, not the code under test, found missing."""
     failures_in_tests = tuple(
         failure for failure in failures if failure.frames and is_test_path(failure.frames[-1].path)
     )
-    return tuple(sorted(said(failures_in_tests, IMPORT) | said(failures_in_tests, ATTRIBUTE)))
+    return tuple(
+        sorted(
+            find_in_messages(failures_in_tests, UNKNOWN_IMPORT)
+            | find_in_messages(failures_in_tests, UNKNOWN_ATTRIBUTE)
+        )
+    )
 
 
-def defined(node: ast.AST) -> tuple[str, ...]:
+def defined_names(node: ast.AST) -> tuple[str, ...]:
     """Return the name that a statement defines."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
@@ -45,11 +50,11 @@ def defined(node: ast.AST) -> tuple[str, ...]:
             return ()
 
 
-def _is_defined(source: Source, name: str) -> bool:
-    return any(name in defined(node) for node in source.top_level)
+def _is_defined(source: PythonSource, name: str) -> bool:
+    return any(name in defined_names(node) for node in source.top_level)
 
 
-def _name_spans(source: Source, definition: ast.AST, name: str) -> Iterator[tuple[int, int]]:
+def _name_spans(source: PythonSource, definition: ast.AST, name: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of a definition's name: of variables, or of attributes for a class member."""
     is_member = isinstance(source.parents.get(definition), ast.ClassDef)
     if isinstance(definition, Function | ast.ClassDef):
@@ -73,8 +78,8 @@ def _name_spans(source: Source, definition: ast.AST, name: str) -> Iterator[tupl
                 pass
 
 
-def _is_public_list(source: Source, text: ast.Constant) -> bool:
-    match [*source.around(text)][:2]:
+def _is_public_list(source: PythonSource, text: ast.Constant) -> bool:
+    match [*source.ancestors(text)][:2]:
         case [ast.List() | ast.Tuple(), ast.Assign(targets=[ast.Name(id="__all__")])]:
             return True
         case _:

@@ -4,11 +4,11 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
-from coder.repair.context.site import Rewrite, Site
-from coder.repair.generators.names.suggestions import ATTRIBUTE, said
+from coder.core.ports.repair import TextChange
+from coder.repair.context.site import Rewrite, RewriteSite
+from coder.repair.generators.names.suggestions import UNKNOWN_ATTRIBUTE, find_in_messages
 
-METHODS = {
+PYTHON_EQUIVALENTS = {
     "push": ("append",),
     "add": ("append",),
     "append": ("add", "appendleft"),
@@ -28,42 +28,53 @@ METHODS = {
     "sub": ("replace",),
     "seconds": ("total_seconds",),
 }
-LENGTH = frozenset({"len", "length", "size", "count"})
-SUPER = re.compile(r"type object '(super)' has no attribute")
-TOLD = 1.4
+LENGTH_NAMES = frozenset({"len", "length", "size", "count"})
+UNCALLED_SUPER = re.compile(r"type object '(super)' has no attribute")
+WEIGHT_WITH_EVIDENCE = 1.4
 
 
-def vocabulary(site: Site) -> Iterator[Rewrite]:
+def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
     """Replace an unknown method: `x.append(y)` for `x.push(y)`, `len(x)` for `x.length`."""
-    unknown = said(site.failures, ATTRIBUTE)
-    code = site.source.code
+    unknown = find_in_messages(site.failures, UNKNOWN_ATTRIBUTE)
+    code = site.source.text_of
     match site.node, site.parent:
-        case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]), _ if name in LENGTH & unknown:
-            yield from site.replace(
-                site.node, f"len({code(value)})", weight=TOLD, summary=f"call `len`, not `{name}`"
+        case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]), _ if (
+            name in LENGTH_NAMES & unknown
+        ):
+            yield from site.replace_expression(
+                site.node,
+                f"len({code(value)})",
+                weight=WEIGHT_WITH_EVIDENCE,
+                summary=f"call `len`, not `{name}`",
             )
         case ast.Call(
             func=ast.Attribute(value=value, attr="has_key" | "contains" | "includes" as name), args=[argument]
         ), _ if name in unknown:
-            yield from site.replace(
+            yield from site.replace_expression(
                 site.node,
                 f"{code(argument)} in {code(value)}",
-                weight=TOLD,
+                weight=WEIGHT_WITH_EVIDENCE,
                 summary=f"use `in` instead of `{name}`",
             )
-        case ast.Attribute(value=value, attr=name), parent if name in LENGTH & unknown and not isinstance(
-            parent, ast.Call
+        case ast.Attribute(value=value, attr=name), parent if (
+            name in LENGTH_NAMES & unknown and not isinstance(parent, ast.Call)
         ):
-            yield from site.replace(
-                site.node, f"len({code(value)})", weight=TOLD, summary=f"call `len`, not `{name}`"
+            yield from site.replace_expression(
+                site.node,
+                f"len({code(value)})",
+                weight=WEIGHT_WITH_EVIDENCE,
+                summary=f"call `len`, not `{name}`",
             )
         case ast.Attribute(attr=name) as node, ast.Call(func=callee) if callee is node and name in unknown:
-            for rank, other in enumerate(METHODS.get(name, ())):
-                yield from site.rename(
-                    node, other, weight=TOLD * 0.9**rank, summary=f"call `{other}`, not `{name}`"
+            for rank, other in enumerate(PYTHON_EQUIVALENTS.get(name, ())):
+                yield from site.rename_attribute(
+                    node,
+                    other,
+                    weight=WEIGHT_WITH_EVIDENCE * 0.9**rank,
+                    summary=f"call `{other}`, not `{name}`",
                 )
-        case ast.Name(id="super"), ast.Attribute() if said(site.failures, SUPER):
+        case ast.Name(id="super"), ast.Attribute() if find_in_messages(site.failures, UNCALLED_SUPER):
             _, end = site.source.span(site.node)
-            yield Rewrite((Change(start=end, end=end, text="()"),), TOLD, "call `super`")
+            yield Rewrite((TextChange(start=end, end=end, text="()"),), WEIGHT_WITH_EVIDENCE, "call `super`")
         case _:
             pass

@@ -6,14 +6,20 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from coder.core.ports.repair import Change
-from coder.python.source import Function, Source, is_docstring
-from coder.repair.context.scope import CACHED, arguments_of, local_names, stored, unread
-from coder.repair.context.site import Rewrite, Site
-from coder.repair.generators.names.suggestions import ATTRIBUTE, NAME, said
+from coder.core.ports.repair import TextChange
+from coder.python.source import Function, PythonSource, is_docstring
+from coder.repair.context.scope import (
+    CACHE_SIZE,
+    assigned_names,
+    local_names,
+    names_never_read,
+    parameter_names,
+)
+from coder.repair.context.site import Rewrite, RewriteSite
+from coder.repair.generators.names.suggestions import UNDEFINED_NAME, UNKNOWN_ATTRIBUTE, find_in_messages
 
-NOTHING_YET = ("[]", "{}", "0", "None", "''", "set()", "False")
-USED: dict[str, str] = {
+EMPTY_VALUES = ("[]", "{}", "0", "None", "''", "set()", "False")
+USAGE_PATTERNS: dict[str, str] = {
     "[]": r"\.(?:append|extend|insert)\(",
     "{}": r"(?:\[[^\]:]+\] = |\.(?:get|items|setdefault)\()",
     "0": r" (?:[-+]=|[<>=!]=|<|>) \d",
@@ -22,41 +28,41 @@ USED: dict[str, str] = {
     "False": r" = (?:True|False)\b",
 }
 """Patterns of use that follow a name, by the initial value they suggest."""
-COUNTED = ("itertools.count()", "count()")
+COUNTER_VALUES = ("itertools.count()", "count()")
 """Initial values of an iterator that `next` is called on."""
-MANGLED = re.compile(r"^_[^_]\w*?__(?=\w)")
+MANGLED_PREFIX = re.compile(r"^_[^_]\w*?__(?=\w)")
 """The prefix that Python adds to private names."""
 DEFAULTS = ("0", "1", "''", "[]", "{}", "False", "True")
-MAKERS = ("len", "min", "max", "sum", "sorted", "list", "set", "dict", "tuple", "str", "int", "iter")
+CONVERSIONS = ("len", "min", "max", "sum", "sorted", "list", "set", "dict", "tuple", "str", "int", "iter")
 """Built-in functions that convert a single value."""
 MOST_VALUES = 8
-AGAIN = 0.6
+IN_LOOP_FACTOR = 0.6
 """Weight factor of an initialization in a loop: mostly it belongs before the loop."""
 
 
-def inserted(site: Site) -> Iterator[Rewrite]:
+def inserted(site: RewriteSite) -> Iterator[Rewrite]:
     """Insert a simple statement, or replace `pass`: assign, store, return, continue."""
     node, function = site.node, site.function
-    if not is_place(site) or function is None or not isinstance(node, ast.stmt):
+    if not is_insertion_point(site) or function is None or not isinstance(node, ast.stmt):
         return
-    in_loop = any(isinstance(item, ast.For | ast.While) for item in site.source.around(node))
+    in_loop = any(isinstance(item, ast.For | ast.While) for item in site.source.ancestors(node))
     lines = dict.fromkeys(_assignments_by_shared_word(site, function), 0.5) | dict(
-        _initializations(site, node, function, AGAIN if in_loop else 1.0)
+        _initializations(site, node, function, IN_LOOP_FACTOR if in_loop else 1.0)
     )
     if isinstance(node, ast.Pass) or node is function.body[-1]:
         lines |= {
             f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))
         }
-    unread_names = unread(function)
-    for name in (item for item in arguments_of(function) if item in unread_names):
+    unread_names = names_never_read(function)
+    for name in (item for item in parameter_names(function) if item in unread_names):
         lines |= (
             {f"self.{name} = {name}": _store_weight(site, function, name)}
-            if site.source.class_of(function)
+            if site.source.owner_class(function)
             else {}
         )
         lines |= {
             f"{other}.{method}({name})": 0.3
-            for other in stored(function)[:4]
+            for other in assigned_names(function)[:4]
             for method in ("append", "add", "update", "extend")
         }
     lines |= (
@@ -70,10 +76,10 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     if in_loop and isinstance(node, ast.Pass):
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
-        yield from put(site, node, [line], weight=weight)
+        yield from insert_statement(site, node, [line], weight=weight)
 
 
-def _store_weight(site: Site, function: Function, name: str) -> float:
+def _store_weight(site: RewriteSite, function: Function, name: str) -> float:
     """Return the weight of storing a parameter: lower outside of constructors if it is stored elsewhere."""
     is_stored_elsewhere = f"self.{name} = " in site.source.text and function.name not in _constructor_names(
         site.source
@@ -82,11 +88,11 @@ def _store_weight(site: Site, function: Function, name: str) -> float:
 
 
 def _initializations(
-    site: Site, node: ast.stmt, function: Function, factor: float
+    site: RewriteSite, node: ast.stmt, function: Function, factor: float
 ) -> Iterator[tuple[str, float]]:
     """Yield initializations of an undefined variable, or of a missing attribute."""
-    code, function_code = site.source.code(node), site.source.code(function)
-    for name in said(site.failures, NAME):
+    code, function_code = site.source.text_of(node), site.source.text_of(function)
+    for name in find_in_messages(site.failures, UNDEFINED_NAME):
         if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", code):
             yield from (
                 (f"{name} = {value}", 0.9 * factor * 0.93**rank)
@@ -94,48 +100,52 @@ def _initializations(
             )
             conversions = enumerate(_values_from_unread(site, function, name))
             yield from ((f"{name} = {value}", 0.7 * factor * 0.97**rank) for rank, value in conversions)
-    missing_names = said(site.failures, ATTRIBUTE) if function.name in _constructor_names(site.source) else ()
-    for name in (MANGLED.sub("__", name) for name in missing_names):
+    missing_names = (
+        find_in_messages(site.failures, UNKNOWN_ATTRIBUTE)
+        if function.name in _constructor_names(site.source)
+        else ()
+    )
+    for name in (MANGLED_PREFIX.sub("__", name) for name in missing_names):
         read = re.search(rf"\bself\.{name}\b", site.source.text)
         if read and (isinstance(node, ast.Pass) or node is function.body[-1] or read[0] in code):
-            counters = COUNTED if f"next(self.{name})" in site.source.text else ()
+            counters = COUNTER_VALUES if f"next(self.{name})" in site.source.text else ()
             values = enumerate((*counters, *_first_values(f"self.{name}", site.source.text)))
             yield from ((f"self.{name} = {value}", 0.9 * factor * 0.93**rank) for rank, value in values)
 
 
-@lru_cache(maxsize=CACHED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _first_values(name: str, text: str) -> tuple[str, ...]:
     """Return possible initial values, those that fit the use of the name first."""
     name_pattern = rf"\b{re.escape(name)}\b"
-    fitting = {value for value, usage in USED.items() if re.search(name_pattern + usage, text)}
+    fitting = {value for value, usage in USAGE_PATTERNS.items() if re.search(name_pattern + usage, text)}
     fitting |= {"''"} if re.search(rf"['\"] (?:[=!]=|\+|in) {name_pattern}", text) else set()
-    return tuple(sorted(NOTHING_YET, key=lambda value: value not in fitting))
+    return tuple(sorted(EMPTY_VALUES, key=lambda value: value not in fitting))
 
 
 @lru_cache(maxsize=256)
-def _constructor_names(source: Source) -> frozenset[str]:
+def _constructor_names(source: PythonSource) -> frozenset[str]:
     """Return the names of constructors and of the methods that they call."""
     constructors = [function for function in source.functions if function.name == "__init__"]
     called_names = {
-        name for function in constructors for name in re.findall(r"\bself\.(\w+)\(", source.code(function))
+        name for function in constructors for name in re.findall(r"\bself\.(\w+)\(", source.text_of(function))
     }
     return frozenset({"__init__", *called_names})
 
 
-def _values_from_unread(site: Site, function: Function, name: str) -> Iterator[str]:
+def _values_from_unread(site: RewriteSite, function: Function, name: str) -> Iterator[str]:
     """Yield expressions over unread variables: the value, a member of it, or a conversion."""
-    for value in unread(function):
+    for value in names_never_read(function):
         yield from (value, f'{value}["{name}"]', f"{value}.{name}", f'{value}.get("{name}")')
         yield from (f'{value}.get("{name}", {default})' for default in DEFAULTS)
-        yield from (f"{maker}({value})" for maker in sorted(MAKERS, key=lambda maker: maker not in name))
+        yield from (f"{maker}({value})" for maker in sorted(CONVERSIONS, key=lambda maker: maker not in name))
         for maker in (local for local in local_names(site.source, site.node) if local not in (name, value)):
             yield from (f"{maker}({value})", f"{maker}(**{value})", f"{maker}(*{value})")
 
 
-def _setter_assignments(site: Site, function: Function) -> Iterator[str]:
+def _setter_assignments(site: RewriteSite, function: Function) -> Iterator[str]:
     """Yield assignments of a property setter's argument to the attribute that the getter returns."""
     for decorator in function.decorator_list:
-        match decorator, arguments_of(function):
+        match decorator, parameter_names(function):
             case ast.Attribute(value=ast.Name(id=name), attr="setter"), [argument]:
                 getters = [
                     candidate
@@ -145,22 +155,22 @@ def _setter_assignments(site: Site, function: Function) -> Iterator[str]:
                 own_getters = [
                     getter
                     for getter in getters
-                    if site.source.class_of(getter) is site.source.class_of(function)
+                    if site.source.owner_class(getter) is site.source.owner_class(function)
                 ]
                 attributes = dict.fromkeys(
                     attributes
                     for candidate in own_getters
-                    for attributes in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(candidate))
+                    for attributes in re.findall(r"\bself\._\w+\b(?!\()", site.source.text_of(candidate))
                 )
                 attributes |= {
-                    site.source.code(returned): None
+                    site.source.text_of(returned): None
                     for candidate in own_getters
                     if (returned := _returned_attribute(candidate))
                 }
                 yield from (
                     f"{candidate} = {argument}"
                     for candidate in attributes
-                    if candidate not in site.source.code(function)
+                    if candidate not in site.source.text_of(function)
                 )
             case _:
                 pass
@@ -175,10 +185,10 @@ def _returned_attribute(function: Function) -> ast.expr | None:
             return None
 
 
-def _collecting_statements(site: Site, function: Function) -> Iterator[str]:
+def _collecting_statements(site: RewriteSite, function: Function) -> Iterator[str]:
     """Yield statements for an empty branch that collect what its condition tests."""
     branches = (
-        [ancestor for ancestor in site.source.around(site.node) if isinstance(ancestor, ast.If)]
+        [ancestor for ancestor in site.source.ancestors(site.node) if isinstance(ancestor, ast.If)]
         if isinstance(site.node, ast.Pass)
         else []
     )
@@ -189,7 +199,7 @@ def _collecting_statements(site: Site, function: Function) -> Iterator[str]:
         name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in names
     ]
     subscripts = [
-        site.source.code(ancestor.slice)
+        site.source.text_of(ancestor.slice)
         for ancestor in ast.walk(function)
         if isinstance(ancestor, ast.Subscript)
     ]
@@ -199,20 +209,20 @@ def _collecting_statements(site: Site, function: Function) -> Iterator[str]:
             case ast.Call(func=ast.Attribute(attr="append" | "add" | "extend") as method, args=[_]):
                 for name in dict.fromkeys(tested):
                     values = (name, *(f"{name}[{key}]" for key in dict.fromkeys(keys)))
-                    yield from (f"{site.source.code(method)}({value})" for value in values)
+                    yield from (f"{site.source.text_of(method)}({value})" for value in values)
             case _:
                 pass
 
 
-def _assignments_by_shared_word(site: Site, function: Function) -> Iterator[str]:
+def _assignments_by_shared_word(site: RewriteSite, function: Function) -> Iterator[str]:
     """Yield assignments, in place of `pass`, of a variable whose name shares a word with the target."""
     names = local_names(site.source, site.node) if isinstance(site.node, ast.Pass) else ()
-    for target, value in product(stored(function), names):
+    for target, value in product(assigned_names(function), names):
         if target != value and {*target.split("_")} & {*value.split("_")} - {""}:
             yield f"{target} = {value}"
 
 
-def _adding_statements(site: Site) -> Iterator[str]:
+def _adding_statements(site: RewriteSite) -> Iterator[str]:
     """Yield statements, in place of `pass`, that add what is not in a collection."""
     for node in (
         ast.walk(site.parent.test)
@@ -222,7 +232,7 @@ def _adding_statements(site: Site) -> Iterator[str]:
         match node:
             case ast.Compare(left=missing, ops=[ast.NotIn()], comparators=[container]):
                 yield from (
-                    f"{site.source.code(container)}.{method}({site.source.code(missing)})"
+                    f"{site.source.text_of(container)}.{method}({site.source.text_of(missing)})"
                     for method in ("append", "add")
                 )
             case _:
@@ -230,7 +240,7 @@ def _adding_statements(site: Site) -> Iterator[str]:
 
 
 @lru_cache(maxsize=256)
-def _unfilled_tables(source: Source) -> tuple[tuple[str, str], ...]:
+def _unfilled_tables(source: PythonSource) -> tuple[tuple[str, str], ...]:
     """Return attributes that hold a dictionary which is read but never filled, with the keys' names."""
     initialized: set[str] = set()
     read: dict[tuple[str, str], None] = {}
@@ -238,19 +248,21 @@ def _unfilled_tables(source: Source) -> tuple[tuple[str, str], ...]:
     for node in ast.walk(source.tree):
         match node:
             case ast.Assign(targets=[ast.Attribute() as table], value=ast.Dict(keys=[])):
-                initialized.add(source.code(table))
+                initialized.add(source.text_of(table))
             case ast.Subscript(value=ast.Attribute() as table, slice=ast.Name(id=key), ctx=ast.Load()):
-                read[source.code(table), key] = None
+                read[source.text_of(table), key] = None
             case ast.Subscript(value=ast.Attribute() as table, ctx=ast.Store()):
-                filled.add(source.code(table))
+                filled.add(source.text_of(table))
             case ast.Call(func=ast.Attribute(value=ast.Attribute() as table)):
-                filled.add(source.code(table))
+                filled.add(source.text_of(table))
             case _:
                 pass
     return tuple((table, key) for table, key in read if table in initialized - filled)
 
 
-def put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> Iterator[Rewrite]:
+def insert_statement(
+    site: RewriteSite, node: ast.stmt, lines: Sequence[str], *, weight: float
+) -> Iterator[Rewrite]:
     """Insert lines before or after a statement, or replace `pass`."""
     summary = f"add `{lines[0][:50]}`"
     if isinstance(node, ast.Pass):
@@ -258,19 +270,19 @@ def put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> I
         indent = site.source.indent(node)
         if not indent.strip():
             yield Rewrite(
-                (Change(start=start, end=end, text=f"{site.source.line_end}{indent}".join(lines)),),
+                (TextChange(start=start, end=end, text=f"{site.source.line_end}{indent}".join(lines)),),
                 weight * 1.3,
                 summary,
             )
         return
     if not lines[0].startswith(("return", "raise")):
-        yield from site.before(node, lines, weight=weight, summary=summary)
-    if site.source.block(node)[-1] is node and not isinstance(
+        yield from site.insert_before(node, lines, weight=weight, summary=summary)
+    if site.source.enclosing_block(node)[-1] is node and not isinstance(
         node, ast.Return | ast.Raise | ast.Break | ast.Continue
     ):
-        yield from site.after(node, lines, weight=weight * 0.95, summary=summary)
+        yield from site.insert_after(node, lines, weight=weight * 0.95, summary=summary)
 
 
-def is_place(site: Site) -> bool:
+def is_insertion_point(site: RewriteSite) -> bool:
     """Tell whether a statement can be inserted at the site."""
     return isinstance(site.node, ast.stmt) and site.node is not site.function and not is_docstring(site.node)

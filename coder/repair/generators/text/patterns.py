@@ -6,19 +6,21 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.ports.repair import Change
-from coder.python.parsing import expression
-from coder.python.source import Source
+from coder.core.ports.repair import TextChange
+from coder.python.parsing import parse_expression
+from coder.python.source import PythonSource
 from coder.repair.context.scope import module_names
-from coder.repair.context.site import Rewrite, Site
+from coder.repair.context.site import Rewrite, RewriteSite
 
-USERS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
-RAW = re.compile(r"[rRbBfF]*[rR][rRbBfF]*['\"]")
+PATTERN_FUNCTIONS = frozenset(
+    {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
+)
+RAW_PREFIX = re.compile(r"[rRbBfF]*[rR][rRbBfF]*['\"]")
 FIELD = re.compile(r"(?<!\{)\{([^\W\d][\w.]*)\}(?!\})")
 """A replacement field with a name."""
-FILLED = re.compile(r"\b[rRfF]*[fF][rRfF]*(?=['\"])")
-SPECIAL = re.compile(r"[\\(\[+*?^$|]")
-QUANTIFIED = re.compile(r"[\w)\].][+*?](?!\w)|[\])w]\{\d")
+FORMAT_PREFIX = re.compile(r"\b[rRfF]*[fF][rRfF]*(?=['\"])")
+SPECIAL_CHARACTERS = re.compile(r"[\\(\[+*?^$|]")
+QUANTIFIER = re.compile(r"[\w)\].][+*?](?!\w)|[\])w]\{\d")
 """Quantifiers that few strings contain unless they are patterns."""
 EDITS: tuple[tuple[re.Pattern[str], tuple[str, ...], float], ...] = (
     (re.compile(r"(?<=[\w)\].])\+(?!\?)"), ("*", "+?", ""), 0.35),
@@ -41,7 +43,7 @@ EDITS: tuple[tuple[re.Pattern[str], tuple[str, ...], float], ...] = (
 """Part of the literal to match, its possible replacements, and their weight."""
 
 
-def pattern(site: Site) -> Iterator[Rewrite]:
+def pattern(site: RewriteSite) -> Iterator[Rewrite]:
     """Change one part of a regular expression."""
     node = site.node
     is_literal = isinstance(node, ast.JoinedStr) or (
@@ -60,7 +62,7 @@ def pattern(site: Site) -> Iterator[Rewrite]:
             for other in others:
                 new = match.expand(other)
                 needs_raw = (
-                    "\\" in new and RAW.match(code) is None
+                    "\\" in new and RAW_PREFIX.match(code) is None
                 )  # a literal that is not raw would interpret the backslashes
                 prefix, new = (
                     ("r", new)
@@ -68,8 +70,8 @@ def pattern(site: Site) -> Iterator[Rewrite]:
                     else ("", new.replace("\\", "\\\\") if needs_raw else new)
                 )
                 if _compiles(prefix + grouped[: match.start()] + new + grouped[match.end() :]):
-                    raw = (Change(start=start, end=start, text=prefix),) if prefix else ()
-                    change = Change(start=start + match.start(), end=start + match.end(), text=new)
+                    raw = (TextChange(start=start, end=start, text=prefix),) if prefix else ()
+                    change = TextChange(start=start + match.start(), end=start + match.end(), text=new)
                     summary = (
                         f"use `{new}` instead of `{match[0]}` in a pattern"
                         if match[0]
@@ -78,35 +80,35 @@ def pattern(site: Site) -> Iterator[Rewrite]:
                     yield Rewrite((*raw, change), weight, summary)
 
 
-def _is_pattern(site: Site, node: ast.AST) -> bool:
+def _is_pattern(site: RewriteSite, node: ast.AST) -> bool:
     match site.parent:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="re" | "regex"), attr=name), args=[first, *_]) if (
-            name in USERS
+            name in PATTERN_FUNCTIONS
         ):
             return first is node
         case ast.Expr() | ast.JoinedStr() | ast.FormattedValue():
             return False
         case _:
-            code = site.source.code(node)
-            if RAW.match(code) is None:
-                return imports_re(site.source) and QUANTIFIED.search(code) is not None and " " not in code
-            return SPECIAL.search(code) is not None
+            code = site.source.text_of(node)
+            if RAW_PREFIX.match(code) is None:
+                return has_re_import(site.source) and QUANTIFIER.search(code) is not None and " " not in code
+            return SPECIAL_CHARACTERS.search(code) is not None
 
 
 @lru_cache(maxsize=256)
-def imports_re(source: Source) -> bool:
+def has_re_import(source: PythonSource) -> bool:
     """Tell whether the file imports `re` or `regex`."""
     return bool({"re", "regex"} & {*module_names(source)})
 
 
 def _compiles(code: str) -> bool:
     """Tell whether a literal, formatted or not, is a valid pattern."""
-    plain = FILLED.sub(lambda match: match[0].translate({ord("f"): None, ord("F"): None}), code)
+    plain = FORMAT_PREFIX.sub(lambda match: match[0].translate({ord("f"): None, ord("F"): None}), code)
     try:
         with warnings.catch_warnings(action="ignore"):
-            text = ast.literal_eval(expression(plain))
+            text = ast.literal_eval(parse_expression(plain))
             if plain != code:
-                expression(code)
+                parse_expression(code)
                 text = text.replace("{{", "{").replace("}}", "}")
             re.compile(text)
     except (SyntaxError, ValueError, re.error, RecursionError, OverflowError):

@@ -4,19 +4,19 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import Change
-from coder.python.source import Source
-from coder.repair.context.imports import import_of
-from coder.repair.context.site import Rewrite, Site
-from coder.repair.generators.names.suggestions import said
+from coder.core.ports.repair import TextChange
+from coder.python.source import PythonSource
+from coder.repair.context.imports import import_from_change
+from coder.repair.context.site import Rewrite, RewriteSite
+from coder.repair.generators.names.suggestions import find_in_messages
 
 FIELD = re.compile(r"mutable default .* for field (\w+)")
 
 
-def factory(site: Site) -> Iterator[Rewrite]:
+def factory(site: RewriteSite) -> Iterator[Rewrite]:
     """Use a default factory: `field(default_factory=list)` for `[]`."""
     match site.node:
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in said(
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in find_in_messages(
             site.failures, FIELD
         ):
             default_factory = _factory_of(site.source, value)
@@ -32,16 +32,16 @@ def factory(site: Site) -> Iterator[Rewrite]:
                 if "field" in imported or not _imports_dataclasses(site.source)
                 else "dataclasses.field"
             )
-            change = Change(start=start, end=end, text=f"{field_name}(default_factory={default_factory})")
+            change = TextChange(start=start, end=end, text=f"{field_name}(default_factory={default_factory})")
             imports = (
-                [import_of(site.source, "dataclasses", "field")]
+                [import_from_change(site.source, "dataclasses", "field")]
                 if field_name == "field" and "field" not in imported
                 else []
             )
             yield Rewrite((*imports, change), 2.0, f"use a default factory for `{name}`")
 
 
-def _imports_dataclasses(source: Source) -> bool:
+def _imports_dataclasses(source: PythonSource) -> bool:
     return any(
         alias.name == "dataclasses"
         for statement in source.tree.body
@@ -50,7 +50,7 @@ def _imports_dataclasses(source: Source) -> bool:
     )
 
 
-def _factory_of(source: Source, value: ast.expr) -> str:
+def _factory_of(source: PythonSource, value: ast.expr) -> str:
     match value:
         case ast.List(elts=[]):
             return "list"
@@ -59,4 +59,4 @@ def _factory_of(source: Source, value: ast.expr) -> str:
         case ast.Call(func=ast.Name(id=kind), args=[], keywords=[]):
             return kind
         case _:
-            return f"lambda: {source.code(value)}"
+            return f"lambda: {source.text_of(value)}"

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.python.source import Source
-from coder.repair.context.site import Rewrite, Site
+from coder.python.source import PythonSource
+from coder.repair.context.site import Rewrite, RewriteSite
 
-KIN: dict[str, tuple[str, ...]] = {
+RELATED_TYPES: dict[str, tuple[str, ...]] = {
     "list": ("tuple", "set"),
     "tuple": ("list",),
     "set": ("frozenset",),
@@ -19,11 +19,11 @@ KIN: dict[str, tuple[str, ...]] = {
     "dict": ("list",),
 }
 """Types that are often meant as well."""
-SUBSCRIPTING = frozenset({"__getitem__", "__setitem__", "__delitem__"})
-MOST_BESIDE = 8
+SUBSCRIPT_METHODS = frozenset({"__getitem__", "__setitem__", "__delitem__"})
+MAX_SIBLING_TYPES = 8
 
 
-def kind(site: Site) -> Iterator[Rewrite]:
+def kind(site: RewriteSite) -> Iterator[Rewrite]:
     """Add or drop a type: `isinstance(x, (list, tuple))` for `isinstance(x, list)`."""
     match site.node:
         case ast.Call(
@@ -36,28 +36,28 @@ def kind(site: Site) -> Iterator[Rewrite]:
             type_nodes = [types]
         case _:
             return
-    names = [site.source.code(type_node) for type_node in type_nodes]
+    names = [site.source.text_of(type_node) for type_node in type_nodes]
     if names == ["int"] and isinstance(site.node, ast.Call):
-        code = site.source.code(site.node)
-        text = f"{code} and not isinstance({site.source.code(site.node.args[0])}, bool)"
-        yield from site.replace(site.node, text, weight=0.3, summary="exclude bool")
-    related = [other for name in names for other in KIN.get(name, ())]
-    if "int" in names and site.function and site.function.name in SUBSCRIPTING:
+        code = site.source.text_of(site.node)
+        text = f"{code} and not isinstance({site.source.text_of(site.node.args[0])}, bool)"
+        yield from site.replace_expression(site.node, text, weight=0.3, summary="exclude bool")
+    related = [other for name in names for other in RELATED_TYPES.get(name, ())]
+    if "int" in names and site.function and site.function.name in SUBSCRIPT_METHODS:
         related.insert(0, "slice")
     related += [other for type_node in type_nodes for other in _sibling_types(site.source, type_node)][
-        :MOST_BESIDE
+        :MAX_SIBLING_TYPES
     ]
     for other in dict.fromkeys(other for other in related if other not in names):
-        yield from site.replace(
+        yield from site.replace_expression(
             types, f"({', '.join([*names, other])})", weight=0.6, summary=f"accept {other} as well"
         )
     for dropped in names if len(names) > 1 else ():
         remaining = [name for name in names if name != dropped]
         text = remaining[0] if len(remaining) == 1 else f"({', '.join(remaining)})"
-        yield from site.replace(types, text, weight=0.25, summary=f"do not accept {dropped}")
+        yield from site.replace_expression(types, text, weight=0.25, summary=f"do not accept {dropped}")
 
 
-def _sibling_types(source: Source, type_node: ast.expr) -> tuple[str, ...]:
+def _sibling_types(source: PythonSource, type_node: ast.expr) -> tuple[str, ...]:
     """Return other names of the same module that the file uses: `ast.Store` for `ast.Load`."""
     match type_node:
         case ast.Attribute(value=ast.Name(id=module), attr=name) if name[0].isupper():
@@ -67,13 +67,13 @@ def _sibling_types(source: Source, type_node: ast.expr) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _module_attributes(source: Source) -> dict[str, tuple[str, ...]]:
+def _module_attributes(source: PythonSource) -> dict[str, tuple[str, ...]]:
     """Return the capitalized attributes of each module that the file uses, by module name."""
     names_by_module: dict[str, dict[str, None]] = {}
     for node in ast.walk(source.tree):
         match node:
             case ast.Attribute(value=ast.Name(id=module), attr=name) if name[0].isupper():
-                names_by_module.setdefault(module, {})[source.code(node)] = None
+                names_by_module.setdefault(module, {})[source.text_of(node)] = None
             case _:
                 pass
     return {module: tuple(names) for module, names in names_by_module.items()}

@@ -8,21 +8,21 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from coder.core.notes import Plan
-from coder.core.values.plan import read, written
-from coder.core.values.text import printable
-from coder.ui.tui.screens.question import DEAF_SECONDS
+from coder.core.values.plan import format_plan, parse_plan
+from coder.core.values.text import sanitize_text
+from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
 
 KEYS = "edit as you like · ctrl+s run it · ctrl+r refuse it · esc stop"
 
 
-class Wanted(NamedTuple):
+class PlanDecision(NamedTuple):
     """The user's decision on a plan."""
 
     plan: Plan | None
     """None: the plan is refused."""
 
 
-class PlanScreen(ModalScreen[Wanted]):
+class PlanScreen(ModalScreen[PlanDecision]):
     """Dismisses with the plan in the editor; an invalid one stays there."""
 
     CSS_PATH = "plan.tcss"
@@ -36,7 +36,7 @@ class PlanScreen(ModalScreen[Wanted]):
     def __init__(self, plan: Plan) -> None:
         super().__init__()
         self._plan = plan
-        self._text = printable(written(plan))
+        self._text = sanitize_text(format_plan(plan))
 
     def compose(self) -> ComposeResult:
         yield Static(id="outcome", markup=False)
@@ -45,7 +45,7 @@ class PlanScreen(ModalScreen[Wanted]):
 
     def on_mount(self) -> None:
         self.on_text_area_changed()
-        self.set_timer(DEAF_SECONDS, self.query_one(TextArea).focus)
+        self.set_timer(INPUT_DELAY_SECONDS, self.query_one(TextArea).focus)
 
     def on_text_area_changed(self) -> None:
         """Show after each change what would be run."""
@@ -65,15 +65,15 @@ class PlanScreen(ModalScreen[Wanted]):
             plan = self._read_plan()
         except ValueError:
             return  # the error is shown above the text already
-        self.dismiss(Wanted(plan))
+        self.dismiss(PlanDecision(plan))
 
     def action_refuse(self) -> None:
-        self.dismiss(Wanted(None))
+        self.dismiss(PlanDecision(None))
 
     def _read_plan(self) -> Plan:
         """Return the plan in the editor; the original plan if nothing was changed."""
         text = self.query_one(TextArea).text
-        return self._plan if text == self._text else read(text)
+        return self._plan if text == self._text else parse_plan(text)
 
     def _show_outcome(self, text: str, *, wrong: bool) -> None:
         self.query_one("#outcome", Static).set_class(wrong, "wrong").update(text)

@@ -10,9 +10,9 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from coder.core.events import QuestionAsked
-from coder.core.values.text import printable
+from coder.core.values.text import sanitize_text
 
-DEAF_SECONDS = 0.4
+INPUT_DELAY_SECONDS = 0.4
 """Time during which typing is ignored, since it began before the screen appeared."""
 
 
@@ -29,14 +29,14 @@ class QuestionScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
-            yield Static(printable(self._question.text), id="text", markup=False)
+            yield Static(sanitize_text(self._question.text), id="text", markup=False)
             yield OptionList(*(Option(option, id=option) for option in self._question.options), markup=False)
             yield Static("up, down, enter · esc stop", id="keys", markup=False)
 
     def on_mount(self) -> None:
         options = self.query_one(OptionList)
         options.highlighted = self._question.options.index(self._question.default)
-        self.set_timer(DEAF_SECONDS, options.focus)
+        self.set_timer(INPUT_DELAY_SECONDS, options.focus)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(self._question.options[event.option_index])

@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from coder.ui.tui.screens.question import DEAF_SECONDS
+from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
 from coder.ui.tui.widgets.hunk_list import HunkList
 
 KEYS = "y accept · n reject · a/r all · enter confirm · esc stop"
@@ -31,7 +31,7 @@ class ReviewScreen(ModalScreen[tuple[int, ...]]):
         yield Static(KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
-        self.set_timer(DEAF_SECONDS, self.focus_next)
+        self.set_timer(INPUT_DELAY_SECONDS, self.focus_next)
 
     def on_hunk_choice_decided(self) -> None:
         choices = self.query_one(HunkList).choices

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.screen import Screen
 
-from coder.ui.tui.running import Chosen
+from coder.ui.tui.running import SessionModel
 from coder.ui.tui.widgets.masthead import Masthead
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.status_bar import StatusBar
@@ -49,9 +49,9 @@ class SessionScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.query_one(Transcript).add_line(GREETING, "greeting")
-        self.query_one(Prompt).idle()
+        self.query_one(Prompt).set_idle()
 
-    def show_model(self, choice: Chosen) -> None:
+    def show_model(self, choice: SessionModel) -> None:
         """Show the model; without one, show the reason and thereby how to get one."""
         for masthead in self.query(Masthead):  # empty if the user has quit meanwhile
             masthead.show_model(choice.name or "no model")
@@ -59,7 +59,7 @@ class SessionScreen(Screen[None]):
             if not choice.name:
                 transcript.add_line(f"No model: {choice.reason}", "greeting")
 
-    def begin(self, issue: str = "", *, heard: bool) -> None:
+    def begin(self, issue: str = "", *, has_listener: bool) -> None:
         """Prepare for a session that is being opened.
 
         Without an `issue`, the log will show it. `heard` tells whether a model receives the user's remarks.
@@ -69,15 +69,15 @@ class SessionScreen(Screen[None]):
         transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
         self._narrator = Narrator(transcript, status_bar)
         status_bar.begin()
-        self.query_one(Prompt).busy(heard=heard)
+        self.query_one(Prompt).set_busy(has_listener=has_listener)
         transcript.anchor()
         if issue:
             transcript.add_issue(issue)
 
-    def tell(self, record: "Record") -> None:
+    def show_record(self, record: "Record") -> None:
         """Show one record."""
         assert self._narrator is not None, "a session begins before it is told"
-        self._narrator.tell(record)
+        self._narrator.show_record(record)
 
     def stop(self) -> None:
         """Show that the session will end soon."""
@@ -86,7 +86,7 @@ class SessionScreen(Screen[None]):
     def end(self) -> None:
         """Show that the session has ended and the next one may begin."""
         self.query_one(StatusBar).end()
-        self.query_one(Prompt).idle()
+        self.query_one(Prompt).set_idle()
 
     def warn(self, text: str) -> None:
         for transcript in self.query(Transcript):

@@ -8,28 +8,28 @@ from textual.highlight import guess_language, highlight
 from textual.widgets import Static
 
 from coder.core.values.hunk import Hunk
-from coder.core.values.text import printable
-from coder.patching.git_hunks import hunks
+from coder.core.values.text import sanitize_text
+from coder.patching.git_hunks import split_git_diff
 
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 
 
-def diff_of(diff: str) -> Iterator[Static]:
+def render_diff(diff: str) -> Iterator[Static]:
     """Yield widgets for a whole diff, with the names of its files."""
-    for path, of_file in groupby(hunks(diff), key=lambda hunk: hunk.path):
-        yield Static(printable(path), classes="path", markup=False)
+    for path, of_file in groupby(split_git_diff(diff), key=lambda hunk: hunk.path):
+        yield Static(sanitize_text(path), classes="path", markup=False)
         for hunk in of_file:
-            yield from body_of(hunk)
+            yield from render_hunk(hunk)
 
 
-def body_of(hunk: Hunk) -> Iterator[Static]:
+def render_hunk(hunk: Hunk) -> Iterator[Static]:
     """Yield widgets for the lines of a hunk; for git's header if there are none."""
-    return lines_of(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)
+    return render_diff_lines(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)
 
 
-def lines_of(diff: str, *, path: str) -> Iterator[Static]:
+def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
     """Yield a widget for each run of lines with the same sign; an empty path disables code highlighting."""
-    lines = printable(diff).removesuffix("\n").expandtabs(4).split("\n")
+    lines = sanitize_text(diff).removesuffix("\n").expandtabs(4).split("\n")
     kinds = [KINDS.get(line[:1], "about") for line in lines]
     for number, (line, following) in enumerate(pairwise(lines)):
         if line.startswith("--- ") and following.startswith("+++ "):

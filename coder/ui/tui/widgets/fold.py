@@ -43,7 +43,7 @@ class Fold(Widget, can_focus=True):
         title = self._title.truncate(room, ellipsis=True)
         return Content.assemble(arrow, title.pad_right(room - title.cell_length + 1), remark)
 
-    def turn(self) -> Vertical | None:
+    def toggle(self) -> Vertical | None:
         """Unfold and return the content, for the owner to mount below; or fold and return None."""
         if self._inside is not None:
             self._inside.remove()
@@ -53,7 +53,7 @@ class Fold(Widget, can_focus=True):
         self.refresh()
         return self._inside
 
-    def remark(self, text: str) -> None:
+    def set_remark(self, text: str) -> None:
         """Replace the remark, and refill unfolded content."""
         self._remark = text
         self.refresh()

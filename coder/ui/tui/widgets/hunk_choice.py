@@ -10,8 +10,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from coder.core.values.hunk import Hunk
-from coder.core.values.text import printable
-from coder.ui.tui.widgets.diff import body_of
+from coder.core.values.text import sanitize_text
+from coder.ui.tui.widgets.diff import render_hunk
 
 
 class HunkChoice(Vertical, can_focus=True):
@@ -36,7 +36,7 @@ class HunkChoice(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         yield Static(classes="title", markup=False)
-        yield from body_of(self._hunk)
+        yield from render_hunk(self._hunk)
 
     def on_mount(self) -> None:
         self.decide(accepted=True)
@@ -44,7 +44,7 @@ class HunkChoice(Vertical, can_focus=True):
     def decide(self, *, accepted: bool) -> None:
         self.accepted = accepted
         mark = "[accepted]" if accepted else "[rejected]"
-        self.query_one(".title", Static).update(f"{mark} {printable(self._hunk.path)}{self._remark}")
+        self.query_one(".title", Static).update(f"{mark} {sanitize_text(self._hunk.path)}{self._remark}")
         self.set_class(not accepted, "rejected")
         self.post_message(self.Decided())
 

@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.message import Message
 
-from coder.patching.git_hunks import hunks
+from coder.patching.git_hunks import split_git_diff
 from coder.ui.tui.widgets.hunk_choice import HunkChoice
 
 
@@ -30,7 +30,7 @@ class HunkList(VerticalScroll, can_focus=False):
         self._droppable = droppable
 
     def compose(self) -> ComposeResult:
-        for number, hunk in enumerate(hunks(self._diff)):
+        for number, hunk in enumerate(split_git_diff(self._diff)):
             yield HunkChoice(hunk, droppable=number in self._droppable)
 
     @property

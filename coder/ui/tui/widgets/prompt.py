@@ -8,7 +8,7 @@ NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 """Only the first works in every terminal: many send the others as a plain Enter."""
 IDLE = "Describe a bug, or paste an issue"
 BUSY = "Say something to the model"
-ALONE = "No model listens; what you write waits until this has ended"
+NO_MODEL_PLACEHOLDER = "No model listens; what you write waits until this has ended"
 
 
 class Prompt(TextArea):
@@ -25,15 +25,15 @@ class Prompt(TextArea):
         super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
         self.cursor_blink = False
 
-    def idle(self) -> None:
+    def set_idle(self) -> None:
         """Expect an issue."""
         self.placeholder = IDLE
         self.border_subtitle = "enter send · ctrl+j new line · ctrl+q quit"
 
-    def busy(self, *, heard: bool) -> None:
+    def set_busy(self, *, has_listener: bool) -> None:
         """Expect a remark; `heard` tells whether a model receives it."""
-        self.placeholder = BUSY if heard else ALONE
-        self.border_subtitle = "esc stop · enter send" if heard else "esc stop"
+        self.placeholder = BUSY if has_listener else NO_MODEL_PLACEHOLDER
+        self.border_subtitle = "esc stop · enter send" if has_listener else "esc stop"
 
     def suggest(self, text: str) -> None:
         """Offer a text to send, unless the user has begun another one."""

@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.widget import Widget
 
-from coder.ui.tui.prose import prose
+from coder.ui.tui.prose import highlight_markdown
 
 FRAME_SECONDS = 0.05
 """Time between updates of streamed text; shorter ones occupy a core and read no better."""
@@ -18,7 +18,7 @@ class Reply(Widget):
         self._waiting = False
 
     def render(self) -> Content:
-        return prose(self._text.strip())
+        return highlight_markdown(self._text.strip())
 
     def stream(self, text: str) -> None:
         """Add a piece; all pieces before the next frame are drawn together."""

@@ -26,11 +26,11 @@ class StatusBar(Static):
     def begin(self) -> None:
         """Show that a session is being opened."""
         self._ticking, self._stopping = True, False
-        self.show("", seconds=0.0, doing="opening a session")
+        self.show("", seconds=0.0, activity="opening a session")
 
-    def show(self, standing: str, *, seconds: float, doing: str) -> None:
+    def show(self, status: str, *, seconds: float, activity: str) -> None:
         """Show a session's status at the given seconds since its start."""
-        self._standing, self._seconds, self._doing = standing, seconds, doing
+        self._standing, self._seconds, self._doing = status, seconds, activity
         self._shown_at = self._clock()
         self._draw()
 

@@ -8,9 +8,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from coder.core.messages import ToolCall, ToolMessage
-from coder.core.values.text import printable
-from coder.ui.lines import brief
-from coder.ui.tui.widgets.diff import lines_of
+from coder.core.values.text import sanitize_text
+from coder.ui.lines import summarize_arguments
+from coder.ui.tui.widgets.diff import render_diff_lines
 from coder.ui.tui.widgets.fold import Fold
 
 
@@ -18,7 +18,9 @@ class CallFold(Fold):
     """Name, arguments and outcome of a call; inside, its whole arguments and output."""
 
     def __init__(self, call: ToolCall) -> None:
-        title = Content.assemble((call.name, "bold"), "  ", printable(brief(call.arguments)))
+        title = Content.assemble(
+            (call.name, "bold"), "  ", sanitize_text(summarize_arguments(call.arguments))
+        )
         super().__init__(title, self._content_widgets, remark="running")
         self._call = call
         self._answer: ToolMessage | None = None
@@ -27,12 +29,12 @@ class CallFold(Fold):
         """Show the outcome; the output is shown as the model saw it."""
         self._answer = answer
         self.set_class(not answer.ok, "failed")
-        self.remark(f"{seconds:.1f} s" if answer.ok else f"failed {seconds:.1f} s")
+        self.set_remark(f"{seconds:.1f} s" if answer.ok else f"failed {seconds:.1f} s")
 
     def _content_widgets(self) -> Iterable[Widget]:
         yield from _argument_widgets(self._call.arguments)
         if self._answer is not None:
-            yield Static(printable(self._answer.text), classes="output", markup=False)
+            yield Static(sanitize_text(self._answer.text), classes="output", markup=False)
 
 
 def _argument_widgets(arguments: str) -> Iterable[Widget]:
@@ -41,11 +43,11 @@ def _argument_widgets(arguments: str) -> Iterable[Widget]:
     except json.JSONDecodeError:
         values = None
     if not isinstance(values, dict):
-        yield Static(printable(arguments), classes="arguments", markup=False)
+        yield Static(sanitize_text(arguments), classes="arguments", markup=False)
         return
     for name, value in values.items():
         if name == "diff" and isinstance(value, str):
-            yield from lines_of(value, path="")
+            yield from render_diff_lines(value, path="")
         else:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield Static(printable(f"{name}: {text}"), classes="arguments", markup=False)
+            yield Static(sanitize_text(f"{name}: {text}"), classes="arguments", markup=False)

@@ -7,7 +7,7 @@ from textual.widgets import Static
 from coder.ui.tui.widgets.fold import Fold
 
 
-class Issue(Static):
+class IssueText(Static):
     """Issue that the user asked to fix."""
 
     def __init__(self, text: str) -> None:
@@ -26,7 +26,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
     async def on_fold_turned(self, message: Fold.Turned) -> None:
         """Show the content, and keep its first line in view for the user."""
-        inside = message.fold.turn()
+        inside = message.fold.toggle()
         if inside is not None:
             await self.mount(inside, after=message.fold)
             self.call_after_refresh(self._reveal, message.fold, inside)
@@ -40,8 +40,8 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def add_issue(self, text: str) -> None:
         """Show the issue unless it was shown last: it is shown when it is sent, and again by the log."""
-        if not (self.children and isinstance(newest := self.children[-1], Issue) and newest.text == text):
-            self.mount(Issue(text))
+        if not (self.children and isinstance(newest := self.children[-1], IssueText) and newest.text == text):
+            self.mount(IssueText(text))
 
     def add_line(self, text: str, kind: str) -> None:
         """Show a line of a kind that the style sheet knows, such as `phase` or `warning`."""

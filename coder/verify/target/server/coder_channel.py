@@ -13,25 +13,25 @@ import select
 from typing import Any
 
 
-class Channel:
+class TargetChannel:
     """The target's end of a request channel."""
 
     def __init__(self, place: str, name: str) -> None:
         # Opened for reading and writing: then opening does not block, and the pipe never reports its end.
         self.requests = os.open(os.path.join(place, f"{name}.requests"), os.O_RDWR)
         self.answers = os.open(os.path.join(place, f"{name}.answers"), os.O_RDWR)
-        self.asked = os.path.join(place, f"{name}.asked")
+        self.request_file = os.path.join(place, f"{name}.asked")
 
-    def next(self, seconds: float | None = None) -> dict[str, Any] | None:
+    def next_request(self, seconds: float | None = None) -> dict[str, Any] | None:
         """Return the next request, None if none arrives within `seconds`."""
         if seconds is not None and not select.select([self.requests], [], [], seconds)[0]:
             return None
         os.read(self.requests, 1)
-        return self.asked_for()
+        return self.latest_request()
 
-    def asked_for(self) -> dict[str, Any]:
+    def latest_request(self) -> dict[str, Any]:
         """Return the latest request again."""
-        with open(self.asked, encoding="utf-8") as file:  # open() needs no import
+        with open(self.request_file, encoding="utf-8") as file:  # open() needs no import
             request: dict[str, Any] = json.load(file)
         return request
 

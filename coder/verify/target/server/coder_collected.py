@@ -23,13 +23,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from coder_channel import Channel  # type: ignore[import-not-found]  # on the import path of the run
-from coder_fork import Child, adopt, code_of, end_orphans, populate, silence  # type: ignore[import-not-found]
-from coder_limits import Limited  # type: ignore[import-not-found]
-from coder_reach import Reach, lines_of  # type: ignore[import-not-found]
-from coder_swap import Cold, Swapper  # type: ignore[import-not-found]
-from coder_trials import Trials  # type: ignore[import-not-found]
-from coder_watch import Calls, Opened  # type: ignore[import-not-found]
+from coder_channel import TargetChannel  # type: ignore[import-not-found]  # on the import path of the run
+from coder_fork import (  # type: ignore[import-not-found]
+    ForkedChild,
+    become_subreaper,
+    end_orphans,
+    exit_code_of,
+    populate_memory,
+    redirect_to_null,
+)
+from coder_limits import LimitPlugin  # type: ignore[import-not-found]
+from coder_reach import CoverageTracer, first_lines  # type: ignore[import-not-found]
+from coder_swap import Swapper, UnreliableSwap  # type: ignore[import-not-found]
+from coder_trials import EditTrials  # type: ignore[import-not-found]
+from coder_watch import ExecutedCode, OpenedFiles  # type: ignore[import-not-found]
 
 INTERRUPTED, INTERNAL_ERROR = 2, 3
 IDLE_SECONDS = 0.03
@@ -42,22 +49,22 @@ MOST_TOUCHED = 300 << 20
 """Largest memory, in bytes, that a fork copies in advance."""
 
 
-class Collected:
+class CollectedSession:
     """Replacement of pytest's loop over the tests."""
 
-    def __init__(self, channel: Channel, request: dict[str, Any], opened: Opened) -> None:
+    def __init__(self, channel: TargetChannel, request: dict[str, Any], opened: OpenedFiles) -> None:
         self.channel = channel
-        self.runs = Channel(request["place"], "run")
+        self.runs = TargetChannel(request["place"], "run")
         """Channel for requests to run tests: the waiting fork takes them, not this process."""
         self.request = request
         self.opened = opened
-        self.calls = Calls()
+        self.calls = ExecutedCode()
         self.calls.start()
         self.swapper = Swapper(request["tree"])
         self.positions: dict[str, list[int]] = {}
-        self.spare: Any = None
+        self.waiting_fork: Any = None
         """A fork that waits for the next request."""
-        self.limited = Limited()
+        self.limited = LimitPlugin()
 
     def pytest_configure(self, config: Any) -> None:
         config.option.dist, config.option.tx = "no", []
@@ -70,55 +77,55 @@ class Collected:
         self.items = session.items
         self.recorder = session.config.pluginmanager.get_plugin("coder_recorder")
         for position, item in enumerate(self.items):
-            for name in names_of(item.nodeid):
+            for name in selecting_names(item.nodeid):
                 self.positions.setdefault(name, []).append(position)
         unfit = "" if complete else "something else traces calls while the tests are collected"
-        unfit = unfit or self.unfit()
-        executed = [*self.calls.now().values()]
-        self.swapper.look_around(executed)
+        unfit = unfit or self.unfit_reason()
+        executed = [*self.calls.snapshot().values()]
+        self.swapper.index_process(executed)
         tree = self.request["tree"]
         state = {
-            "read": self.opened.inside(tree, guessing=any(map(is_guessing, self.items))),
+            "read": self.opened.files_below(tree, guessing=any(map(is_property_based, self.items))),
             "unfit": unfit,
-            "executed": lines_of(executed, tree),
+            "executed": first_lines(executed, tree),
             "tests": [item.nodeid for item in self.items],
         }
         with open(os.path.join(self.request["place"], "ready"), "w", encoding="utf-8") as file:
             json.dump(state, file)
-        adopt()
+        become_subreaper()
         gc.collect()
         gc.freeze()
         self.channel.answer(ready=True)
         while True:
-            self.serve(self.heard(None if self.spare else IDLE_SECONDS))
+            self.handle_request(self.wait_for_input(None if self.waiting_fork else IDLE_SECONDS))
 
-    def heard(self, seconds: float | None) -> int:
+    def wait_for_input(self, seconds: float | None) -> int:
         """Return the descriptor that is ready, -1 if none is within `seconds`."""
-        others = self.spare.pipe if self.spare else self.runs.requests
+        others = self.waiting_fork.pipe if self.waiting_fork else self.runs.requests
         ready = select.select([self.channel.requests, others], [], [], seconds)[0]
         return ready[0] if ready else -1
 
-    def serve(self, descriptor: int) -> None:
+    def handle_request(self, descriptor: int) -> None:
         """Handle one request, or make or finish the spare fork."""
         if descriptor == self.channel.requests:
-            request = self.channel.next()
+            request = self.channel.next_request()
             if request["kind"] == "try":
-                Trials(
+                EditTrials(
                     self.items, self.swapper, {**request, "tree": self.request["tree"]}, self.opened
-                ).judge()
+                ).run_request()
                 self.channel.answer(tried=True)
             else:
-                self.reach(request)
+                self.trace_all(request)
                 self.channel.answer(reached=True)
-        elif self.spare is None:
-            self.spare = Child([], self.run, seconds=0.0)
+        elif self.waiting_fork is None:
+            self.waiting_fork = ForkedChild([], self.run, seconds=0.0)
         else:
-            child, self.spare = self.spare, None
-            ended = self.ended(child)
+            child, self.waiting_fork = self.waiting_fork, None
+            ended = self.wait_for_fork(child)
             if child.answers:
                 self.runs.answer(settled=True, **ended)
 
-    def unfit(self) -> str:
+    def unfit_reason(self) -> str:
         """Return why a fork of this process differs from a separate process; empty if it does not."""
         threads = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
         if threads:
@@ -127,25 +134,25 @@ class Collected:
             return "a connection is open since the tests were collected"
         return ""
 
-    def ended(self, child: Child) -> dict[str, Any]:
+    def wait_for_fork(self, child: ForkedChild) -> dict[str, Any]:
         """Wait for a fork that has started to run tests, clean up after it, and return how it ended."""
         child.read(0)
         child.seconds = child.answers[0] if child.answers else 0.0
         child.deadline = time.monotonic() + child.seconds
-        while len(child.answers) < 2 and not child.ended and not child.expired:
+        while len(child.answers) < 2 and not child.has_ended and not child.is_expired:
             child.read(0.05)
-        expired = child.expired and not child.ended
+        expired = child.is_expired and not child.has_ended
         status = child.kill()
         end_orphans()
-        return {"code": code_of(status), "timed_out": expired}
+        return {"code": exit_code_of(status), "timed_out": expired}
 
     def run(self, _batch: list[Any]) -> Iterator[Any]:
         """Wait for a request in the fork, then run the tests as pytest would with the edited functions."""
-        self.settle()
+        self.detach_from_parent()
         self.channel.close()
         if not select.select([self.runs.requests], [], [], 0)[0]:
-            touch_memory()
-        request = self.runs.next()
+            preload_memory()
+        request = self.runs.next_request()
         yield request["seconds"]
         self.runs.answer(**self.answer_to(request))
         yield True
@@ -156,23 +163,23 @@ class Collected:
         if missing:
             return {"cold": f"{missing[0]} was not collected"}
         try:
-            self.put_into_effect(request["swaps"])
-        except (Cold, SyntaxError, ValueError) as reason:
+            self.apply_swaps(request["swaps"])
+        except (UnreliableSwap, SyntaxError, ValueError) as reason:
             return {"cold": str(reason)}
-        self.use(request["temporary"])
-        self.limited.become(request, self.runs.answer)
+        self.use_temporary_directory(request["temporary"])
+        self.limited.configure(request, self.runs.answer)
         positions = {position for name in request["select"] for position in self.positions[name]}
         items = (
             [self.items[position] for position in sorted(positions)] if request["select"] else [*self.items]
         )
-        items.sort(key=self.limited.place)
+        items.sort(key=self.limited.position_of)
         self.session.items = items
         self.session.testscollected = len(items)
         self.recorder.begin_again(request, len(items))
         self.recorder.pytest_sessionfinish(self.session, self.exit_status(items))
         return {"code": 0, "timed_out": False}
 
-    def reach(self, request: dict[str, Any]) -> None:
+    def trace_all(self, request: dict[str, Any]) -> None:
         """Trace the tests of each file in a fork of their own, within the time limit."""
         deadline = time.monotonic() + request["seconds"]
         requested = frozenset(request["tests"])
@@ -181,23 +188,25 @@ class Collected:
             if item.nodeid in requested:
                 files.setdefault(item.nodeid.partition("::")[0], []).append(item)
         for items in files.values():
-            child = Child(items, lambda items: self.see(request, items), seconds=SILENT_SECONDS)
-            while not child.ended and not child.expired and time.monotonic() < deadline:
+            child = ForkedChild(
+                items, lambda items: self.trace_in_fork(request, items), seconds=SILENT_SECONDS
+            )
+            while not child.has_ended and not child.is_expired and time.monotonic() < deadline:
                 child.read(0.05)
             child.kill()
-            end_orphans(*([self.spare.pid] if self.spare else []))
+            end_orphans(*([self.waiting_fork.pid] if self.waiting_fork else []))
 
-    def see(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
+    def trace_in_fork(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
         """Trace tests in the fork; yields once a second."""
-        self.settle()
+        self.detach_from_parent()
         self.channel.close()
         self.runs.close()
-        self.use(request["temporary"])
-        self.limited.become(request)
+        self.use_temporary_directory(request["temporary"])
+        self.limited.configure(request)
         self.recorder.begin_again({**request, "report": os.devnull}, len(items))
-        yield from Reach(self.request["tree"], self.opened, request["results"]).run(items)
+        yield from CoverageTracer(self.request["tree"], self.opened, request["results"]).run(items)
 
-    def put_into_effect(self, swaps: list[Any]) -> None:
+    def apply_swaps(self, swaps: list[Any]) -> None:
         """Swap the edited functions in this process."""
         for swap in reversed(
             swaps
@@ -206,15 +215,15 @@ class Collected:
             if path in self.swapper.imported:
                 self.swapper.swap(path, swap["function"], swap["source"])
                 if swap["lines"]:
-                    self.swapper.move(path, swap["end"], swap["lines"])
+                    self.swapper.shift_lines(path, swap["end"], swap["lines"])
             linecache.cache.pop(path, None)
 
-    def settle(self) -> None:
+    def detach_from_parent(self) -> None:
         """Separate this fork from its parent's captured output, random state and garbage collection."""
         manager = self.session.config.pluginmanager.get_plugin("capturemanager")
         if manager is not None:  # forks share its files
             manager.stop_global_capturing()
-            silence()
+            redirect_to_null()
             manager.start_global_capturing()
         self.session.config.option.tbstyle = (
             "value"  # pytest's rendering is not read, and takes most of the time of a failure
@@ -224,7 +233,7 @@ class Collected:
             sys.modules["numpy"].random.seed()
         gc.unfreeze()
 
-    def use(self, temporary: str) -> None:
+    def use_temporary_directory(self, temporary: str) -> None:
         """Use a separate directory for temporary files."""
         os.environ["TMPDIR"] = temporary
         tempfile.tempdir = None
@@ -247,12 +256,12 @@ class Collected:
         return 1 if self.session.testsfailed else 0
 
 
-def is_guessing(item: Any) -> bool:
+def is_property_based(item: Any) -> bool:
     """Tell whether a test is property-based (Hypothesis)."""
     return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
 
 
-def touch_memory() -> None:
+def preload_memory() -> None:
     """Copy the shared memory that this fork will write to in advance.
 
     Otherwise the fork pays for it while it runs, mostly in its first test.
@@ -261,10 +270,10 @@ def touch_memory() -> None:
         resident = int(file.read().split()[1]) * resource.getpagesize()
     if resident < MOST_TOUCHED:
         gc.collect()
-        populate()
+        populate_memory()
 
 
-def names_of(nodeid: str) -> Iterator[str]:
+def selecting_names(nodeid: str) -> Iterator[str]:
     """Yield all names that select a test.
 
     They are its own id, and those of its function without parameters, its class, its file and its

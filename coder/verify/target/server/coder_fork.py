@@ -21,7 +21,7 @@ PR_SET_CHILD_SUBREAPER = 36
 MADV_POPULATE_WRITE = 23
 
 
-class Child:
+class ForkedChild:
     """A fork that sends a line of JSON for each completed step."""
 
     def __init__(self, batch: list[Any], work: Callable[[list[Any]], Iterator[Any]], seconds: float) -> None:
@@ -29,39 +29,39 @@ class Child:
         self.batch = batch
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
-        self.ended = False
-        self.said = b""
+        self.has_ended = False
+        self.received = b""
         self.pipe, answer = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            become(work, batch, answer)
+            run_fork(work, batch, answer)
         os.close(answer)
         with contextlib.suppress(OSError):  # the child did so itself, or has ended
             os.setpgid(self.pid, self.pid)
 
     @property
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         """Whether the time limit for the next answer has passed."""
         return time.monotonic() > self.deadline
 
     @property
     def answers(self) -> list[Any]:
         """The answers received so far."""
-        return [json.loads(line) for line in self.said.rpartition(b"\n")[0].splitlines()]
+        return [json.loads(line) for line in self.received.rpartition(b"\n")[0].splitlines()]
 
     def read(self, seconds: float) -> None:
         """Read available answers, waiting at most `seconds`."""
         if select.select([self.pipe], [], [], seconds)[0]:
             data = os.read(self.pipe, 1 << 16)
-            self.said += data
-            self.ended = not data
+            self.received += data
+            self.has_ended = not data
             self.deadline = time.monotonic() + self.seconds
         elif seconds and has_ended(self.pid):  # one of its descendants may hold the pipe open
-            while not self.ended and select.select([self.pipe], [], [], 0)[0]:
+            while not self.has_ended and select.select([self.pipe], [], [], 0)[0]:
                 data = os.read(self.pipe, 1 << 16)
-                self.said += data
-                self.ended = not data
-            self.ended = True
+                self.received += data
+                self.has_ended = not data
+            self.has_ended = True
 
     def kill(self) -> int:
         """Kill the fork with all its descendants in the process group; return its wait status."""
@@ -72,18 +72,18 @@ class Child:
         return status
 
 
-def become(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer: int) -> None:
+def run_fork(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer: int) -> None:
     """Run the work of a fork and exit."""
     try:
         os.setpgid(0, 0)
-        silence()
+        redirect_to_null()
         for result in work(batch):
             os.write(answer, json.dumps(result).encode("ascii") + b"\n")
     finally:
         os._exit(0)
 
 
-def silence() -> None:
+def redirect_to_null() -> None:
     """Redirect standard input, output and error to the null device."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -91,7 +91,7 @@ def silence() -> None:
     os.close(null)
 
 
-def limit(kind: int, most: int) -> None:
+def lower_limit(kind: int, most: int) -> None:
     """Lower the soft limit of a resource."""
     _, hard = resource.getrlimit(kind)
     resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
@@ -102,18 +102,18 @@ def has_ended(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def code_of(status: int) -> int:
+def exit_code_of(status: int) -> int:
     """Convert a wait status to an exit code as in subprocess: negative for a signal."""
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def adopt() -> None:
+def become_subreaper() -> None:
     """Become the subreaper of orphaned descendants (Linux only)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def populate() -> None:
+def populate_memory() -> None:
     """Copy all private writable memory of this fork at once.
 
     If the kernel cannot, pages are copied one by one when written.

@@ -18,19 +18,21 @@ import pytest
 from _pytest.runner import call_and_report
 
 PHASES = ("setup", "call", "teardown")
-TELLING = ("protocol", "logstart", "makereport", "logreport", "logfinish")
+REPORTING_HOOKS = ("protocol", "logstart", "makereport", "logreport", "logfinish")
 """Hooks not called for tests run this way, so no unknown plugin may implement them."""
-KNOWN = ("_pytest.", "coder_", "_hypothesis_pytestplugin.", "hypothesis.", "xdist.")
+KNOWN_PREFIXES = ("_pytest.", "coder_", "_hypothesis_pytestplugin.", "hypothesis.", "xdist.")
 """Prefixes of modules whose hooks have no effect on the outcome."""
-ONCE = ("capturemanager", "faulthandler")
+ONCE_PER_TEST = ("capturemanager", "faulthandler")
 """Plugins whose work in each phase is done once for the whole test, or only serves an onlooker."""
-APART = frozenset({"caplog", "capfd", "capfdbinary", "capsys", "capsysbinary", "capteesys", "subtests"})
+PHASE_FIXTURES = frozenset(
+    {"caplog", "capfd", "capfdbinary", "capsys", "capsysbinary", "capteesys", "subtests"}
+)
 """Fixtures that observe the boundaries of phases."""
-SHOWING = ("setuponly", "setupshow", "setupplan", "trace", "usepdb")
+DISPLAY_OPTIONS = ("setuponly", "setupshow", "setupplan", "trace", "usepdb")
 NOT_RED = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
 
 
-class Straight:
+class DirectProtocol:
     """Replacement of pytest's test protocol for tests whose outcome it does not affect."""
 
     def __init__(self) -> None:
@@ -42,17 +44,17 @@ class Straight:
         self.capture, self.recorder, self.limited = map(
             manager.get_plugin, ("capturemanager", "coder_recorder", "coder_limited")
         )
-        self.possible = not any(session.config.getoption(name, False) for name in SHOWING) and not any(
-            unknown(session.config)
-        )
-        skipped_plugins = [plugin for plugin in map(manager.get_plugin, ONCE) if plugin is not None]
+        self.possible = not any(
+            session.config.getoption(name, False) for name in DISPLAY_OPTIONS
+        ) and not any(unknown_plugins(session.config))
+        skipped_plugins = [plugin for plugin in map(manager.get_plugin, ONCE_PER_TEST) if plugin is not None]
         self.phases = [
             (when, manager.subset_hook_caller(f"pytest_runtest_{when}", skipped_plugins)) for when in PHASES
         ]
 
     def fits(self, item: Any) -> bool:
         """Tell whether a test can run this way."""
-        return self.possible and APART.isdisjoint(getattr(item, "fixturenames", ()))
+        return self.possible and PHASE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> bool | None:
@@ -60,24 +62,24 @@ class Straight:
             return None
         self.recorder.pytest_runtest_logstart(item.nodeid)
         start = time.perf_counter()
-        with self.captured(item):
-            call = self.telling(item, nextitem)
+        with self.capture_output(item):
+            call = self.run_until_reportable(item, nextitem)
         if call is None:
             self.recorder.write("passed", id=item.nodeid, seconds=time.perf_counter() - start)
         else:
             if is_red(item, call):  # report at once: rendering by pytest takes long
                 self.limited.hear(item.nodeid)
-            tell(item, call, nextitem)
-        forget(item)
+            report_phase(item, call, nextitem)
+        reset_item(item)
         return True
 
-    def captured(self, item: Any) -> contextlib.AbstractContextManager[None]:
+    def capture_output(self, item: Any) -> contextlib.AbstractContextManager[None]:
         """Return a context that captures the output of a test."""
         if self.capture is None:
             return contextlib.nullcontext()
         return self.capture.item_capture("call", item)  # type: ignore[no-any-return, unused-ignore]
 
-    def telling(self, item: Any, following: Any) -> Any:
+    def run_until_reportable(self, item: Any, following: Any) -> Any:
         """Run a test up to the first phase that needs a report, and return its call.
 
         None if no phase does.
@@ -92,7 +94,9 @@ class Straight:
         ):  # in older versions it does more than report
             item.addSubTest = lambda *arguments: arguments[-1] and type(item).addSubTest(item, *arguments)
         for when, phase in self.phases:
-            call = called(phase, when, item=item, **({"nextitem": following} if when == "teardown" else {}))
+            call = call_phase(
+                phase, when, item=item, **({"nextitem": following} if when == "teardown" else {})
+            )
             if (
                 call.excinfo is not None
                 or getattr(item, "_excinfo", None)
@@ -102,14 +106,14 @@ class Straight:
         return None
 
 
-def called(phase: Any, when: Any, **arguments: Any) -> Any:
+def call_phase(phase: Any, when: Any, **arguments: Any) -> Any:
     """Call a phase of a test and return its CallInfo."""
     return pytest.CallInfo.from_call(
         lambda: phase(**arguments), when, reraise=(pytest.exit.Exception, KeyboardInterrupt)
     )
 
 
-def tell(item: Any, call: Any, following: Any) -> None:
+def report_phase(item: Any, call: Any, following: Any) -> None:
     """Report a phase and tear down, as pytest does after a phase."""
     report = item.ihook.pytest_runtest_makereport(item=item, call=call)
     item.ihook.pytest_runtest_logreport(report=report)
@@ -118,7 +122,7 @@ def tell(item: Any, call: Any, following: Any) -> None:
         call_and_report(item, "teardown", nextitem=None if is_stopping else following)
 
 
-def forget(item: Any) -> None:
+def reset_item(item: Any) -> None:
     """Drop the values of the test; it may run again."""
     if hasattr(item, "_request"):
         item._request, item.funcargs = False, None
@@ -135,12 +139,12 @@ def is_red(item: Any, call: Any) -> bool:
     )
 
 
-def unknown(config: Any) -> Iterator[Any]:
+def unknown_plugins(config: Any) -> Iterator[Any]:
     """Yield plugins that may change an outcome in a reporting hook, or that do not apply to all tests."""
-    for name in TELLING:
+    for name in REPORTING_HOOKS:
         for hook in getattr(config.hook, f"pytest_runtest_{name}").get_hookimpls():
             is_wrapper = name == "protocol" and (hook.hookwrapper or getattr(hook, "wrapper", False))
-            if not is_wrapper and not f"{hook.function.__module__}.".startswith(KNOWN):
+            if not is_wrapper and not f"{hook.function.__module__}.".startswith(KNOWN_PREFIXES):
                 yield hook.plugin
     for name in PHASES:
         for hook in getattr(config.hook, f"pytest_runtest_{name}").get_hookimpls():

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-CACHE = type(functools.lru_cache()(int))
-SIMPLE = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
+LRU_CACHE_TYPE = type(functools.lru_cache()(int))
+VALUE_TYPES = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
 """Types whose values can be identical by chance: only an equal name elsewhere shows the same origin."""
 
 
-class Cold(Exception):
+class UnreliableSwap(Exception):
     """Raised if an edit has no reliable effect on this process."""
 
 
@@ -40,11 +40,11 @@ class Swapper:
         """Identity of a module's value -> the modules that hold it, each with the name."""
         self.executed: set[Any] = set()
         """Keys of code executed so far: objects that it created may be anywhere."""
-        self.before: dict[Any, CodeType] = {}
-        self.stale = False
+        self.original_code: dict[Any, CodeType] = {}
+        self.is_stale = False
         """Whether the last swapped function ran before, so that its earlier effects remain."""
 
-    def look_around(self, executed: list[CodeType]) -> None:
+    def index_process(self, executed: list[CodeType]) -> None:
         """Index all functions, caches and modules, once everything that the tests import is imported.
 
         `executed` is the code that ran for these imports.
@@ -54,21 +54,21 @@ class Swapper:
                 self.functions.setdefault(object_.__code__.co_filename, {}).setdefault(
                     key_of(object_.__code__), []
                 ).append(object_)
-            elif type(object_) is CACHE and self.is_ours(object_.__wrapped__):
+            elif type(object_) is LRU_CACHE_TYPE and self.is_ours(object_.__wrapped__):
                 self.caches.append(object_)
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
             if isinstance(path, str):
                 self.imported[os.path.realpath(path)] = module
             for name, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
-                self.holders.setdefault(known_by(value, name), []).append((module, name))
+                self.holders.setdefault(identity_of(value, name), []).append((module, name))
         self.executed = {key_of(code) for code in executed if code.co_filename.startswith(self.tree)}
 
     def is_ours(self, thing: Any) -> bool:
         """Tell whether an object is a function of the tree."""
         return type(thing) is FunctionType and thing.__code__.co_filename.startswith(self.tree)
 
-    def forget_results(self) -> None:
+    def clear_caches(self) -> None:
         """Clear the caches of project functions."""
         for cache in self.caches:
             cache.cache_clear()
@@ -85,29 +85,29 @@ class Swapper:
             Cold: the edit has no reliable effect.
         """
         self.check_import(path)
-        self.stale = False
-        new = found_in(compiled(function, source, path), function)
+        self.is_stale = False
+        new = find_code(compile_function(function, source, path), function)
         place = (path, function["line"], function["name"])
-        if place not in self.before:
-            self.before[place] = found_in(compiled(function, function["old"], path), function)
+        if place not in self.original_code:
+            self.original_code[place] = find_code(compile_function(function, function["old"], path), function)
         replaced: list[tuple[FunctionType, CodeType, CodeType]] = []
         remade: list[tuple[FunctionType, type, FunctionType]] = []
-        for before, after in self.pairs(self.before[place], new):
+        for before, after in self.code_pairs(self.original_code[place], new):
             live_functions = [
                 function_object
                 for function_object in self.functions.get(path, {}).get(key_of(before), ())
                 if are_same(function_object.__code__, before)
             ]
             if after is new and not live_functions:
-                raise Cold("there is no such function in the process")
+                raise UnreliableSwap("there is no such function in the process")
             # With as many but different free variables, Python would silently bind them wrongly.
             for function_object in live_functions:
                 if function_object.__code__.co_freevars == after.co_freevars:
                     replaced.append((function_object, function_object.__code__, after))
                 else:
-                    remade.append((function_object, *made_for_class(function_object, after)))
-        if self.stale and not anyway:
-            raise Cold(f"{function['name']} was called while the tests were collected")
+                    remade.append((function_object, *rebuild_method(function_object, after)))
+        if self.is_stale and not anyway:
+            raise UnreliableSwap(f"{function['name']} was called while the tests were collected")
         for function_object, _, after in replaced:
             function_object.__code__ = after
         for _, owner, method in remade:
@@ -129,7 +129,7 @@ class Swapper:
             new = vars(module).get(name, old)
             if new is old:
                 continue
-            for other, attribute in self.holders.get(known_by(old, name), ()):
+            for other, attribute in self.holders.get(identity_of(old, name), ()):
                 if other is not module and vars(other).get(attribute) is old:
                     setattr(other, attribute, new)
             children: list[Any] = (
@@ -143,47 +143,47 @@ class Swapper:
         """Raise Cold unless importing the edited file would do what the original import did."""
         loader = getattr(getattr(self.imported[path], "__spec__", None), "loader", None)
         if type(loader) is not importlib.machinery.SourceFileLoader:
-            raise Cold("the module was imported in a way of its own")
+            raise UnreliableSwap("the module was imported in a way of its own")
 
-    def pairs(self, old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    def code_pairs(self, old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
         """Yield the function's old and new code, then those of the functions inside of it."""
         old_codes, new_codes = inner_codes(old), inner_codes(new)
         have_same_names = [code.co_name for code in old_codes] == [code.co_name for code in new_codes]
-        if not have_same_names or own(old) != own(new):
+        if not have_same_names or behaviour_of(old) != behaviour_of(new):
             self.check_change(old, new)
         yield old, new
         if have_same_names:
             for before, after in zip(old_codes, new_codes):
-                yield from self.pairs(before, after)
+                yield from self.code_pairs(before, after)
 
     def check_change(self, old: CodeType, new: CodeType) -> None:
         """Raise Cold if anything but a call may have depended on the difference."""
-        self.stale = self.stale or key_of(old) in self.executed
-        if documentation(old) != documentation(new):
-            raise Cold("the documentation of a function may have been copied")
-        if (old.co_flags ^ new.co_flags) & KIND:
-            raise Cold("a function became another kind of function")
+        self.is_stale = self.is_stale or key_of(old) in self.executed
+        if docstring_of(old) != docstring_of(new):
+            raise UnreliableSwap("the documentation of a function may have been copied")
+        if (old.co_flags ^ new.co_flags) & KIND_FLAGS:
+            raise UnreliableSwap("a function became another kind of function")
 
-    def move(self, path: str, behind: int, lines: int) -> None:
+    def shift_lines(self, path: str, behind: int, lines: int) -> None:
         """Shift the line numbers of all functions below a line of a file."""
         code_of_id: dict[int, CodeType] = {}
         for key, functions in self.functions.get(path, {}).items():
             for function in functions if key[2] > behind else ():
                 code = function.__code__
                 if id(code) not in code_of_id:
-                    code_of_id[id(code)] = further_down(code, lines)
+                    code_of_id[id(code)] = shift_code(code, lines)
                 function.__code__ = code_of_id[id(code)]
 
 
-KIND = 0x20 | 0x80 | 0x100 | 0x200 | 0x04 | 0x08
+KIND_FLAGS = 0x20 | 0x80 | 0x100 | 0x200 | 0x04 | 0x08
 """Generator, coroutine, iterable coroutine, asynchronous generator, and whether *args and **kwargs are
 accepted.
 """
 
 
-def known_by(value: Any, name: str) -> Any:
+def identity_of(value: Any, name: str) -> Any:
     """Return the identity of a module's value; for simple types together with its name."""
-    return (id(value), name) if type(value) in SIMPLE else id(value)
+    return (id(value), name) if type(value) in VALUE_TYPES else id(value)
 
 
 def restore(
@@ -197,7 +197,7 @@ def restore(
         setattr(owner, method.__name__, method)
 
 
-def made_for_class(method: FunctionType, code: CodeType) -> tuple[type, FunctionType]:
+def rebuild_method(method: FunctionType, code: CodeType) -> tuple[type, FunctionType]:
     """Return the class of a method, and a new method for its class.
 
     `super()` needs a `__class__` cell, which is bound when a function object is made.
@@ -207,7 +207,7 @@ def made_for_class(method: FunctionType, code: CodeType) -> tuple[type, Function
         owner = getattr(owner, name, None)
     is_own = isinstance(owner, type) and vars(owner).get(method.__name__) is method
     if not is_own or {*code.co_freevars, *method.__code__.co_freevars} != {"__class__"}:
-        raise Cold("it uses other variables of what surrounds it")
+        raise UnreliableSwap("it uses other variables of what surrounds it")
     closure = (CellType(owner),) if code.co_freevars else None
     new = FunctionType(code, method.__globals__, method.__name__, method.__defaults__, closure)
     for name in ("__kwdefaults__", "__qualname__", "__doc__", "__module__", "__annotations__"):
@@ -233,7 +233,7 @@ def are_same(first: CodeType, second: CodeType) -> bool:
     )
 
 
-def own(code: CodeType) -> Any:
+def behaviour_of(code: CodeType) -> Any:
     """Return everything that determines what code does itself, without line numbers and nested functions."""
     constants = [
         (type(constant), repr(constant)) for constant in code.co_consts if not isinstance(constant, CodeType)
@@ -249,22 +249,22 @@ def own(code: CodeType) -> Any:
     return code.co_code, constants, names, code.co_flags, getattr(code, "co_exceptiontable", b"")
 
 
-def documentation(code: CodeType) -> Any:
+def docstring_of(code: CodeType) -> Any:
     """Return the docstring of code, None without one."""
     first = code.co_consts[0] if code.co_consts else None
     return first if isinstance(first, str) else None
 
 
-def further_down(code: CodeType, lines: int) -> CodeType:
+def shift_code(code: CodeType, lines: int) -> CodeType:
     """Return code with shifted line numbers."""
     constants = tuple(
-        further_down(constant, lines) if isinstance(constant, CodeType) else constant
+        shift_code(constant, lines) if isinstance(constant, CodeType) else constant
         for constant in code.co_consts
     )
     return code.replace(co_firstlineno=code.co_firstlineno + lines, co_consts=constants)
 
 
-def compiled(function: dict[str, Any], source: str, path: str) -> CodeType:
+def compile_function(function: dict[str, Any], source: str, path: str) -> CodeType:
     """Compile the source of a function, with the future features of its module."""
     flags = 0
     for name in function["future"]:
@@ -273,14 +273,14 @@ def compiled(function: dict[str, Any], source: str, path: str) -> CodeType:
     return code
 
 
-def found_in(code: CodeType, function: dict[str, Any]) -> CodeType:
+def find_code(code: CodeType, function: dict[str, Any]) -> CodeType:
     """Return the code of the one function that a module, or a class in it, defines."""
     for inner in inner_codes(code):
         if inner.co_name == function["name"] and inner.co_firstlineno == function["line"]:
             return inner
         if inner.co_name in function["classes"]:
-            return found_in(inner, function)
-    raise Cold("the function could not be found in what was compiled")
+            return find_code(inner, function)
+    raise UnreliableSwap("the function could not be found in what was compiled")
 
 
 def inner_codes(code: CodeType) -> list[CodeType]:
@@ -288,7 +288,7 @@ def inner_codes(code: CodeType) -> list[CodeType]:
     return [constant for constant in code.co_consts if isinstance(constant, CodeType)]
 
 
-def edited(path: str, changes: list[Any]) -> str:
+def edited_text(path: str, changes: list[Any]) -> str:
     """Return the text of a file after the changes (start, end, new text)."""
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
@@ -297,7 +297,7 @@ def edited(path: str, changes: list[Any]) -> str:
     return text
 
 
-def overlay(path: str, text: str) -> Callable[[], None]:
+def overlay_import(path: str, text: str) -> Callable[[], None]:
     """Make the module import with this text, now or later; return a callable that ends that."""
     code = compile(text, path, "exec", dont_inherit=True)
     loader: Any = importlib.machinery.SourceFileLoader

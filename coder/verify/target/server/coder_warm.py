@@ -23,15 +23,15 @@ from typing import Any
 
 import coder_pytest_report  # type: ignore[import-not-found]  # on the import path of the run
 import pytest
-from coder_channel import Channel  # type: ignore[import-not-found]
-from coder_collected import Collected  # type: ignore[import-not-found]
-from coder_fork import adopt, code_of, end_orphans, has_ended  # type: ignore[import-not-found]
-from coder_limits import Limited  # type: ignore[import-not-found]
-from coder_straight import Straight  # type: ignore[import-not-found]
-from coder_watch import Opened, relative  # type: ignore[import-not-found]
+from coder_channel import TargetChannel  # type: ignore[import-not-found]
+from coder_collected import CollectedSession  # type: ignore[import-not-found]
+from coder_fork import become_subreaper, end_orphans, exit_code_of, has_ended  # type: ignore[import-not-found]
+from coder_limits import LimitPlugin  # type: ignore[import-not-found]
+from coder_straight import DirectProtocol  # type: ignore[import-not-found]
+from coder_watch import OpenedFiles, relative_or_empty  # type: ignore[import-not-found]
 
 REQUEST_FILE = os.environ.pop("CODER_WARM_REQUEST", "")
-OPENED = Opened()
+OPENED = OpenedFiles()
 GLANCE_SECONDS = 0.25
 
 
@@ -39,8 +39,8 @@ def pytest_load_initial_conftests(early_config: Any, args: list[str]) -> Generat
     """Serve requests before any code of the project runs; continues only in forks."""
     if REQUEST_FILE:
         with open(REQUEST_FILE, encoding="utf-8") as file:
-            Started(early_config, args, json.load(file)).serve()
-        early_config.pluginmanager.register(Straight(), "coder_straight")
+            StartedProcess(early_config, args, json.load(file)).serve()
+        early_config.pluginmanager.register(DirectProtocol(), "coder_straight")
     yield
 
 
@@ -49,7 +49,7 @@ pytest_load_initial_conftests = pytest.hookimpl(hookwrapper=True, tryfirst=True)
 )
 
 
-class Started:
+class StartedProcess:
     """Pytest process that has read its configuration and loaded installed plugins."""
 
     def __init__(self, config: Any, args: list[str], request: dict[str, Any]) -> None:
@@ -57,22 +57,22 @@ class Started:
         self.args = args
         self.place: str = request["place"]
         self.request = request
-        self.channel = Channel(self.place, "started")
-        adopt()
+        self.channel = TargetChannel(self.place, "started")
+        become_subreaper()
 
     def serve(self) -> None:
         """Fork for each request; returns only in forks."""
-        self.tell()
+        self.write_state()
         collected = os.fork()
         if collected == 0:
             return self.collect()
         is_alive = True
         while True:
-            request = self.channel.next(GLANCE_SECONDS)
+            request = self.channel.next_request(GLANCE_SECONDS)
             if is_alive and has_ended(collected):
                 is_alive = False
                 for name in ("collected", "run"):
-                    Channel(self.place, name).answer(gone=True)
+                    TargetChannel(self.place, name).answer(gone=True)
             if request is None:
                 continue
             if request["kind"] == "end":
@@ -80,21 +80,21 @@ class Started:
                 os._exit(0)
             pid = os.fork()
             if pid == 0:
-                return self.become(request)
-            result = self.awaited(pid, request["seconds"])
+                return self.run_as_pytest(request)
+            result = self.wait_for_fork(pid, request["seconds"])
             end_orphans(collected)
             self.channel.answer(**result)
 
-    def tell(self) -> None:
+    def write_state(self) -> None:
         """Write which files of the tree were used already: they are the same in all forks."""
         tree = self.request["tree"]
         files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-        loaded = [relative(path, tree) for path in files if isinstance(path, str)]
+        loaded = [relative_or_empty(path, tree) for path in files if isinstance(path, str)]
         options = self.config.known_args_namespace
         is_distributed = getattr(options, "dist", "no") != "no" or getattr(options, "numprocesses", None)
         state = {
             "loaded": sorted({path for path in loaded if path}),
-            "opened": OPENED.inside(tree),
+            "opened": OPENED.files_below(tree),
             "cold": "the tests run in processes of xdist" if is_distributed else "",
         }
         with open(os.path.join(self.place, "started"), "w", encoding="utf-8") as file:
@@ -103,20 +103,20 @@ class Started:
     def collect(self) -> None:
         """Turn this fork into the process that collects the tests."""
         self.channel.close()
-        settle(os.path.join(self.place, "output"), self.request["temporary"])
+        redirect_output(os.path.join(self.place, "output"), self.request["temporary"])
         self.config.pluginmanager.register(
-            Collected(Channel(self.place, "collected"), self.request, OPENED), "coder_collected"
+            CollectedSession(TargetChannel(self.place, "collected"), self.request, OPENED), "coder_collected"
         )
 
-    def become(self, request: dict[str, Any]) -> None:
+    def run_as_pytest(self, request: dict[str, Any]) -> None:
         """Turn this fork into a separate pytest process."""
-        settle(request["output"], request["temporary"])
-        coder_pytest_report.OURS["CODER_PYTEST_REQUEST"] = request["report"]
+        redirect_output(request["output"], request["temporary"])
+        coder_pytest_report.REMOVED_VARIABLES["CODER_PYTEST_REQUEST"] = request["report"]
         self.args += request["paths"]
         self.config.known_args_namespace.file_or_dir[:] = request["paths"]
-        self.config.pluginmanager.register(Limited(request, self.channel.answer), "coder_limited")
+        self.config.pluginmanager.register(LimitPlugin(request, self.channel.answer), "coder_limited")
 
-    def awaited(self, pid: int, seconds: float) -> dict[str, Any]:
+    def wait_for_fork(self, pid: int, seconds: float) -> dict[str, Any]:
         """Wait for a fork, end its descendants, and return how it ended."""
         deadline = time.monotonic() + seconds
         while not has_ended(pid) and time.monotonic() < deadline:
@@ -126,10 +126,10 @@ class Started:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
-        return {"code": code_of(os.waitpid(pid, 0)[1]), "timed_out": timed_out}
+        return {"code": exit_code_of(os.waitpid(pid, 0)[1]), "timed_out": timed_out}
 
 
-def settle(output: str, temporary: str) -> None:
+def redirect_output(output: str, temporary: str) -> None:
     """Redirect the output and the temporary files of a fork."""
     os.setpgid(0, 0)
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

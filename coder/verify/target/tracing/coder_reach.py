@@ -14,19 +14,19 @@ from types import CodeType
 from typing import Any
 
 import pytest
-from coder_watch import Calls, Opened  # type: ignore[import-not-found]  # on the import path of the run
+from coder_watch import ExecutedCode, OpenedFiles  # type: ignore[import-not-found]  # on the import path of the run
 
 
-class Reach:
+class CoverageTracer:
     """Runs tests and writes the coverage of each as one line."""
 
-    def __init__(self, tree: str, opened: Opened, results: str) -> None:
+    def __init__(self, tree: str, opened: OpenedFiles, results: str) -> None:
         self.tree = tree
         self.opened = opened
-        self.calls = Calls()
+        self.calls = ExecutedCode()
         self.results = results
-        self.fixtures: dict[int, Seen] = {}
-        self.told: dict[str, str] = {}
+        self.fixtures: dict[int, ObservedCoverage] = {}
+        self.first_test_of: dict[str, str] = {}
         """Coverage -> the first test that has it: parametrized tests often share theirs."""
 
     def run(self, items: list[Any]) -> Iterator[bool]:
@@ -34,12 +34,12 @@ class Reach:
         last_yield = time.monotonic()
         items[0].config.pluginmanager.register(self, "coder_reach")
         for item, following in zip(items, [*items[1:], None]):
-            self.opened.forget()
+            self.opened.reset()
             self.calls.start()
             started = time.process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             complete = self.calls.stop()
-            observed = self.now()
+            observed = self.snapshot()
             for definitions in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values():
                 for definition in definitions:
                     if id(definition) in self.fixtures:
@@ -57,36 +57,36 @@ class Reach:
         if fixturedef.scope == "function":
             yield
             return
-        before = self.now()
-        self.opened.forget()
-        self.calls.again({})
+        before = self.snapshot()
+        self.opened.reset()
+        self.calls.restart_with({})
         yield
-        setup = self.fixtures[id(fixturedef)] = self.now()
+        setup = self.fixtures[id(fixturedef)] = self.snapshot()
         before.add(setup)
-        self.calls.again(before.calls)
+        self.calls.restart_with(before.calls)
         self.opened.paths, self.opened.processes = dict(before.paths), before.processes
 
-    def now(self) -> Seen:
+    def snapshot(self) -> ObservedCoverage:
         """Return the coverage recorded so far."""
-        return Seen(self.calls.now(), dict(self.opened.paths), self.opened.processes)
+        return ObservedCoverage(self.calls.snapshot(), dict(self.opened.paths), self.opened.processes)
 
-    def write(self, test: str, observed: Seen, *, complete: bool, seconds: float) -> None:
+    def write(self, test: str, observed: ObservedCoverage, *, complete: bool, seconds: float) -> None:
         """Write the coverage of a test, or a reference to an earlier test with the same coverage."""
         self.opened.paths = observed.paths
         coverage: dict[str, Any] = {
-            "calls": lines_of([*observed.calls.values()], self.tree),
-            "read": self.opened.inside(self.tree),
+            "calls": first_lines([*observed.calls.values()], self.tree),
+            "read": self.opened.files_below(self.tree),
             # Other processes, and code traced by another tool, are not observed.
             "blind": observed.processes or not complete,
         }
-        first = self.told.setdefault(json.dumps(coverage, sort_keys=True), test)
+        first = self.first_test_of.setdefault(json.dumps(coverage, sort_keys=True), test)
         line = {"id": test, "seconds": seconds, **(coverage if first == test else {"like": first})}
         descriptor = os.open(self.results, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.write(descriptor, json.dumps(line).encode("ascii") + b"\n")
         os.close(descriptor)
 
 
-class Seen:
+class ObservedCoverage:
     """Calls and opened files of a period of time."""
 
     def __init__(self, calls: dict[int, CodeType], paths: dict[Any, None], processes: bool) -> None:
@@ -94,14 +94,14 @@ class Seen:
         self.paths = paths
         self.processes = processes
 
-    def add(self, other: Seen) -> None:
+    def add(self, other: ObservedCoverage) -> None:
         """Merge other coverage into this one."""
         self.calls.update(other.calls)
         self.paths.update(other.paths)
         self.processes = self.processes or other.processes
 
 
-def lines_of(codes: list[CodeType], tree: str) -> dict[str, list[int]]:
+def first_lines(codes: list[CodeType], tree: str) -> dict[str, list[int]]:
     """Return the first lines of code objects, by path relative to the tree."""
     lines_by_path: dict[str, set[int]] = {}
     for code in codes:

@@ -25,14 +25,14 @@ import pytest
 from _pytest.assertion import rewrite
 
 VARIABLE = "CODER_TRACE_REQUEST"
-SHOWING = (
+DISPLAY_FUNCTIONS = (
     (rewrite, "_saferepr"),
     (rewrite, "_call_reprcompare"),
     (rewrite, "_format_assertmsg"),
     (unittest.case, "safe_repr"),
 )
 """Functions with which failing assertions show their values."""
-COLLECTING = ((rewrite, "_rewrite_test"),)
+COLLECTION_FUNCTIONS = ((rewrite, "_rewrite_test"),)
 """Functions with which pytest prepares each test file: slow, and no code of the project."""
 MOST_AGAIN, MOST_CALLS = 20_000, 200_000
 """Limits of consecutive known lines of one code object, and of calls, per test: more would cost time without
@@ -52,7 +52,7 @@ class TooLong(BaseException):
 def pytest_configure(config: pytest.Config) -> None:
     if REQUEST_FILE:
         with open(REQUEST_FILE, encoding="utf-8") as file:
-            config.pluginmanager.register(Tracing(json.load(file)), "coder_tracing")
+            config.pluginmanager.register(TracePlugin(json.load(file)), "coder_tracing")
         # One process: traces of xdist's workers would be lost.
         config.option.dist, config.option.tx = "no", []
 
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
 
 
-class Tracing:
+class TracePlugin:
     """Plugin that traces the failing tests, then their neighbours while time remains.
 
     It writes one line for each test.
@@ -69,19 +69,19 @@ class Tracing:
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
         sources = {os.path.join(request["tree"], path): path for path in request["sources"]}
-        self.tracer = Monitoring(sources) if hasattr(sys, "monitoring") else Settrace(sources)
+        self.tracer = MonitoringTracer(sources) if hasattr(sys, "monitoring") else SettraceTracer(sources)
         self.imported: dict[str, set[int]] = {}
         self.deadline = 0.0
         self.test_seconds: float = request["test_seconds"]
-        SourceFileLoader.exec_module = self.apart(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
+        SourceFileLoader.exec_module = self.attributed_to_import(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection(self) -> Generator[None, None, None]:
-        self.hide(COLLECTING)
-        self.tracer.go_on()
+        self.exclude_from_tracing(COLLECTION_FUNCTIONS)
+        self.tracer.resume()
         yield
         self.tracer.pause()
-        self.tell("")
+        self.write_test("")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -90,15 +90,15 @@ class Tracing:
 
     def pytest_collection_finish(self) -> None:
         self.deadline = time.monotonic() + self.request["seconds"]
-        self.hide(SHOWING)
+        self.exclude_from_tracing(DISPLAY_FUNCTIONS)
 
-    def hide(self, functions: tuple[tuple[Any, str], ...]) -> None:
+    def exclude_from_tracing(self, functions: tuple[tuple[Any, str], ...]) -> None:
         """Wrap functions so that code executed by them is not traced."""
         for module, name in functions:
             if hasattr(module, name):
-                setattr(module, name, self.unseen(getattr(module, name)))
+                setattr(module, name, self.without_tracing(getattr(module, name)))
 
-    def unseen(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def without_tracing(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that is not traced.
 
         Code executed to show a value (mostly `__repr__`) is unrelated to the failure of an assertion.
@@ -109,22 +109,24 @@ class Tracing:
             try:
                 return function(*arguments)
             finally:
-                self.tracer.go_on()
+                self.tracer.resume()
 
         return wrapped
 
-    def apart(self, function: Callable[[Any, ModuleType], None]) -> Callable[[Any, ModuleType], None]:
+    def attributed_to_import(
+        self, function: Callable[[Any, ModuleType], None]
+    ) -> Callable[[Any, ModuleType], None]:
         """Return a function whose lines are attributed to the import.
 
         Otherwise they would count for the test that happens to import the module first.
         """
 
         def wrapped(loader: Any, module: ModuleType) -> None:
-            state = self.tracer.turn(self.imported)
+            state = self.tracer.redirect(self.imported)
             try:
                 function(loader, module)
             finally:
-                self.tracer.turn_back(state)
+                self.tracer.restore(state)
 
         return wrapped
 
@@ -132,22 +134,22 @@ class Tracing:
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
         self.tracer.restart()
         yield
-        self.tell(item.nodeid)
+        self.write_test(item.nodeid)
         if time.monotonic() > self.deadline:
             item.session.shouldstop = "the time for tracing is over"
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
         """Trace each phase separately: in between, pytest and its plugins write their reports."""
-        self.tracer.go_on()
+        self.tracer.resume()
         yield
         self.tracer.pause()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self) -> Generator[None, Any, None]:
-        previous = signal.signal(signal.SIGPROF, too_long)
+        previous = signal.signal(signal.SIGPROF, raise_too_long)
         signal.setitimer(signal.ITIMER_PROF, self.test_seconds, 0.2)
-        self.tracer.go_on()
+        self.tracer.resume()
         outcome = yield
         self.tracer.pause()
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -157,11 +159,11 @@ class Tracing:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_teardown(self) -> Generator[None, None, None]:
-        self.tracer.go_on()
+        self.tracer.resume()
         yield
         self.tracer.pause()
 
-    def tell(self, nodeid: str) -> None:
+    def write_test(self, nodeid: str) -> None:
         """Write the lines of a test, and those of imports since the last one."""
         self.write(nodeid, self.tracer.lines)
         if self.imported:
@@ -179,7 +181,7 @@ class Tracing:
         os.close(descriptor)
 
 
-def too_long(_number: int, frame: FrameType | None) -> None:
+def raise_too_long(_number: int, frame: FrameType | None) -> None:
     """Raise TooLong in the running test."""
     if frame is None or frame.f_lineno is None:  # pytest cannot show what is raised between two lines
         return
@@ -197,10 +199,10 @@ def distance(nodeid: str, first: list[str]) -> tuple[int, int]:
     path = nodeid.split("::")[0]
     if any(path == test.split("::")[0] for test in first):
         return (1, 0)
-    return (2, -max((shared(path, test) for test in first), default=0))
+    return (2, -max((common_prefix_length(path, test) for test in first), default=0))
 
 
-def shared(path: str, other: str) -> int:
+def common_prefix_length(path: str, other: str) -> int:
     """Return the length of the common prefix of two paths: similar names count as near."""
     return next(
         (index for index, (first, second) in enumerate(zip(path, other)) if first != second),
@@ -208,7 +210,7 @@ def shared(path: str, other: str) -> int:
     )
 
 
-class Monitoring:
+class MonitoringTracer:
     """Tracer that sees each line once per test, with sys.monitoring (Python 3.12 and later)."""
 
     def __init__(self, sources: dict[str, str]) -> None:
@@ -221,7 +223,7 @@ class Monitoring:
         """Discard the recorded lines."""
         self.lines = {}
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Start or continue tracing."""
         self.monitoring.use_tool_id(self.tool, "coder")
         self.monitoring.register_callback(self.tool, self.monitoring.events.LINE, self.line)
@@ -234,12 +236,12 @@ class Monitoring:
             self.lines.setdefault(path, set()).add(number)
         return self.monitoring.DISABLE
 
-    def turn(self, lines: dict[str, set[int]]) -> Any:
+    def redirect(self, lines: dict[str, set[int]]) -> Any:
         """Record into other lines from now on; return the previous state."""
         state, self.lines = self.lines, lines
         return state
 
-    def turn_back(self, state: Any) -> None:
+    def restore(self, state: Any) -> None:
         """Restore a previous state."""
         self.lines = state
         self.monitoring.restart_events()
@@ -250,7 +252,7 @@ class Monitoring:
         self.monitoring.free_tool_id(self.tool)
 
 
-class Settrace:
+class SettraceTracer:
     """Tracer with sys.settrace, for every Python; slow.
 
     Code that ran often without a new line is no longer traced in the same test; eventually nothing is.
@@ -265,7 +267,7 @@ class Settrace:
         self.seeing: dict[CodeType, Callable[..., Any] | None] = {}
         self.calls = 0
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         threading.settrace(self.enter)
         sys.settrace(self.enter)
 
@@ -278,11 +280,11 @@ class Settrace:
         if self.calls > MOST_CALLS:
             sys.settrace(None)
         if code not in self.seeing:
-            self.seeing[code] = self.of(code, self.lines.setdefault(path, set()))
+            self.seeing[code] = self.trace_function_for(code, self.lines.setdefault(path, set()))
             frame.f_trace_lines = True  # a generator may have been switched off during another test
         return self.seeing[code]
 
-    def of(self, code: CodeType, lines: set[int]) -> Callable[..., Any]:
+    def trace_function_for(self, code: CodeType, lines: set[int]) -> Callable[..., Any]:
         """Return a trace function for one code object that stops itself when no new lines appear."""
         seeing, known, again = self.seeing, set(), 0
 
@@ -303,13 +305,13 @@ class Settrace:
 
         return see
 
-    def turn(self, lines: dict[str, set[int]]) -> Any:
+    def redirect(self, lines: dict[str, set[int]]) -> Any:
         """Record into other lines from now on; return the previous state."""
         state = self.lines, self.seeing
         self.lines, self.seeing = lines, {}
         return state
 
-    def turn_back(self, state: Any) -> None:
+    def restore(self, state: Any) -> None:
         self.lines, self.seeing = state
 
     def pause(self) -> None:

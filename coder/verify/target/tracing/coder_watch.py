@@ -13,7 +13,7 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
-STARTING = frozenset(
+PROCESS_EVENTS = frozenset(
     {
         "os.exec",
         "os.fork",
@@ -25,14 +25,14 @@ STARTING = frozenset(
         "subprocess.Popen",
     }
 )
-SHOWING = 6
+FRAMES_SEARCHED = 6
 """Frames between formatting a warning and opening its source."""
 CONSTANTS = os.sep + os.path.join("hypothesis", "internal", "constants_ast.py")
 EXAMPLES = os.path.join(os.path.dirname(os.__file__), "doctest.py")
 FORMAT = getattr(getattr(warnings, "_formatwarnmsg_impl", None), "__code__", None)
 
 
-class Opened:
+class OpenedFiles:
     """Audit hook that records every opened file, in this process and all forks; it cannot be removed."""
 
     def __init__(self) -> None:
@@ -40,41 +40,45 @@ class Opened:
         """Path as passed -> whether it was only read for its constants."""
         self.processes = False
         """Whether another process was started."""
-        sys.addaudithook(self.hear)
+        sys.addaudithook(self.on_event)
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Handle an audit event."""
         if event in ("open", "sqlite3.connect"):
             path, frame = arguments[0], sys._getframe(1)
-            if isinstance(path, (str, bytes)) and not is_of_no_account(frame):
+            if isinstance(path, (str, bytes)) and not is_irrelevant(frame):
                 self.paths[path] = self.paths.get(path, True) and is_for_constants(frame)
-        elif event in STARTING:
+        elif event in PROCESS_EVENTS:
             self.processes = True
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Discard all observations."""
         self.paths, self.processes = {}, False
 
-    def inside(self, tree: str, *, guessing: bool = True) -> list[str]:
+    def files_below(self, tree: str, *, guessing: bool = True) -> list[str]:
         """Return the opened files below `tree`, relative to it, in the order of their first opening.
 
         If no test is `guessing` its input, files that were only read for their constants are left out.
         """
         paths = [path for path, for_constants in self.paths.items() if guessing or not for_constants]
-        files = [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in paths) if path]
+        files = [
+            path
+            for path in dict.fromkeys(relative_or_empty(os.fsdecode(path), tree) for path in paths)
+            if path
+        ]
         return [
             path for path in files if path == path.encode(errors="ignore").decode()
         ]  # only files with names in UTF-8 are edited
 
 
-def is_of_no_account(frame: FrameType | None) -> bool:
+def is_irrelevant(frame: FrameType | None) -> bool:
     """Tell whether a file is opened by the import system, to show a warning, or to find doctest examples.
 
     Imports are observed in another way; the others only read a line number or line.
     """
     if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         return True
-    for _ in range(SHOWING):
+    for _ in range(FRAMES_SEARCHED):
         if frame is not None and frame.f_code is not FORMAT and not is_finding_examples(frame):
             frame = frame.f_back
     return frame is not None and (frame.f_code is FORMAT or is_finding_examples(frame))
@@ -90,13 +94,13 @@ def is_for_constants(frame: FrameType | None) -> bool:
 
     It does so for all sources of a project, to generate better inputs.
     """
-    for _ in range(SHOWING):
+    for _ in range(FRAMES_SEARCHED):
         if frame is not None and not frame.f_code.co_filename.endswith(CONSTANTS):
             frame = frame.f_back
     return frame is not None and frame.f_code.co_filename.endswith(CONSTANTS)
 
 
-def relative(path: str, tree: str) -> str:
+def relative_or_empty(path: str, tree: str) -> str:
     """Return a path relative to the tree, empty if it lies outside."""
     for form in (os.path.abspath(path), os.path.realpath(path)):
         if form.startswith(tree + os.sep):
@@ -104,14 +108,14 @@ def relative(path: str, tree: str) -> str:
     return ""
 
 
-class Calls:
+class ExecutedCode:
     """Records each code object that starts to run, in all threads, with little overhead.
 
     It uses monitoring, or before Python 3.12 the profiler in C.
     """
 
     def __init__(self) -> None:
-        self.seen: dict[int, CodeType] = {}
+        self.codes: dict[int, CodeType] = {}
         self.profilers: dict[int, Any] = {}
         """One per thread, kept after its end: a deleted profiler would end profiling in the current thread.
         """
@@ -120,34 +124,34 @@ class Calls:
         """Start recording."""
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
-            self.again({})
+            self.restart_with({})
             threading.setprofile(self.enter)
             self.profile()
             return
-        self.seen = {}
+        self.codes = {}
         self.tool = next(number for number in (4, 3, 5, 1, 2, 0) if monitoring.get_tool(number) is None)
         monitoring.use_tool_id(self.tool, "coder")
         monitoring.register_callback(self.tool, monitoring.events.PY_START, self.begin)
         monitoring.set_events(self.tool, monitoring.events.PY_START)
         monitoring.restart_events()
 
-    def now(self) -> dict[int, CodeType]:
+    def snapshot(self) -> dict[int, CodeType]:
         """Return the code objects recorded so far, by id; all are kept alive."""
         for profiler in [*self.profilers.values()]:
             for entry in profiler.getstats():
-                self.seen[id(entry.code)] = entry.code
+                self.codes[id(entry.code)] = entry.code
         for frame in (
             sys._current_frames().values() if self.profilers else ()
         ):  # a profiler counts a call only when it ends
             inner: FrameType | None = frame
             while inner is not None:
-                self.seen[id(inner.f_code)] = inner.f_code
+                self.codes[id(inner.f_code)] = inner.f_code
                 inner = inner.f_back
-        return dict(self.seen)
+        return dict(self.codes)
 
-    def again(self, codes: dict[int, CodeType]) -> None:
+    def restart_with(self, codes: dict[int, CodeType]) -> None:
         """Continue with `codes` as the only recorded code."""
-        self.seen = codes
+        self.codes = codes
         for profiler in [*self.profilers.values()]:
             profiler.clear()
         monitoring: Any = getattr(sys, "monitoring", None)
@@ -176,10 +180,10 @@ class Calls:
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> None:
         """Start recording in a new thread."""
-        self.seen[id(frame.f_code)] = frame.f_code
+        self.codes[id(frame.f_code)] = frame.f_code
         self.profile()
 
     def begin(self, code: CodeType, _offset: int) -> Any:
         """Record one code object."""
-        self.seen[id(code)] = code
+        self.codes[id(code)] = code
         return sys.monitoring.DISABLE  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this

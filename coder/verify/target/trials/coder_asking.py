@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from coder_compare import Recorder  # type: ignore[import-not-found]  # on the import path of the run
-from coder_fork import Child  # type: ignore[import-not-found]
+from coder_compare import CallRecorder  # type: ignore[import-not-found]  # on the import path of the run
+from coder_fork import ForkedChild  # type: ignore[import-not-found]
 from coder_questions import Questions  # type: ignore[import-not-found]
 
 RECORDING_LIMIT = 5.0
@@ -27,7 +27,7 @@ SLOW = 0.1
 """Seconds after which a call of the unchanged code is not repeated, to leave time for the others."""
 
 
-class Asking:
+class EditComparison:
     """The comparison for one request."""
 
     def __init__(self, trials: Any) -> None:
@@ -42,23 +42,25 @@ class Asking:
         """
         with open(self.request["candidates"], encoding="utf-8") as file:
             candidates = [json.loads(line) for line in file]
-        for answer in self.trials.all_of(Child(candidates, self.answers, seconds=self.request["seconds"])):
+        for answer in self.trials.all_of(
+            ForkedChild(candidates, self.all_answers, seconds=self.request["seconds"])
+        ):
             self.trials.write(**answer)
 
-    def answers(self, candidates: list[Any]) -> Iterator[Any]:
+    def all_answers(self, candidates: list[Any]) -> Iterator[Any]:
         """Record the calls and yield all answers; runs in a fork, which forks again for each candidate."""
         functions = {
             candidate["function"]: candidate["path"]
             for candidate in candidates
             if candidate["function"] is not None
         }
-        recorder = Recorder(
+        recorder = CallRecorder(
             frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]),
             frozenset(
                 self.key_of(path, self.request["functions"][number]) for number, path in functions.items()
             ),
         )
-        recording_end = time.monotonic() + self.left * FIRST_SHARE
+        recording_end = time.monotonic() + self.seconds_left * FIRST_SHARE
         for test in [*self.trials.targets, *self.request["guards"]]:
             if test in self.trials.items and time.monotonic() < recording_end:
                 recorder.begin(failing=test in self.trials.targets)
@@ -72,18 +74,20 @@ class Asking:
             recorder,
             [self.trials.swapper.imported[path] for path in paths if path in self.trials.swapper.imported],
         )
-        base_answers = self.asked(None, questions, self.left * FIRST_SHARE)
-        questions.keep([seconds < SLOW for _, seconds in base_answers])
+        base_answers = self.answers_in_fork(None, questions, self.seconds_left * FIRST_SHARE)
+        questions.filter([seconds < SLOW for _, seconds in base_answers])
         self.before = [candidate_answers for candidate_answers, seconds in base_answers if seconds < SLOW]
-        yield {"index": -1, "calls": questions.described()}
+        yield {"index": -1, "calls": questions.as_text()}
         yield {"index": -1, "answers": self.before}
         others = [(-1, None), *enumerate(candidates)]
         for number, (index, candidate) in enumerate(others):
-            candidate_answers = self.asked(candidate, questions, self.left / (len(others) - number))
+            candidate_answers = self.answers_in_fork(
+                candidate, questions, self.seconds_left / (len(others) - number)
+            )
             yield {"index": index, "answers": [answer for answer, _ in candidate_answers]}
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds left until the deadline."""
         return float(self.trials.deadline - time.monotonic())
 
@@ -91,18 +95,24 @@ class Asking:
         """Return the key that coder_swap.key_of gives the function's code."""
         return os.path.join(self.request["tree"], path), function["name"], function["line"]
 
-    def asked(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> list[Any]:
+    def answers_in_fork(
+        self, candidate: dict[str, Any] | None, questions: Questions, seconds: float
+    ) -> list[Any]:
         """Return the answers of one candidate from its own fork, each with its seconds.
 
         Answers after the time limit are missing.
         """
         limit = min(seconds, COMPARE_SECONDS)
         answers: list[Any] = self.trials.all_of(
-            Child([candidate], lambda batch: self.answer(batch[0], questions, limit), seconds=limit)
+            ForkedChild(
+                [candidate], lambda batch: self.answer_candidate(batch[0], questions, limit), seconds=limit
+            )
         )
         return answers
 
-    def answer(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> Iterator[Any]:
+    def answer_candidate(
+        self, candidate: dict[str, Any] | None, questions: Questions, seconds: float
+    ) -> Iterator[Any]:
         """Yield the answers of one candidate.
 
         If they equal those of the unchanged code and the function ran before, the module is executed again
@@ -111,18 +121,18 @@ class Asking:
         deadline = time.monotonic() + seconds
         undo = None if candidate is None else self.trials.put_into_effect(candidate, alone=True)
         if undo is None or not self.trials.swapper.stale:
-            yield from self.timed(questions, deadline)
+            yield from self.timed_answers(questions, deadline)
             return
-        answers = [*self.timed(questions, deadline)]
+        answers = [*self.timed_answers(questions, deadline)]
         if [answer for answer, _ in answers] == self.before[
             : len(answers)
         ]:  # objects made by the old function may hide the difference
             undo()
             self.trials.put_into_effect(candidate, alone=True, again=True)
-            answers = [*self.timed(questions, deadline)]
+            answers = [*self.timed_answers(questions, deadline)]
         yield from answers
 
-    def timed(self, questions: Questions, deadline: float) -> Iterator[Any]:
+    def timed_answers(self, questions: Questions, deadline: float) -> Iterator[Any]:
         """Yield each answer with its seconds, up to the first one after the deadline."""
         before = time.monotonic()
         for answer in questions.answers():

@@ -28,9 +28,9 @@ MOST_OF_FAILING, MOST_OF_TEST = 8, 4
 """
 MOST_ELEMENTS, DEEPEST, LONGEST = 40, 4, 120
 CALL_SECONDS = 0.2
-REST, FURTHER = "*", "**"
+EXTRA_POSITIONAL, EXTRA_KEYWORDS = "*", "**"
 """Keys of the extra positional arguments, and of the extra keyword arguments."""
-NEVER_ASKED = inspect.CO_NESTED | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+UNCALLABLE_FLAGS = inspect.CO_NESTED | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 """Flags of functions that cannot be found again by name, or must be awaited."""
 SHARED: Any = (
     ModuleType,
@@ -42,13 +42,13 @@ SHARED: Any = (
     type({}.items()),
 )
 """Types whose values cannot be copied and are only read."""
-WAYS: dict[Any, Any] = {
+REDUCERS: dict[Any, Any] = {
     **{kind: lambda _: "itself" for kind in SHARED},
     type(threading.Lock()): lambda _: (threading.Lock, ()),
     type(threading.RLock()): lambda _: (threading.RLock, ()),
 }
 """Reducers for copyreg: a string stands for the object itself, a pair for a call that makes a new one."""
-READ = "fget"
+PROPERTY_GETTER = "fget"
 """Attribute of a property that holds its function."""
 
 
@@ -56,7 +56,7 @@ class TooLong(BaseException):
     """Raised when a call or a test has used more processor time than allowed."""
 
 
-class Recorder:
+class CallRecorder:
     """Profiler that records calls from outside of the sources, and all calls of edited functions.
 
     Arguments are copied.
@@ -90,7 +90,7 @@ class Recorder:
             return
         if (
             code.co_name.startswith("<")
-            or code.co_flags & NEVER_ASKED
+            or code.co_flags & UNCALLABLE_FLAGS
             or self.counts.get(code, 0) >= self.most
         ):
             return
@@ -99,14 +99,14 @@ class Recorder:
             self.of_test[code] = self.of_test.get(code, 0) + 1
             sys.setprofile(None)  # calls made by copying are not calls of the tests
             with contextlib.suppress(Exception):
-                arguments = given_of(frame)
+                arguments = arguments_of(frame)
                 (self.inner if edited else self.calls).append(
-                    (frame.f_globals["__name__"], qualified(frame, arguments), copied(arguments))
+                    (frame.f_globals["__name__"], qualified_name(frame, arguments), copy_or_reject(arguments))
                 )
             sys.setprofile(self)
 
 
-def given_of(frame: FrameType) -> dict[str, Any]:
+def arguments_of(frame: FrameType) -> dict[str, Any]:
     """Return the arguments of a function that was just called, in the order of its parameters.
 
     Raises:
@@ -122,16 +122,16 @@ def given_of(frame: FrameType) -> dict[str, Any]:
     if code.co_flags & inspect.CO_GENERATOR and len(frame.f_locals) > named_count + len(variadic):
         raise ValueError("it goes on where it has been before")
     arguments = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
-    arguments[REST] = frame.f_locals[variadic[0]] if code.co_flags & inspect.CO_VARARGS else ()
+    arguments[EXTRA_POSITIONAL] = frame.f_locals[variadic[0]] if code.co_flags & inspect.CO_VARARGS else ()
     arguments.update(
         {name: frame.f_locals[name] for name in code.co_varnames[code.co_argcount : named_count]}
     )
     if code.co_flags & inspect.CO_VARKEYWORDS:
-        arguments[FURTHER] = frame.f_locals[variadic[-1]]
+        arguments[EXTRA_KEYWORDS] = frame.f_locals[variadic[-1]]
     return arguments
 
 
-def qualified(frame: FrameType, arguments: dict[str, Any]) -> tuple[str, ...]:
+def qualified_name(frame: FrameType, arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return the path of a function from its module: its name, after its class's if it is a method.
 
     A class on which the function is called is removed from its arguments.
@@ -152,7 +152,7 @@ def qualified(frame: FrameType, arguments: dict[str, Any]) -> tuple[str, ...]:
             if isinstance(function, classmethod):
                 del arguments["cls"]
             return (
-                (*owner_class.__qualname__.split("."), name, READ)
+                (*owner_class.__qualname__.split("."), name, PROPERTY_GETTER)
                 if isinstance(function, property)
                 else (*owner_class.__qualname__.split("."), name)
             )
@@ -163,30 +163,30 @@ def qualified(frame: FrameType, arguments: dict[str, Any]) -> tuple[str, ...]:
 
 def code_of(function: Any) -> Any:
     """Return the code of a function, or of the function inside a decorator or a property."""
-    function = getattr(function, READ, function)
+    function = getattr(function, PROPERTY_GETTER, function)
     return getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
 
 
-def deeply(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def copy_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Copy arguments deeply; values that cannot be copied and hold no state are shared, locks are new."""
     table = copyreg.dispatch_table
-    before = {kind: table[kind] for kind in WAYS if kind in table}
-    table.update(WAYS)
+    before = {kind: table[kind] for kind in REDUCERS if kind in table}
+    table.update(REDUCERS)
     try:
         return copy.deepcopy(dict(arguments))
     finally:
-        for kind in WAYS:
+        for kind in REDUCERS:
             del table[kind]
         table.update(before)
 
 
-def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def copy_or_reject(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Copy arguments deeply.
 
     Raises:
         ValueError: reading an argument would change it.
     """
-    copies = deeply(arguments)
+    copies = copy_arguments(arguments)
     if any(isinstance(value, (GeneratorType, *ITERATORS)) for value in copies.values()):
         raise ValueError("reading an argument changes it")
     return copies
@@ -202,45 +202,45 @@ ITERATORS: Any = (
 )
 
 
-def answers(calls: list[Any]) -> Iterator[str]:
+def answer_lines(calls: list[Any]) -> Iterator[str]:
     """Yield a line for each call, with its parts separated by tabs.
 
     The parts are the result or exception, the arguments afterwards, and the output.
     """
-    signal.signal(signal.SIGPROF, too_long)
+    signal.signal(signal.SIGPROF, raise_too_long)
     for module, name, arguments in calls:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            result = answer(module, name, arguments)
+            result = call_answer(module, name, arguments)
         yield f"{result}\t{printed.getvalue()[: LONGEST * 4]!r}" if printed.getvalue() else result
 
 
-def answer(module: str, name: tuple[str, ...], recorded: Mapping[str, Any]) -> str:
+def call_answer(module: str, name: tuple[str, ...], recorded: Mapping[str, Any]) -> str:
     """Call a function and return its result and the arguments afterwards, or the exception, as text."""
     try:
         function: Any = sys.modules[module]
         for part in name:
             function = getattr(function, part)
-        arguments = deeply(recorded)
+        arguments = copy_arguments(recorded)
         names = [*arguments]
-        rest_index = names.index(REST)
-        positional = [*(arguments[key] for key in names[:rest_index]), *arguments[REST]]
-        keywords = {key: arguments[key] for key in names[rest_index + 1 :] if key != FURTHER}
+        rest_index = names.index(EXTRA_POSITIONAL)
+        positional = [*(arguments[key] for key in names[:rest_index]), *arguments[EXTRA_POSITIONAL]]
+        keywords = {key: arguments[key] for key in names[rest_index + 1 :] if key != EXTRA_KEYWORDS}
         signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS, 0.05)
-        result = shown(function(*positional, **keywords, **arguments.get(FURTHER, {})), 0)
+        result = stable_text(function(*positional, **keywords, **arguments.get(EXTRA_KEYWORDS, {})), 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        arguments_after = {key: value for key, value in arguments.items() if key != REST or value}
-        return f"{result}\t{shown(arguments_after, 0)}"
+        arguments_after = {key: value for key, value in arguments.items() if key != EXTRA_POSITIONAL or value}
+        return f"{result}\t{stable_text(arguments_after, 0)}"
     except BaseException as error:  # noqa: BLE001 - any exception is the answer
         signal.setitimer(signal.ITIMER_PROF, 0)
         return f"raises {type(error).__name__}"
 
 
-def too_long(_number: int, _frame: FrameType | None) -> None:
+def raise_too_long(_number: int, _frame: FrameType | None) -> None:
     raise TooLong
 
 
-def shown(value: Any, depth: int) -> str:
+def stable_text(value: Any, depth: int) -> str:
     """Return a value as text that is the same in every process, without addresses and the order of sets."""
     kind = type(value).__name__
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
@@ -249,21 +249,21 @@ def shown(value: Any, depth: int) -> str:
         return kind
     if isinstance(value, dict):
         pairs = itertools.islice(value.items(), MOST_ELEMENTS)
-        texts = [f"{shown(key, depth + 1)}: {shown(element, depth + 1)}" for key, element in pairs]
+        texts = [
+            f"{stable_text(key, depth + 1)}: {stable_text(element, depth + 1)}" for key, element in pairs
+        ]
         return f"{kind}{{{', '.join(texts)}}}"
     if isinstance(value, (set, frozenset)):
-        return f"{kind}{{{', '.join(sorted(shown(item, depth + 1) for item in value))}}}"
+        return f"{kind}{{{', '.join(sorted(stable_text(item, depth + 1) for item in value))}}}"
     if isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
-        return (
-            f"{kind}[{', '.join(shown(item, depth + 1) for item in itertools.islice(value, MOST_ELEMENTS))}]"
-        )
+        return f"{kind}[{', '.join(stable_text(item, depth + 1) for item in itertools.islice(value, MOST_ELEMENTS))}]"
     if callable(value):
         return kind
-    attributes = state(value)
-    return kind if attributes is None else f"{kind}({shown(attributes, depth + 1)})"
+    attributes = attributes_of(value)
+    return kind if attributes is None else f"{kind}({stable_text(attributes, depth + 1)})"
 
 
-def state(value: Any) -> dict[str, Any] | None:
+def attributes_of(value: Any) -> dict[str, Any] | None:
     """Return the attributes of an object, from its dictionary and slots; None if it has neither."""
     slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
     names = [name for slot in slots for name in ((slot,) if isinstance(slot, str) else slot)]
@@ -275,13 +275,20 @@ def state(value: Any) -> dict[str, Any] | None:
     return attributes if names or isinstance(dictionary, dict) else None
 
 
-def described(call: Any) -> str:
+def call_text(call: Any) -> str:
     """Return a call as source code, cut to a line."""
     _, name, arguments = call
-    named = [(key, value) for key, value in arguments.items() if key not in ("self", REST, FURTHER)]
-    written_arguments = [
-        *(shown(value, 2) for value in arguments[REST]),
-        *(f"{key}={shown(value, 2)}" for key, value in (*named, *arguments.get(FURTHER, {}).items())),
+    named = [
+        (key, value)
+        for key, value in arguments.items()
+        if key not in ("self", EXTRA_POSITIONAL, EXTRA_KEYWORDS)
     ]
-    text = f"{'.'.join(part for part in name if part != READ)}({', '.join(written_arguments)})"
+    written_arguments = [
+        *(stable_text(value, 2) for value in arguments[EXTRA_POSITIONAL]),
+        *(
+            f"{key}={stable_text(value, 2)}"
+            for key, value in (*named, *arguments.get(EXTRA_KEYWORDS, {}).items())
+        ),
+    ]
+    text = f"{'.'.join(part for part in name if part != PROPERTY_GETTER)}({', '.join(written_arguments)})"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -17,22 +17,22 @@ import pytest
 from _pytest.runner import runtestprotocol
 from _pytest.warnings import catch_warnings_for_item
 from coder_compare import TooLong  # type: ignore[import-not-found]
-from coder_straight import forget  # type: ignore[import-not-found]
+from coder_straight import reset_item  # type: ignore[import-not-found]
 
 
-class Single:
+class SingleTestRunner:
     """Tests by id; a pytest plugin while they run."""
 
     def __init__(self, items: dict[str, Any], tree: str) -> None:
         self.items = items
-        self.keeps_session = not any(shared(item, tree + os.sep) for item in items.values())
+        self.keeps_session = not any(uses_session_fixture(item, tree + os.sep) for item in items.values())
         self.expired = False
         self.part_failed = False
         for item in [*items.values()][:1]:
             item.config.pluginmanager.register(self, "coder_single")
             self.straight = item.config.pluginmanager.get_plugin("coder_straight")
 
-    def run(self, test: str, following: str | None, *, limit: float, waiting: float) -> str:
+    def run(self, test: str, following: str | None, *, limit: float, wall_limit: float) -> str:
         """Run a test and return `passed`, `failed` or `timeout`.
 
         `limit` is in seconds of processor time, `waiting` in seconds of wall time. Fixtures shared with the
@@ -40,14 +40,14 @@ class Single:
         """
         item = self.items[test]
         self.expired = self.part_failed = passed = False
-        coder_timers.begin(limit, waiting, self.too_long)
+        coder_timers.start_timers(limit, wall_limit, self.too_long)
         try:
-            with filtered(item):
+            with warning_filters(item):
                 passed = self.passes(item, self.items[following] if following else None)
         except BaseException:  # noqa: BLE001, S110 - exit, interrupt or time limit: the test is not green
             pass
         finally:
-            coder_timers.end()
+            coder_timers.stop_timers()
         if passed and not self.expired and not self.part_failed:
             return "passed"
         with contextlib.suppress(BaseException):
@@ -58,7 +58,7 @@ class Single:
         """Run a test's phases and tell whether it passes."""
         if self.straight.fits(item) and not item.get_closest_marker("xfail"):
             failed_call = self.straight.telling(item, following)
-            forget(item)
+            reset_item(item)
             return failed_call is None
         reports = runtestprotocol(item, log=False, nextitem=following)
         has_passed_call = any(report.when == "call" and report.outcome == "passed" for report in reports)
@@ -88,7 +88,7 @@ class Single:
         )
 
 
-def filtered(item: Any) -> contextlib.AbstractContextManager[Any]:
+def warning_filters(item: Any) -> contextlib.AbstractContextManager[Any]:
     """Return a context with the project's warning filters, such as `filterwarnings = error`.
 
     Empty if the project has none.
@@ -104,7 +104,7 @@ def filtered(item: Any) -> contextlib.AbstractContextManager[Any]:
     return catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item)  # type: ignore[no-any-return, unused-ignore]
 
 
-def shared(item: Any, tree: str) -> bool:
+def uses_session_fixture(item: Any, tree: str) -> bool:
     """Tell whether a test uses a session fixture of the project.
 
     Such a fixture may hold objects made by the tried code.

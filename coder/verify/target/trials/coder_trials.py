@@ -18,15 +18,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from coder_asking import Asking  # type: ignore[import-not-found]  # on the import path of the run
-from coder_fork import Child, limit  # type: ignore[import-not-found]
-from coder_single import Single  # type: ignore[import-not-found]
-from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
+from coder_asking import EditComparison  # type: ignore[import-not-found]  # on the import path of the run
+from coder_fork import ForkedChild, lower_limit  # type: ignore[import-not-found]
+from coder_single import SingleTestRunner  # type: ignore[import-not-found]
+from coder_swap import Swapper, UnreliableSwap, edited_text, overlay_import  # type: ignore[import-not-found]
 
 FIRST_LIMIT = 5.0
 """Processor time limit, in seconds, for one test on the unchanged code; afterwards a multiple of its time."""
 LEAST_LIMIT, TIMES = 0.1, 10.0
-ENDLESS = 0.01
+ENDLESS_SECONDS = 0.01
 """Least assumed seconds of a test that did not end: an endless loop does not show its usual time, so that of
 others is used.
 """
@@ -36,7 +36,7 @@ processor time.
 """
 PATIENT_LIMIT, PATIENT_WAITING = 2.0, 5.0
 """Least limits for each test, if tests that failed at once may take longer when they pass."""
-ALONE = 32
+TRIED_ALONE = 32
 """This many candidates, the likeliest, are tried in their own forks, where no other candidate can affect
 them.
 """
@@ -49,7 +49,7 @@ MEMORY = 3 << 30
 FILE_SIZE = 256 << 20
 
 
-class Trials:
+class EditTrials:
     """The trials of one request."""
 
     def __init__(self, items: list[Any], swapper: Swapper, request: dict[str, Any], opened: Any) -> None:
@@ -64,19 +64,19 @@ class Trials:
         self.limits: dict[str, float] = {}
         self.waits: dict[str, float] = {}
         self.guards: set[str] = set()
-        self.single = Single(self.items, request["tree"])
+        self.single = SingleTestRunner(self.items, request["tree"])
         for item in items[:1]:
             # Made before the forks, so that they share one and none removes another's.
             factory = getattr(item.config, "_tmp_path_factory", None)
             if factory is not None:
                 factory.getbasetemp()
 
-    def judge(self) -> None:
+    def run_request(self) -> None:
         """Compare the candidates or try them all, as requested."""
         warnings.simplefilter("ignore")  # such as the one about forking with threads
         if self.request.get("compare"):
-            Asking(self).compare()
-        elif self.measured():
+            EditComparison(self).compare()
+        elif self.measure_base():
             self.try_all()
 
     def write(self, **fields: Any) -> None:
@@ -84,18 +84,18 @@ class Trials:
         os.write(self.results, json.dumps(fields).encode("ascii") + b"\n")
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the time is over, or a stop was requested."""
         return time.monotonic() > self.deadline or os.path.exists(self.request["stop"])
 
-    def all_of(self, child: Child) -> list[Any]:
+    def wait_for_answers(self, child: ForkedChild) -> list[Any]:
         """Return the answers of a fork once it ends, or the time is over."""
-        while not child.ended and not child.expired and not self.over:
+        while not child.has_ended and not child.is_expired and not self.is_over:
             child.read(0.05)
         child.kill()
         return list(child.answers)
 
-    def measured(self) -> bool:
+    def measure_base(self) -> bool:
         """Run all tests once on the unchanged code, and set targets, guards and limits.
 
         Return whether targets remain. A test that is not red here cannot turn green, and a red one guards
@@ -105,14 +105,14 @@ class Trials:
         targets, guards = set(self.targets), set(self.request["guards"])
         self.targets = [test for test in self.items if test in targets]
         tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
-        answers = self.all_of(
-            Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests)))
+        answers = self.wait_for_answers(
+            ForkedChild([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests)))
         )
         # Of a test that ran twice, the first run gives outcome and initial time, the last the usual time.
         result_of = {test: (green, seconds) for test, green, seconds, *_ in reversed(answers)}
         warm = {test: seconds for test, _, seconds, *_ in answers}
         green_seconds = [warm[test] for test, (green, _) in result_of.items() if green]
-        usual = max(ENDLESS, sum(green_seconds) / max(len(green_seconds), 1))
+        usual = max(ENDLESS_SECONDS, sum(green_seconds) / max(len(green_seconds), 1))
         least, waiting = (
             (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
         )
@@ -143,13 +143,13 @@ class Trials:
         The first run of a test may create what later runs reuse.
         """
         slow = []
-        for result in self.measure_once(tests):
+        for result in self.measure_each(tests):
             if result[2] is not None and result[2] > LEAST_LIMIT / TIMES:
                 slow.append(result[0])
             yield result
-        yield from self.measure_once(slow)
+        yield from self.measure_each(slow)
 
-    def measure_once(self, tests: list[str]) -> Iterator[Any]:
+    def measure_each(self, tests: list[str]) -> Iterator[Any]:
         """Yield id, success, processor time, wall time and whether processes were started, for each test."""
         for test, following in zip(tests, [*tests[1:], None]):
             self.opened.forget()
@@ -168,20 +168,20 @@ class Trials:
         with open(self.request["candidates"], encoding="utf-8") as file:
             fresh = self.batches(file)
             again: list[list[Any]] = []
-            running: dict[int, Child] = {}
-            while not self.over:
+            running: dict[int, ForkedChild] = {}
+            while not self.is_over:
                 while len(running) < self.request["jobs"]:
                     batch = again.pop() if again else next(fresh, None)
                     if batch is None:
                         break
-                    child = Child(batch, self.attempt, seconds=self.patience(batch[0][1]))
+                    child = ForkedChild(batch, self.try_batch, seconds=self.time_limit_of(batch[0][1]))
                     running[child.pipe] = child
                 if not running:
                     return
                 for pipe in select.select([*running], [], [], 0.02)[0]:
                     running[pipe].read(0)
-                for pipe in [pipe for pipe, child in running.items() if child.ended or child.expired]:
-                    again += self.settled(running.pop(pipe))
+                for pipe in [pipe for pipe, child in running.items() if child.has_ended or child.is_expired]:
+                    again += self.finish_batch(running.pop(pipe))
             for child in running.values():
                 child.kill()
 
@@ -193,7 +193,7 @@ class Trials:
         batch: list[Any] = []
         for index, line in enumerate(lines):
             candidate = json.loads(line)
-            alone = index < ALONE or not self.is_imported(candidate) or candidate["function"] is None
+            alone = index < TRIED_ALONE or not self.is_imported(candidate) or candidate["function"] is None
             if batch and (alone or len(batch) == BATCH):
                 yield batch
                 batch = []
@@ -204,7 +204,7 @@ class Trials:
         if batch:
             yield batch
 
-    def patience(self, candidate: dict[str, Any]) -> float:
+    def time_limit_of(self, candidate: dict[str, Any]) -> float:
         """Return the time limit in seconds for a candidate."""
         return 4.0 + sum(self.limits[test] for test in (*self.targets, *self.guards_of(candidate)))
 
@@ -216,34 +216,34 @@ class Trials:
             if test in self.guards
         ]
 
-    def attempt(self, batch: list[Any]) -> Iterator[Any]:
+    def try_batch(self, batch: list[Any]) -> Iterator[Any]:
         """Try a batch in the fork, ending early if a candidate may have left state behind."""
         for kind, maximum in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
-            limit(kind, maximum)
+            lower_limit(kind, maximum)
         alone = len(batch) == 1
         for _, candidate in batch:
-            outcome, test = self.attempt_one(
+            outcome, test = self.try_candidate(
                 candidate, self.guards_of(candidate) if alone else [], alone=alone
             )
             yield outcome, test
             if outcome in ("passed", "timeout"):
                 return
-        if not alone and self.first_red(self.guards_of(batch[-1][1])[:CANARIES]) is not None:
+        if not alone and self.first_failure(self.guards_of(batch[-1][1])[:CANARIES]) is not None:
             yield "polluted", ""
 
-    def attempt_one(self, candidate: dict[str, Any], guards: list[str], *, alone: bool) -> tuple[str, str]:
+    def try_candidate(self, candidate: dict[str, Any], guards: list[str], *, alone: bool) -> tuple[str, str]:
         """Try one candidate; return its outcome and the first test that was not green."""
         for again in (False, True):
             try:
-                undo = self.put_into_effect(candidate, alone=alone, again=again)
+                undo = self.apply_candidate(candidate, alone=alone, again=again)
             except (SyntaxError, ValueError):
                 return "invalid", ""
-            except Cold:
+            except UnreliableSwap:
                 return "cold" if alone else "alone", ""
             except BaseException as error:  # noqa: BLE001 - any exception: the module cannot be imported
                 return "failed", type(error).__name__
-            stale = self.swapper.stale
-            red = self.first_red([*self.targets, *guards])
+            stale = self.swapper.is_stale
+            red = self.first_failure([*self.targets, *guards])
             if red is None:
                 return "passed", ""
             undo()
@@ -258,32 +258,32 @@ class Trials:
         """Tell whether the module of a candidate is imported."""
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
-    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
+    def apply_candidate(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
         """Swap the function, or execute the module again; return a callable that undoes it.
 
         Executing it is irreversible, so it needs a fork of its own. `again` forces that: objects that the old
         function made may matter, in the project's modules or those of the tests.
         """
-        self.swapper.forget_results()
-        self.swapper.stale = False
+        self.swapper.clear_caches()
+        self.swapper.is_stale = False
         path = os.path.join(self.request["tree"], candidate["path"])
         if not self.is_imported(candidate):
-            return overlay(path, edited(path, candidate["changes"]))
+            return overlay_import(path, edited_text(path, candidate["changes"]))
         try:
             if again or candidate["function"] is None:
-                raise Cold("it changes what happens at import")
+                raise UnreliableSwap("it changes what happens at import")
             return self.swapper.swap(
                 path, self.request["functions"][candidate["function"]], candidate["source"], anyway=True
             )
-        except Cold:
+        except UnreliableSwap:
             if not alone:
                 raise
-            self.swapper.execute_again(path, edited(path, candidate["changes"]))
+            self.swapper.execute_again(path, edited_text(path, candidate["changes"]))
             if again:
-                made_again([self.items[test] for test in self.targets])
+                reload_test_modules([self.items[test] for test in self.targets])
             return lambda: None  # irreversible, but the fork ends
 
-    def first_red(self, tests: list[str]) -> tuple[str, str] | None:
+    def first_failure(self, tests: list[str]) -> tuple[str, str] | None:
         """Run tests up to the first that is not green; return how it ended, and its id."""
         for test, following in zip(tests, [*tests[1:], None]):
             outcome = self.run(test, following, self.limits[test])
@@ -291,7 +291,7 @@ class Trials:
                 return outcome, test
         return None
 
-    def settled(self, child: Child) -> list[list[Any]]:
+    def finish_batch(self, child: ForkedChild) -> list[list[Any]]:
         """Write the outcomes of a batch and return batches of what must be tried again."""
         child.kill()
         answers = child.answers
@@ -305,7 +305,7 @@ class Trials:
                 self.write(index=index, outcome=outcome, test=test)
         remaining = child.batch[len(answers) :]
         if remaining and not (answers and answers[-1][0] in ("passed", "timeout")):
-            self.write(index=remaining[0][0], outcome="timeout" if child.expired else "crashed", test="")
+            self.write(index=remaining[0][0], outcome="timeout" if child.is_expired else "crashed", test="")
             remaining = remaining[1:]
         return again + ([remaining] if remaining else [])
 
@@ -317,7 +317,7 @@ class Trials:
         return outcome
 
 
-def made_again(items: list[Any]) -> None:
+def reload_test_modules(items: list[Any]) -> None:
     """Execute the test modules again, as during collection, and rebind the tests to the new objects."""
     functions = [item for item in items if isinstance(item, pytest.Function)]
     for module in dict.fromkeys(item.module for item in functions):

@@ -20,13 +20,16 @@ OWN = ("self", "cls")
 KINDS = (type(None), bool, int, float, str, bytes, tuple, list, dict, set, frozenset)
 
 
-def varied(calls: list[Any], most: int) -> list[Any]:
+def vary_calls(calls: list[Any], most: int) -> list[Any]:
     """Return the calls, then calls with one argument changed, round by round, at most `most` in all."""
-    given_to = pools(calls)
+    given_to = argument_pools(calls)
     rows = []
     for module, name, arguments in calls:
         columns = [
-            [(key, new) for new in (*changes(value, given_to[module, name, key]), *records(key, value))]
+            [
+                (key, new)
+                for new in (*changed_values(value, given_to[module, name, key]), *changed_records(key, value))
+            ]
             for key, value in arguments.items()
         ]
         turns = [
@@ -40,28 +43,38 @@ def varied(calls: list[Any], most: int) -> list[Any]:
     return [*calls, *rounds][:most]
 
 
-def pools(calls: list[Any]) -> dict[Any, list[Any]]:
+def argument_pools(calls: list[Any]) -> dict[Any, list[Any]]:
     """Return the plain values that all calls of a function pass for each of its parameters."""
     values_by_parameter: dict[Any, list[Any]] = {}
     for module, name, arguments in calls:
         for key, value in arguments.items():
             pool = values_by_parameter.setdefault((module, name, key), [])
-            if plain(value) and len(pool) < MOST_OTHERS and not any(same(value, known) for known in pool):
+            if (
+                is_plain(value)
+                and len(pool) < MOST_OTHERS
+                and not any(is_same(value, known) for known in pool)
+            ):
                 pool.append(value)
     return values_by_parameter
 
 
-def changes(value: Any, pool: list[Any]) -> list[Any]:
+def changed_values(value: Any, pool: list[Any]) -> list[Any]:
     """Return nearby values and values of other calls, alternating, each once."""
-    others = [item for item in pool if not same(item, value)] if plain(value) else []
+    others = [item for item in pool if not is_same(item, value)] if is_plain(value) else []
     new_values: list[Any] = []
-    for new in itertools.chain.from_iterable(itertools.zip_longest(variants(value), others, fillvalue=value)):
-        if new is not value and not same(new, value) and not any(same(new, item) for item in new_values):
+    for new in itertools.chain.from_iterable(
+        itertools.zip_longest(nearby_values(value), others, fillvalue=value)
+    ):
+        if (
+            new is not value
+            and not is_same(new, value)
+            and not any(is_same(new, item) for item in new_values)
+        ):
             new_values.append(new)
     return new_values
 
 
-def records(name: str, value: Any) -> list[Any]:
+def changed_records(name: str, value: Any) -> list[Any]:
     """Return copies of a plain record, each with one attribute changed; none for a method's own object."""
     attributes = getattr(value, "__dict__", None)
     copies: list[Any] = []
@@ -69,11 +82,11 @@ def records(name: str, value: Any) -> list[Any]:
         type(attributes) is not dict
         or name in OWN
         or callable(value)
-        or not all(plain(item) for item in attributes.values())
+        or not all(is_plain(item) for item in attributes.values())
     ):
         return copies
     for attribute, old in [*attributes.items()][:MOST_ATTRIBUTES]:
-        for new in variants(old)[:OF_ATTRIBUTE]:
+        for new in nearby_values(old)[:OF_ATTRIBUTE]:
             with contextlib.suppress(Exception):
                 changed = copy.copy(value)
                 vars(changed)[attribute] = new
@@ -81,7 +94,7 @@ def records(name: str, value: Any) -> list[Any]:
     return copies
 
 
-def variants(value: Any) -> list[Any]:
+def nearby_values(value: Any) -> list[Any]:
     """Return values near the given one."""
     if value is None:
         return [0, "", 1]
@@ -92,22 +105,22 @@ def variants(value: Any) -> list[Any]:
     if isinstance(value, float):
         return [value + 1, 0.0, -value, value / 2]
     if isinstance(value, str):
-        return texts(value)
+        return nearby_texts(value)
     if isinstance(value, bytes):
         return [value[:-1], value[1:], value + value, b"", b"a", value[::-1]]
     if type(value) in (list, tuple):
-        return sequences(value)
+        return nearby_sequences(value)
     if type(value) is dict:
         items = list(value.items())
-        other = [dict([(key, new), *items[1:]]) for key, old in items[:1] for new in variants(old)[:2]]
+        other = [dict([(key, new), *items[1:]]) for key, old in items[:1] for new in nearby_values(old)[:2]]
         return [dict(items[1:]), dict(items[:-1]), *other, {}]
     if type(value) in (set, frozenset):
         ordered = sorted(value, key=repr)
         return [type(value)(ordered[1:]), type(value)()]
-    return quantities(value)
+    return nearby_quantities(value)
 
 
-def quantities(value: Any) -> list[Any]:
+def nearby_quantities(value: Any) -> list[Any]:
     """Return dates, durations and other numbers near the given one; none if arithmetic fails."""
     with contextlib.suppress(Exception):
         if isinstance(value, date):
@@ -118,7 +131,7 @@ def quantities(value: Any) -> list[Any]:
     return []
 
 
-def texts(value: str) -> list[str]:
+def nearby_texts(value: str) -> list[str]:
     """Return strings near the given one."""
     middle = len(value) // 2
     if not value:
@@ -139,23 +152,23 @@ def texts(value: str) -> list[str]:
     ]
 
 
-def sequences(value: Any) -> list[Any]:
+def nearby_sequences(value: Any) -> list[Any]:
     """Return sequences with fewer, more, reordered or changed elements."""
     kind = type(value)
     near = [value[:-1], value[1:], value[::-1], value + value, value + value[:1]]
     for index in (0, len(value) - 1) if value else ():
-        near += [kind([*value[:index], new, *value[index + 1 :]]) for new in variants(value[index])[:3]]
+        near += [kind([*value[:index], new, *value[index + 1 :]]) for new in nearby_values(value[index])[:3]]
     return [*near, kind()]
 
 
-def plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
     """Tell whether a value can be shared between calls."""
     if type(value) in (tuple, list):
-        return len(value) <= 20 and all(plain(item) for item in value)
+        return len(value) <= 20 and all(is_plain(item) for item in value)
     return value is None or type(value) in (bool, int, float, str, bytes)
 
 
-def same(first: Any, second: Any) -> bool:
+def is_same(first: Any, second: Any) -> bool:
     """Tell whether two values have the same type and representation.
 
     Equality is too weak: True equals 1.
