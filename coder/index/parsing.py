@@ -71,7 +71,7 @@ class ParsedBatch:
         for identity, text, facts in self.found:
             rows.append(_row(identity, text, facts, first_document, terms))
             first_document += len(facts.definitions) + 1
-        return IndexPart(files=rows, terms=terms.packed())
+        return IndexPart(files=rows, terms=terms.pack())
 
 
 class _Terms:
@@ -83,7 +83,7 @@ class _Terms:
         self.tokens: dict[str, list[int]] = defaultdict(list)
         self.derived: dict[str, list[int]] = defaultdict(list)
 
-    def packed(self) -> dict[str, bytes]:
+    def pack(self) -> dict[str, bytes]:
         """Return the entries as packed unsigned ints, by kind and text."""
         kinds = ((DEFINED, self.defined), (USED, self.used), (TOKEN, self.tokens), (DERIVED, self.derived))
         return {

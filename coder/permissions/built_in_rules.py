@@ -205,7 +205,7 @@ _LINES = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p
 
 
 def find_built_in_rule(run: ProgramRun, *, root: str) -> Rule | None:
-    """The rule that holds for a run where the person has set none; `root` is the directory that commands start in."""
+    """Return the built-in rule for a program; `root` is the directory that commands start in."""
     if found := select_rule(BUILT_IN, run):
         return found
     name = run.names[0]
@@ -231,7 +231,7 @@ def _reads_input(run: ProgramRun) -> bool:
 
 
 def depends_on_arguments(rules: Iterable[Rule], run: ProgramRun) -> bool:
-    """Does it matter what this program is told? It does where a rule, or what is built in, judges it by its arguments."""
+    """Tell whether any rule, set or built in, judges this program by its arguments."""
     return bool({*CHANGES, *INTERPRETERS} & set(run.names)) or any(
         rule.action != "allow" and any(fnmatchcase(name, rule.program) for name in run.names)
         for rule in (*rules, *BUILT_IN)
@@ -271,7 +271,7 @@ def _reads(run: ProgramRun, *, root: str) -> bool:
 
 
 def may_leave_root(argument: str, root: str) -> bool:
-    """Could this argument name a file outside of `root`, taken as a path, as `--option=path` or as `-opath`?"""
+    """Tell whether an argument may name a file outside of `root`: as path, `--option=path` or `-opath`."""
     for text in (argument, argument.partition("=")[2], argument[2:] if argument.startswith("-") else ""):
         if text.startswith("~") or (
             text.startswith("/") and not f"{normpath(text)}/".startswith(f"{root}/") and text != "/dev/null"

@@ -14,16 +14,20 @@ Mode = Literal["read-only", "ask", "auto-edit", "full"]
 
 
 class Rule(Value):
-    """What becomes of a program with certain arguments."""
+    """A rule on a program with certain arguments: allow, ask or deny."""
 
     action: Action
     program: str
     """The file's name, without its directory; `*` is any."""
     arguments: tuple[str, ...] = ()
-    """Globs. For `allow` they fit all arguments one by one, and a last `*` fits any that follow. For `ask` and `deny` they occur among
-    the arguments in this order, and only options stand before the first: `git push` is meant by `git -C there push --force`."""
+    """Globs.
+
+    For `allow` they match all arguments one by one, and a last `*` matches any that follow. For `ask` and `deny`
+    they occur among the arguments in this order, with options alone before the first: `git push` matches
+    `git -C there push --force`.
+    """
     why: str = ""
-    """What the program would do, for the person: `installs packages`."""
+    """What the program would do, for the user: `installs packages`."""
     network: bool = False
     """It is of no use without the network."""
 
@@ -44,7 +48,7 @@ class ProgramRun(Value):
     """One program that a command starts."""
 
     names: tuple[str, ...]
-    """As it was written, without a directory once it is resolved, and as the file is called that it leads to."""
+    """Its name as written, without the directory once resolved, and the name of the file that it links to."""
     arguments: tuple[str, ...] = ()
     sure: bool = True
     """Is every argument known as it stands?"""
@@ -65,7 +69,7 @@ def _starts(arguments: Sequence[str]) -> Iterator[int]:
 
 
 def _occur(wanted: Sequence[str], arguments: Sequence[str]) -> bool:
-    """Is the first of the wanted globs the first argument, and do the others follow, with anything between?"""
+    """Tell whether the first glob matches the first argument, and the others follow in order."""
     if not wanted:
         return True
     rest = iter(arguments[1:])
@@ -91,11 +95,11 @@ _SCRIPT = re.compile(r"-[elux]*c")
 
 
 def find_program_runs(parsed: ParsedCommand) -> tuple[tuple[ProgramRun, ...], str]:
-    """Every program that a command starts, wrappers looked through, and why this may not be all; empty: it is all."""
+    """Return the programs that a command starts, also through wrappers, and why there may be others, or nothing."""
     found: list[ProgramRun] = []
     unsure = parsed.unsure
     for simple in parsed.commands:
-        inner, doubt = _unwrapped(simple)
+        inner, doubt = _unwrap(simple)
         found += inner
         unsure = unsure or doubt
     if any(simple.assignments and not simple.words for simple in parsed.commands):  # PATH=. is one of them
@@ -103,7 +107,7 @@ def find_program_runs(parsed: ParsedCommand) -> tuple[tuple[ProgramRun, ...], st
     return tuple(found), unsure
 
 
-def _unwrapped(simple: SimpleCommand) -> tuple[list[ProgramRun], str]:
+def _unwrap(simple: SimpleCommand) -> tuple[list[ProgramRun], str]:
     if not simple.words:
         return [], ""
     sure = not simple.assignments and all(word.sure and not word.glob for word in simple.words)
@@ -119,7 +123,7 @@ def _unwrapped(simple: SimpleCommand) -> tuple[list[ProgramRun], str]:
     start = _inner(name, simple)
     if start is None or start >= len(simple.words):
         return [whole], _doubt(name, simple)
-    inner_runs, doubt = _unwrapped(simple.model_copy(update={"words": simple.words[start:]}))
+    inner_runs, doubt = _unwrap(simple.model_copy(update={"words": simple.words[start:]}))
     if name == "xargs":  # what it reads becomes arguments
         inner_runs = [inner.model_copy(update={"sure": False, "known": False}) for inner in inner_runs]
     return [whole, *inner_runs], doubt or _doubt(name, simple)

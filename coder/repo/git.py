@@ -348,7 +348,8 @@ def _check_version(git: Git) -> None:
     match = re.search(r"(\d+)\.(\d+)", version)
     if match and (int(match[1]), int(match[2])) < MINIMUM_VERSION:
         raise UserError(
-            f"This is {version}, and coder needs at least {MINIMUM_VERSION[0]}.{MINIMUM_VERSION[1]}: install a newer git."
+            f"This is {version}, and coder needs at least {MINIMUM_VERSION[0]}.{MINIMUM_VERSION[1]}: "
+            "install a newer git."
         )
 
 

@@ -189,7 +189,8 @@ def _files(workspace: Workspace, located: Localization, likely: Sequence[Definit
             workspace.record_place(site.path, site.first)
         definition_list = ", ".join(f"{site.name} (line {site.item.line})" for site in file_sites)
         lines.append(
-            f"  {escape_path(file.path)}{f': {definition_list}' if definition_list else ''} [{_reasons(file)}]"
+            f"  {escape_path(file.path)}{f': {definition_list}' if definition_list else ''} "
+            f"[{_reasons(file)}]"
         )
     return "\n".join(["Files that the issue may be about, likeliest first:", *lines]) if lines else ""
 

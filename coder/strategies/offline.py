@@ -202,7 +202,8 @@ def _failure_summary(proposals: Proposals) -> str:
             "Several edits turn the failing tests green, and none can be told to be right "
             f"({proposals.note}).{where} {DECIDING_TEST_HINT}\n\n{alternatives}"
         )
-    return f"No simple edit was found that turns the failing tests green ({proposals.note}).{where} {NARROWING_HINT}"
+    missing = f"No simple edit was found that turns the failing tests green ({proposals.note})."
+    return f"{missing}{where} {NARROWING_HINT}"
 
 
 def _log_phase(context: SessionContext, candidate: Candidate, phase: PhaseName) -> None:

@@ -82,7 +82,7 @@ class TestRunner(Protocol):
         Never raise for test failures.
 
         `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from
-        anywhere else, the report's problem is `wrong_code_problem`. Without a time limit the project's own applies.
+        anywhere else, the report's problem is `wrong_code_problem`. Without a limit, the project's applies.
         """
 
 

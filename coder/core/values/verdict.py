@@ -38,7 +38,7 @@ class Failure(Value):
 
 
 class BodyExecution(Value):
-    """How a test's own function ran, observed independently of the test runner's report."""
+    """Observation of a test's own function, independent of the test runner's report."""
 
     started: int = 0
     ended: int = 0
@@ -140,6 +140,8 @@ class Counts(Value):
 
 class TestRun(Value):
     """One run of the test command on the way to a verdict."""
+
+    __test__ = False
 
     label: str
     """Purpose of the run, such as `suite`."""

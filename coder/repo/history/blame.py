@@ -29,7 +29,8 @@ class BlameLine:
             .date()
             .isoformat()
         )
-        return f"{self.commit[:10]} {date} {self.commit_fields.get('author', '')}: {self.commit_fields.get('summary', '')}"
+        author, summary = (self.commit_fields.get(field, "") for field in ("author", "summary"))
+        return f"{self.commit[:10]} {date} {author}: {summary}"
 
 
 def parse_blame(porcelain: str) -> Iterator[BlameLine]:

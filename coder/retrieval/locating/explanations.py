@@ -36,7 +36,7 @@ def _definition_reasons(case: IssueMatch, candidate: DefinitionCandidate) -> Ite
         yield f"of {owner}, which is named"
     if candidate.evidence.get("callee", 0.0) >= MIN_CALLEE_EVIDENCE:
         yield "called by a likely place"
-    if used_names := case.uses.used_in(candidate.path, candidate.item)[:MOST_USED]:
+    if used_names := case.uses.uses_in(candidate.path, candidate.item)[:MOST_USED]:
         yield f"uses {', '.join(used_names)}"
     name_words = [word for word in identifier_terms(candidate.item.bare_name) if word in case.matches.weights]
     if name_words and not zones:

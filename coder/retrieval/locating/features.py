@@ -109,7 +109,7 @@ class IssueMatch:
         evidence |= self._name_evidence(item.bare_name)
         if owner := item.name.rpartition(".")[0].rpartition(".")[2]:
             evidence |= self._owner_evidence(owner, item.bare_name)
-        if used_names := self.uses.used_in(path, item):
+        if used_names := self.uses.uses_in(path, item):
             evidence["uses"] = sum(self.uses.worth[name] for name in used_names)
         if test_evidence := self.pointed.files.get(path, {}).get("tested"):
             evidence["tested"] = test_evidence

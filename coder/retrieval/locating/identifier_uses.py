@@ -27,7 +27,7 @@ class IdentifierUses:
     lines: Mapping[str, Mapping[str, tuple[int, ...]]]
     """By path and name."""
 
-    def used_in(self, path: str, definition: Definition) -> list[str]:
+    def uses_in(self, path: str, definition: Definition) -> list[str]:
         """Return the names that a function uses, rarest first.
 
         Empty for a class, which consists of its methods.

@@ -10,7 +10,7 @@ from coder.retrieval.locating.corpus import Corpus
 from coder.retrieval.locating.issue_terms import IssueTerms
 
 ZONE_WEIGHTS = {"title": 2.2, "inline": 1.1, "block": 1.5, "name": 0.3, "prose": 0.8}
-"""Weight of a word per zone, in addition to `DISTINCTIVENESS_SHARE`; each zone is normalized, however long it is."""
+"""Weight of a word per zone, in addition to `DISTINCTIVENESS_SHARE`; each zone is normalized by length."""
 DISTINCTIVENESS_SHARE = 3.0
 DISTINCTIVENESS_WEIGHTS = {"title": 2.0, "inline": 1.5, "block": 0.7, "name": 1.5, "prose": 0.7}
 """Weight per zone for the most distinctive zone of a word."""

@@ -82,7 +82,7 @@ class Landlock:
             "scoped": True,
             "filter": seccomp.build_filter(
                 families=INTERNET_FAMILIES if network else (),
-                sees_others=True,
+                shares_namespaces=True,
                 brokered=tuple(self._brokered),
             ),
             "brokered": self._brokered,

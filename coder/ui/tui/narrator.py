@@ -37,7 +37,7 @@ from coder.ui.summary import abbreviate_number, format_counts, format_money, rep
 from coder.ui.tui.prose import highlight_markdown
 from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.fold import Fold
-from coder.ui.tui.widgets.reply import Reply
+from coder.ui.tui.widgets.reply import ReplyView
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.tool_call import CallFold
 from coder.ui.tui.widgets.transcript import Transcript
@@ -53,7 +53,7 @@ class Narrator:
         self._status_bar = status_bar
         self._status = Status()
         self._activity = ""
-        self._replies: dict[str, Reply] = {}
+        self._replies: dict[str, ReplyView] = {}
         self._calls: dict[str, CallFold] = {}
 
     def show_record(self, record: Record) -> None:
@@ -81,9 +81,9 @@ class Narrator:
             case _:
                 self._transcript.add(*_event_widgets(record.event))
 
-    def _reply(self, candidate: str) -> Reply:
+    def _reply(self, candidate: str) -> ReplyView:
         if candidate not in self._replies:
-            self._replies[candidate] = Reply()
+            self._replies[candidate] = ReplyView()
             self._transcript.add(self._replies[candidate])
         return self._replies[candidate]
 
@@ -140,7 +140,8 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
             yield _line(
                 (
-                    f"tests on the untouched code: {problem or f'{format_counts(counts)} in {seconds:.1f} s'}   "
+                    "tests on the untouched code: "
+                    f"{problem or f'{format_counts(counts)} in {seconds:.1f} s'}   "
                     f"{command}"
                 ),
                 "about",

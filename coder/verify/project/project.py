@@ -1,4 +1,4 @@
-"""How a project is tested: interpreter, command, and missing test dependencies."""
+"""Discovery of how a project is tested: interpreter, command, and missing test dependencies."""
 
 import json
 from collections.abc import Mapping

@@ -93,7 +93,8 @@ def describe_failures_in_changed_code(
     ]
     raised = [result for result in changed if result.failure and _raises_in(result.failure, sources)]
     return [
-        f"{shorten_test_id(result.id)}, red before too, now fails in the changed code: {failure_headline(result.failure)}"
+        f"{shorten_test_id(result.id)}, red before too, now fails in the changed code: "
+        f"{failure_headline(result.failure)}"
         for result in raised[:SHOWN]
         if result.failure
     ]

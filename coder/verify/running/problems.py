@@ -17,7 +17,7 @@ def run_problem(
 ) -> RunProblem | None:
     """Return why the results of a test command cannot be used, None if they can."""
     if execution.timed_out:
-        position = f", in {recording.running[0]}" if recording.running else ""
+        position = f", in {recording.running_tests[0]}" if recording.running_tests else ""
         text = (
             f"The tests did not end within {wall_seconds:g} s; "
             f"the limit came after {recording.progress}{position}."
@@ -85,7 +85,7 @@ def _session_problem(execution: Execution) -> RunProblem:
 
 def _incomplete_run_problem(recording: Recording, execution: Execution) -> RunProblem | None:
     if not recording.finished:
-        position = f" while {recording.running[0]} was running" if recording.running else ""
+        position = f" while {recording.running_tests[0]} was running" if recording.running_tests else ""
         return RunProblem(
             kind="crash",
             text=f"The test process ended with exit code {execution.exit_code}{position}, "
@@ -97,7 +97,10 @@ def _incomplete_run_problem(recording: Recording, execution: Execution) -> RunPr
     if recording.has_ended_early:
         return RunProblem(
             kind="crash",
-            text=f"pytest ended before its end, after {recording.progress}: {find_error_line(execution.output)}",
+            text=(
+                f"pytest ended before its end, after {recording.progress}: "
+                f"{find_error_line(execution.output)}"
+            ),
         )
     if not recording.results:
         return RunProblem(

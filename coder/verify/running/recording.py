@@ -48,7 +48,7 @@ class Recording:
         return tuple(self._results.values())
 
     @property
-    def running(self) -> tuple[str, ...]:
+    def running_tests(self) -> tuple[str, ...]:
         """Tests that have begun and not ended."""
         return tuple(self._open)
 

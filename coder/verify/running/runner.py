@@ -226,7 +226,7 @@ def no_tests_problem(tests: Sequence[str]) -> RunProblem:
 def crash_results(recording: Recording, problem: RunProblem | None) -> Iterator[TestResult]:
     """Yield a red result for each test that was running when the process died: it caused that."""
     if problem is not None and problem.kind == "crash":
-        for test in recording.running:
+        for test in recording.running_tests:
             yield TestResult(
                 id=test,
                 outcome="error",

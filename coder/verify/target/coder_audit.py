@@ -87,9 +87,9 @@ class Audit:
         self.baseline: dict[str, Any] = {}
         self.busy = False
         self.frame = sys._getframe
-        sys.addaudithook(self.on_event)
+        sys.addaudithook(self.hear)
 
-    def on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if (
             self.busy
             or is_harmless(event, arguments)
@@ -123,7 +123,7 @@ class Audit:
         ):
             self.accesses[f"{frame.f_code.co_filename[len(self.tree) :]}: {event}"] = None
 
-    def take_baseline(self) -> None:
+    def keep(self) -> None:
         """Remember the functions of the machinery as they are now."""
         self.baseline = dict(machinery_functions())
 

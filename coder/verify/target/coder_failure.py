@@ -87,16 +87,16 @@ def frames_of(value: BaseException, tree: str) -> Iterator[tuple[str, int, str]]
     traceback = value.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        frames.append((relative_to_tree(code.co_filename, tree), traceback.tb_lineno, code.co_name))
+        frames.append((relative(code.co_filename, tree), traceback.tb_lineno, code.co_name))
         traceback = traceback.tb_next
     if isinstance(value, SyntaxError) and value.filename:
-        frames.append((relative_to_tree(value.filename, tree), value.lineno or 0, ""))
+        frames.append((relative(value.filename, tree), value.lineno or 0, ""))
     inside_indices = [index for index, frame in enumerate(frames) if is_inside(frame)]
     frames = frames[inside_indices[0] :] if inside_indices else frames[-3:]
     yield from frames if len(frames) <= FRAMES else frames[:5] + frames[5 - FRAMES :]
 
 
-def relative_to_tree(path: str, tree: str) -> str:
+def relative(path: str, tree: str) -> str:
     """Return a path relative to the tree if it lies inside of it."""
     if path not in RESOLVED_PATHS:
         RESOLVED_PATHS[path] = os.path.realpath(path)

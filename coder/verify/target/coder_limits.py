@@ -35,21 +35,21 @@ class LimitPlugin:
 
     def __init__(self, request: dict[str, Any] | None = None, say: Callable[..., None] | None = None) -> None:
         self.expired = self.red = False
-        self.configure(request or {"select": [], "in_order": False}, say)
+        self.become(request or {"select": [], "in_order": False}, say)
 
-    def configure(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
+    def become(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
         """Take over the settings of a request."""
         self.request = request
-        self.report = say
+        self.say = say
         self.places = (
             {name: position for position, name in enumerate(request["select"])} if request["in_order"] else {}
         )
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items.sort(key=self.position_of)
+        items.sort(key=self.place)
 
-    def position_of(self, item: Any) -> int:
+    def place(self, item: Any) -> int:
         """Return the position of a test in the requested order."""
         return self.places.get(item.nodeid, len(self.places))
 
@@ -74,12 +74,12 @@ class LimitPlugin:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed and not hasattr(report, "wasxfail"):
-            self.report_red(report.nodeid)
+            self.hear(report.nodeid)
 
-    def report_red(self, red: str) -> None:
+    def hear(self, red: str) -> None:
         """Report a test as red."""
-        if not self.red and self.report is not None:
-            self.report(red=red)
+        if not self.red and self.say is not None:
+            self.say(red=red)
         self.red = True
 
     def too_long(self, _number: int, frame: FrameType | None) -> None:

@@ -24,15 +24,15 @@ class Observer:
     """
 
     def __init__(self) -> None:
-        self.observed: dict[str, Any] | None = None
-        self.current: dict[str, Any] | None = None
+        self.seen: dict[str, Any] | None = None
+        self.now: dict[str, Any] | None = None
         """Observations of the current test."""
         self.code: CodeType | None = None
         self.tool: int | None = None
 
     def begin(self, function: Any) -> None:
         """Observe the innermost function of `function`, which decorators may have wrapped."""
-        self.observed = self.current = self.code = None
+        self.seen = self.now = self.code = None
         innermost = inspect.unwrap(function) if callable(function) else None
         innermost = getattr(getattr(innermost, "hypothesis", None), "inner_test", innermost)
         if not isinstance(innermost, FunctionType):
@@ -40,19 +40,19 @@ class Observer:
         self.code = innermost.__code__
         record: dict[str, Any] = {"started": 0, "ended": 0, "lines": {}}
         if self.start_tracing(record):
-            self.current = record
+            self.now = record
 
     def end(self) -> None:
         """Stop observing; if another tool took over meanwhile, nothing was observed."""
-        if self.current is not None and self.stop_tracing():
-            self.observed = dict(self.current, lines=sorted(self.current["lines"])[:MOST_LINES])
+        if self.now is not None and self.stop_tracing():
+            self.seen = dict(self.now, lines=sorted(self.now["lines"])[:MOST_LINES])
 
     def start_tracing(self, record: dict[str, Any]) -> bool:
         """Start tracing; return whether that is possible."""
         if MONITORING is None:
             if GETTRACE() is not None:  # a debugger, or coverage
                 return False
-            self.hook = self.trace_function(record)
+            self.hook = self.tracer(record)
             SETTRACE(self.hook)
             return True
         self.tool = next((tool for tool in TOOLS if MONITORING.get_tool(tool) is None), None)
@@ -63,7 +63,7 @@ class Observer:
         counters = {events.PY_START: "started", events.PY_RETURN: "ended"}
         for event, name in counters.items():
             MONITORING.register_callback(
-                self.tool, event, lambda _code, _at, *_value, name=name: increment(record, name)
+                self.tool, event, lambda _code, _at, *_value, name=name: count(record, name)
             )
         MONITORING.register_callback(
             self.tool, events.LINE, lambda _code, line: record["lines"].setdefault(line)
@@ -84,7 +84,7 @@ class Observer:
             MONITORING.free_tool_id(self.tool)
         return is_own
 
-    def trace_function(self, record: dict[str, Any]) -> Any:
+    def tracer(self, record: dict[str, Any]) -> Any:
         """Return a trace function for Python before 3.12; frames of other functions are not traced."""
         code, raised = self.code, False
 
@@ -108,6 +108,6 @@ class Observer:
         return trace_calls
 
 
-def increment(record: dict[str, Any], name: str) -> None:
+def count(record: dict[str, Any], name: str) -> None:
     """Increment a counter."""
     record[name] += 1

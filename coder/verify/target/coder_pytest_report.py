@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if START_CONTEXT or "CODER_PYTEST_REQUEST" in REMOVED_VARIABLES:
         request = read_request()
         config.pluginmanager.register(
-            ReportRecorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder"
+            Recorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder"
         )
         if "endless" in request:
             config.pluginmanager.register(EndlessTestPlugin(**request["endless"]), "coder_endless")
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
 
 
-class ReportRecorder:
+class Recorder:
     """Plugin that writes one line per phase.
 
     In an xdist worker it only extends the reports for the controller.
@@ -206,7 +206,7 @@ class ReportRecorder:
         outcome = yield
         report = outcome.get_result()
         if self.observer is not None and call.when == "call":
-            report.coder_body = self.observer.observed
+            report.coder_body = self.observer.seen
             self.collect_audit()
         if report.failed and call.excinfo is not None:
             value = unwrap_doctest(call.excinfo.value)
@@ -243,7 +243,7 @@ class ReportRecorder:
     def collect_audit(self) -> None:
         """Add new findings of the audit."""
         try:
-            self.reached.update(dict.fromkeys(self.audit.changed() if self.audit is not None else ()))
+            self.reached.update(dict.fromkeys(self.audit.findings() if self.audit is not None else ()))
         except Exception as error:  # noqa: BLE001 - the finish record must be written in any case
             self.reached[f"the functions of pytest could not be compared: {type(error).__name__}"] = None
 

@@ -45,9 +45,9 @@ def main() -> None:
 def load_recorder(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
     """Return the recorder of the runner, which binds all functions that it needs at import."""
     if request["runner"] == "unittest":
-        from coder_unittest_report import UnittestRecorder  # type: ignore[import-not-found]
+        from coder_unittest_report import Recorder  # type: ignore[import-not-found]
 
-        return UnittestRecorder(request, audit)
+        return Recorder(request, audit)
     options = os.environ.get("PYTEST_ADDOPTS")
     import coder_pytest_report  # type: ignore[import-not-found]
 

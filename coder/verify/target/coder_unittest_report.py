@@ -21,7 +21,7 @@ FIXTURE = re.compile(r"(\w+) \(([\w.]+)\)")
 """Id of the placeholder for a failed setUpClass or setUpModule."""
 
 
-class UnittestRecorder:
+class Recorder:
     """Writes one line per test to the requested pipe."""
 
     def __init__(self, request: dict[str, Any], audit: Any) -> None:
@@ -67,11 +67,11 @@ class UnittestRecorder:
             name: [os.path.realpath(path)] for name in self.request["watch"] if (path := module_file(name))
         }
         self.write(
-            "finish", exit=code, loaded=loaded, stopped=self.incomplete, reached=[*self.audit.changed()]
+            "finish", exit=code, loaded=loaded, stopped=self.incomplete, reached=[*self.audit.findings()]
         )
         sys.exit(code)
 
-    def write_result(
+    def tell(
         self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False, seconds: float = 0.0
     ) -> None:
         """Write the result of a test."""
@@ -92,11 +92,11 @@ class UnittestRecorder:
             xfail=xfail,
             seconds=seconds,
             failure=failure,
-            body=self.observer.observed,
+            body=self.observer.seen,
         )
 
 
-def result_class(recorder: UnittestRecorder) -> type[unittest.TextTestResult]:
+def result_class(recorder: Recorder) -> type[unittest.TextTestResult]:
     """Return a result class that prints as unittest's own does, and records."""
     return type("Result", (RecordedResult,), {"recorder": recorder})
 
@@ -104,7 +104,7 @@ def result_class(recorder: UnittestRecorder) -> type[unittest.TextTestResult]:
 class RecordedResult(unittest.TextTestResult):
     """Test result that reports each test to its recorder."""
 
-    recorder: UnittestRecorder
+    recorder: Recorder
 
     def startTest(self, test: Any) -> None:
         super().startTest(test)
@@ -112,40 +112,40 @@ class RecordedResult(unittest.TextTestResult):
         self.recorder.observer.begin(getattr(test, getattr(test, "_testMethodName", ""), None))
 
     def stopTest(self, test: Any) -> None:
-        self.recorder.audit.changed()
+        self.recorder.audit.findings()
         super().stopTest(test)
 
     def addSuccess(self, test: Any) -> None:
         self.recorder.observer.end()
         super().addSuccess(test)
-        self.recorder.write_result(test, "passed")
+        self.recorder.tell(test, "passed")
 
     def addFailure(self, test: Any, err: Any) -> None:
         self.recorder.observer.end()
         super().addFailure(test, err)
-        self.recorder.write_result(test, "failed", error=err)
+        self.recorder.tell(test, "failed", error=err)
 
     def addError(self, test: Any, err: Any) -> None:
         self.recorder.observer.end()
         super().addError(test, err)
-        self.recorder.write_result(test, "error", error=err)
+        self.recorder.tell(test, "error", error=err)
 
     def addSkip(self, test: Any, reason: str) -> None:
         super().addSkip(test, reason)
-        self.recorder.write_result(test, "skipped")
+        self.recorder.tell(test, "skipped")
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
         super().addExpectedFailure(test, err)
-        self.recorder.write_result(test, "skipped", xfail=True)
+        self.recorder.tell(test, "skipped", xfail=True)
 
     def addUnexpectedSuccess(self, test: Any) -> None:
         super().addUnexpectedSuccess(test)
-        self.recorder.write_result(test, "failed")
+        self.recorder.tell(test, "failed")
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         super().addSubTest(test, subtest, err)
         if err is not None:
-            self.recorder.write_result(
+            self.recorder.tell(
                 test, "failed" if issubclass(err[0], test.failureException) else "error", error=err
             )
 

@@ -170,8 +170,8 @@ def _kill_notes(guarded: MutationReport | None) -> list[str]:
     if guarded is None or not guarded.tried:
         return []
     return [
-        f"the new tests catch {guarded.tried - len(guarded.unguarded)} of {guarded.tried} deliberate breakages "
-        "of what they import"
+        f"the new tests catch {guarded.tried - len(guarded.unguarded)} of {guarded.tried} "
+        "deliberate breakages of what they import"
     ]
 
 

@@ -1,10 +1,12 @@
 """The change under judgement: its tree, what it touches, and the base's results."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestReport
 from coder.verify.impact.test_selection import SuiteSelection
+from coder.verify.results.comparison import shorten_test_id
 from coder.verify.verdict.runs import WHOLE, SuiteLimits, Trees
 from coder.workspace.files import format_count
 
@@ -45,3 +47,18 @@ class JudgedChange:
             return "nothing that passed before fails now"
         files = f"{len(self.part.files)} of {self.part.total} test files"
         return f"no new failures in {format_count(len(after.results), 'impacted test')} ({files})"
+
+    def find_gaps(self, targets: Sequence[str], after: TestReport) -> list[str]:
+        """Return what was not run on either side, half a sentence each."""
+        gaps = []
+        if self.part is not None and self.limits.whole_seconds is None:
+            gaps.append("the whole suite takes longer than its limit")
+        suite = "suite" if self.part is None else "impacted tests"
+        for report, side in ((self.before, "on the base"), (after, "on the change")):
+            if report.problem is not None and report.problem.kind == "timeout":
+                gaps.append(f"only a part of the {suite} could be run {side}: {report.problem.text}")
+        was_cut = after.problem is not None and after.problem.kind == "timeout"
+        unseen = [shorten_test_id(target) for target in targets if after.result_for(target) is None]
+        if unseen and not was_cut:
+            gaps.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
+        return gaps

@@ -98,7 +98,7 @@ class Judgement:
                 f"known from the report of `{self._change.before.command}` alone: "
                 "no test can be run by itself there"
             )
-        greens, verdict = self._aimed()
+        greens, verdict = self._run_targets()
         if verdict is not None:
             return verdict
         targets, verdict = self._red_before(greens)
@@ -106,7 +106,7 @@ class Judgement:
             return self._not_fixed(self._weak)
         return verdict or self._suite(targets)
 
-    def _aimed(self) -> tuple[Mapping[str, TestResult], Verdict | None]:
+    def _run_targets(self) -> tuple[Mapping[str, TestResult], Verdict | None]:
         """Run what the change is about; return the tests that pass, or a verdict that is certain already."""
         files = [path for path in self._change.tests if is_test_file(path)]
         about = [*self._named, *files, *self._first.suspects]
@@ -126,8 +126,9 @@ class Judgement:
             return {}, unmet
         broken = self._confirm(suspected, report)
         if broken:
-            reason = f"{_tests(len(broken))} that passed before: {join_test_ids(broken)}; the whole suite was not run"
-            return {}, self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
+            reason = f"The change breaks {_tests(len(broken))} that passed before: {join_test_ids(broken)}"
+            reason = f"{reason}; the whole suite was not run."
+            return {}, self._verdict(VerdictKind.BROKEN, reason, broken=broken)
         weakly = tuple(result.id for result in self._change.before.failures if self._is_weak(result.id))
         asked_for = (*self._named, *(test for test in weakly if test in (self._ties or {})))
         every = self._with_causes(
@@ -188,7 +189,7 @@ class Judgement:
         return tuple(with_cause(result, before=self._change.before.result_for(result.id)) for result in reds)
 
     def _red_before(self, greens: Mapping[str, TestResult]) -> tuple[tuple[str, ...], Verdict | None]:
-        """Return those of the green tests that are red for the right reason on the base with the change's tests.
+        """Return those of the green tests that are red for the right reason without the change.
 
         A doctest of a changed source file counts where the file's examples are the same on both sides.
         """
@@ -334,37 +335,20 @@ class Judgement:
         reached = new_harness_access(self.runs.reached_on_base, self.runs.reached_on_change)
         weaknesses, self.hashes = find_weaknesses(self._change, targets, self._greens)
         found = [*reached, *self._worse, *weaknesses, *find_rewritten_tests(self._change, self.runs)]
-        if self._change.part is not None and self._change.limits.whole_seconds is None:
-            found.append("the whole suite takes longer than its limit")
-        for report, where in ((self._change.before, "on the base"), (after, "on the change")):
-            if report.problem is not None and report.problem.kind == "timeout":
-                suite = "suite" if self._change.part is None else "impacted tests"
-                found.append(f"only a part of the {suite} could be run {where}: {report.problem.text}")
-        was_cut = after.problem is not None and after.problem.kind == "timeout"
-        if not was_cut and (
-            unseen := [shorten_test_id(target) for target in targets if after.result_for(target) is None]
-        ):
-            found.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
+        found += self._change.find_gaps(targets, after)
         untied = self._find_untied(targets) if targets else []
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:
             found.insert(0, f"nothing ties {', '.join(map(shorten_test_id, untied[:3]))} to this issue")
+        scope = self._change.describe_scope(self.after)
         if found:
-            scope = self._change.describe_scope(self.after)
-            reason = f"{scope[0].upper()}{scope[1:]}, but {'; '.join(found)}"
-            verdict = self._verdict(
-                VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after
-            )
-            return (
-                verdict.model_copy(update={"untied": tuple(targets)})
-                if untied and len(found) == 1
-                else verdict
-            )
+            reason = f"{scope[0].upper()}{scope[1:]}, but {'; '.join(found)}".rstrip(".") + "."
+            verdict = self._verdict(VerdictKind.PASSING, reason, targets=tuple(targets), after=after)
+            is_only_untied = bool(untied) and len(found) == 1
+            return verdict.model_copy(update={"untied": tuple(targets)}) if is_only_untied else verdict
         link = ", and" if self._change.part is None else ";"
-        reason = (
-            f"{_tests(len(targets))} went from red to green{link} {self._change.describe_scope(self.after)}."
-        )
+        reason = f"{_tests(len(targets))} went from red to green{link} {scope}."
         return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
 
     def _confirm(self, suspected: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:

@@ -58,7 +58,7 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
             return []
     elif change.part is not None:
         part = change.part.files
-    lost = _lost_by_old_tests(change, runs, part)
+    lost = _find_lost_by_old_tests(change, runs, part)
     if not lost:
         return []
     contradict = "contradicts" if len(lost) == 1 else "contradict"
@@ -66,7 +66,7 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
     return [f"{edited} {'it' if len(lost) == 1 else 'them'}: review these edits ({join_test_ids(lost)})"]
 
 
-def _lost_by_old_tests(change: JudgedChange, runs: Runs, part: Sequence[str]) -> tuple[TestResult, ...]:
+def _find_lost_by_old_tests(change: JudgedChange, runs: Runs, part: Sequence[str]) -> tuple[TestResult, ...]:
     """Return tests of a part (empty: the suite) that passed on the base and fail twice on changed sources."""
     old = runs.run("old tests", change.tree, change.sources, part)
     among = match_test_ids(part) if part else lambda _test: True

@@ -1,4 +1,4 @@
-"""Requests to a process in the sandbox through named pipes; target/server/coder_channel.py is the other end."""
+"""Requests to a sandboxed process through named pipes; target/server/coder_channel.py is the other end."""
 
 import json
 import os

@@ -129,7 +129,7 @@ class WarmRunner:
                 texts = {path: read_utf8(self._tree / path) for path in edits}
                 edits = {path: text for path, text in edits.items() if text != texts[path]}
                 swappable = self._find_replacements(edits, texts)
-                with self._cleaning_up(), temporary_edits(self._tree, edits):
+                with self._clean_up_on_exit(), temporary_edits(self._tree, edits):
                     request = self._to_request(
                         edits, normalize_test_ids(tests, self._tree), seconds or self._wall_seconds
                     )
@@ -180,7 +180,7 @@ class WarmRunner:
             self._wait_for_cleanup()
 
     @contextmanager
-    def _cleaning_up(self) -> Iterator[None]:
+    def _clean_up_on_exit(self) -> Iterator[None]:
         """Start the cleanup in the background when the block ends; the caller need not wait for it."""
         try:
             yield

@@ -48,5 +48,7 @@ def test_lists_module_names_and_attributes() -> None:
 
 
 def test_orders_most_similar_first_without_itself() -> None:
-    similar = most_similar_names("count", ("count", "counts", "size", "amount"), count=2, least=0.4)
+    similar = most_similar_names(
+        "count", ("count", "counts", "size", "amount"), max_count=2, min_similarity=0.4
+    )
     assert [name for name, _ in similar] == ["counts", "amount"]

@@ -63,7 +63,7 @@ def test_refuses_other_architecture_and_x32_table() -> None:
 
 
 def test_without_pid_namespace_allows_only_own_limits() -> None:
-    code = build_filter(families=(), sees_others=True, machine=X86)
+    code = build_filter(families=(), shares_namespaces=True, machine=X86)
     assert [
         filter_result(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)
     ] == [
@@ -75,8 +75,8 @@ def test_without_pid_namespace_allows_only_own_limits() -> None:
 @pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
 def test_metadata_calls_go_to_listener(machine: Architecture) -> None:
     numbers = tuple(machine.metadata.values())
-    with_broker = build_filter(families=(), sees_others=True, brokered=numbers, machine=machine)
-    without_broker = build_filter(families=(), sees_others=True, machine=machine)
+    with_broker = build_filter(families=(), shares_namespaces=True, brokered=numbers, machine=machine)
+    without_broker = build_filter(families=(), shares_namespaces=True, machine=machine)
     assert {filter_result(with_broker, audit=machine.audit, number=number) for number in numbers} == {NOTIFY}
     assert {filter_result(without_broker, audit=machine.audit, number=number) for number in numbers} == {
         ALLOW

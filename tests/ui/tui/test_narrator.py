@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 
 from coder.core.events import Event, Failed, MessageFinished, TextStreamed, ToolStarted
 from coder.core.messages import AssistantMessage, UserMessage
-from coder.ui.tui.widgets.reply import Reply
+from coder.ui.tui.widgets.reply import ReplyView
 from coder.ui.tui.widgets.tool_call import CallFold
 from coder.ui.tui.widgets.transcript import Transcript
 from tests.ui.tui import story
@@ -40,10 +40,10 @@ def streamed_events(text: str, candidate: str = "c1") -> list[Event]:
 
 def test_streamed_text_stays_when_finished() -> None:
     async def scene(terminal: Stage) -> None:
-        reply, before = terminal.app.screen.query_one(Reply), above_the_status(terminal.text)
+        reply, before = terminal.app.screen.query_one(ReplyView), above_the_status(terminal.text)
         terminal.session.tell(finished_message(story.SAID))
         await terminal.settle()
-        assert terminal.app.screen.query_one(Reply) is reply
+        assert terminal.app.screen.query_one(ReplyView) is reply
         assert above_the_status(terminal.text) == before
 
     assert "- `hour % 24`" in render_events(*story.SPEAKING, scene=scene)
@@ -61,7 +61,7 @@ def test_shows_retried_reply_once() -> None:
 
 def test_empty_reply_shows_nothing() -> None:
     async def scene(terminal: Stage) -> None:
-        assert not terminal.app.screen.query(Reply)
+        assert not terminal.app.screen.query(ReplyView)
 
     render_events(*streamed_events("\n\n"), finished_message(""), scene=scene)
 

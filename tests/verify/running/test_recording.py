@@ -72,7 +72,7 @@ def test_reports_running_test_and_progress(tmp_path: Path) -> None:
         phase_line("a", "teardown", "passed"),
         record_line(kind="start", id="b"),
     )
-    assert (recording.began, recording.finished, recording.running, recording.progress) == (
+    assert (recording.began, recording.finished, recording.running_tests, recording.progress) == (
         True,
         False,
         ("b",),

@@ -93,7 +93,9 @@ def neighbour(site: RewriteSite) -> Iterator[Rewrite]:
             node.func, prefix + other, weight=weight, summary=f"call `{other}` instead of `{name}`"
         )
     if not prefix:
-        for other, alike in most_similar_names(name, module_names(site.source), count=6, least=0.5):
+        for other, alike in most_similar_names(
+            name, module_names(site.source), max_count=6, min_similarity=0.5
+        ):
             yield from site.replace_expression(
                 node.func, other, weight=0.55 * alike, summary=f"call `{other}` instead of `{name}`"
             )

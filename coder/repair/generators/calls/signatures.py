@@ -200,7 +200,7 @@ def _replace_keyword(site: RewriteSite, keyword: ast.keyword) -> Iterator[Rewrit
     start, end = site.source.span(keyword)
     value = site.source.text_of(keyword.value)
     pool = tuple(name for function in site.source.functions for name in parameter_names(function))
-    for name, alike in most_similar_names(keyword.arg or "", pool, count=4, least=0.4):
+    for name, alike in most_similar_names(keyword.arg or "", pool, max_count=4, min_similarity=0.4):
         yield Rewrite(
             (TextChange(start=start, end=end, text=f"{name}={value}"),),
             0.8 + alike,

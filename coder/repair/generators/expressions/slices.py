@@ -131,7 +131,8 @@ def _initialize_entry(site: RewriteSite) -> Iterator[Rewrite]:
                 f"start with {neutral} if `{key_code[:30]}` is missing",
             )
         case ast.Subscript(value=table, slice=key), ast.Attribute(attr=method) if method in INITIAL_VALUES:
-            text = f"{site.source.text_of(table)}.setdefault({site.source.text_of(key)}, {INITIAL_VALUES[method]})"
+            arguments = f"{site.source.text_of(key)}, {INITIAL_VALUES[method]}"
+            text = f"{site.source.text_of(table)}.setdefault({arguments})"
             yield from site.replace_expression(
                 site.node,
                 text,

@@ -72,7 +72,7 @@ def _replace_undefined(site: RewriteSite, node: ast.Name) -> Iterator[Rewrite]:
             node, f"self.{node.id}", weight=2.0, summary=f"use `self.{node.id}`"
         )
     pool = (*local_names(site.source, node), *module_names(site.source), *dir(builtins))
-    for name, alike in most_similar_names(node.id, pool, count=5, least=0.5):
+    for name, alike in most_similar_names(node.id, pool, max_count=5, min_similarity=0.5):
         yield Rewrite(
             _rename_everywhere(site.source, node, name),
             1.2 + alike,
@@ -112,7 +112,7 @@ def unknown_attribute(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if isinstance(node, ast.Attribute) and node.attr in find_in_messages(site.failures, UNKNOWN_ATTRIBUTE):
         pool = (*self_attribute_names(site.source, node), *attribute_names(site.source), *BUILTIN_METHODS)
-        for name, alike in most_similar_names(node.attr, pool, count=8, least=0.5):
+        for name, alike in most_similar_names(node.attr, pool, max_count=8, min_similarity=0.5):
             summary = f"use `{name}` instead of the unknown `{node.attr}`"
             ends = _attribute_ends(site.source, node.attr)
             if 1 < len(ends) <= MOST_PLACES:
@@ -148,7 +148,7 @@ def unknown_key(site: RewriteSite) -> Iterator[Rewrite]:
     missing = {failure.message.strip("'\"") for failure in site.failures if failure.type == "KeyError"}
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in missing:
         for name, alike in most_similar_names(
-            node.value, short_string_literals(site.source), count=5, least=0.5
+            node.value, short_string_literals(site.source), max_count=5, min_similarity=0.5
         ):
             yield from site.replace_expression(
                 node,
@@ -170,7 +170,7 @@ def unknown_import(site: RewriteSite) -> Iterator[Rewrite]:
             used = tuple(
                 descendant.id for descendant in ast.walk(site.source.tree) if isinstance(descendant, ast.Name)
             )
-            for name, alike in most_similar_names(alias.name, used, count=5, least=0.5):
+            for name, alike in most_similar_names(alias.name, used, max_count=5, min_similarity=0.5):
                 yield Rewrite(
                     (TextChange(start=start, end=end, text=name),),
                     1.0 + alike,

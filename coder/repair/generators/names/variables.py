@@ -66,7 +66,9 @@ def variable(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 node, f"self.{name}", weight=weight, summary=f"use `self.{name}` instead of `{node.id}`"
             )
-        for name, alike in most_similar_names(node.id, module_names(site.source), count=5, least=0.5):
+        for name, alike in most_similar_names(
+            node.id, module_names(site.source), max_count=5, min_similarity=0.5
+        ):
             yield from site.replace_expression(
                 node, name, weight=0.5 * alike, summary=f"use `{name}` instead of `{node.id}`"
             )
@@ -169,7 +171,9 @@ def attribute(site: RewriteSite) -> Iterator[Rewrite]:
         return
     weights = {
         name: 0.65 * alike
-        for name, alike in most_similar_names(node.attr, attribute_names(site.source), count=8, least=0.45)
+        for name, alike in most_similar_names(
+            node.attr, attribute_names(site.source), max_count=8, min_similarity=0.45
+        )
     }
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         for name in self_attribute_names(site.source, node)[:14]:
@@ -190,7 +194,9 @@ def key(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value and _is_key(site)):
         return
-    for name, alike in most_similar_names(node.value, short_string_literals(site.source), count=5, least=0.4):
+    for name, alike in most_similar_names(
+        node.value, short_string_literals(site.source), max_count=5, min_similarity=0.4
+    ):
         yield from site.replace_expression(
             node, repr(name), weight=0.6 * alike, summary=f"use {name!r} instead of {node.value!r}"
         )

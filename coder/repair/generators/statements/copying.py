@@ -85,7 +85,9 @@ def _adapt_names(
     if not foreign:
         yield piece.text, 1.0
     if len(foreign) == 1:
-        for name, ratio in most_similar_names(foreign[0], tuple(candidates), count=MAX_RENAMINGS, least=0.0):
+        for name, ratio in most_similar_names(
+            foreign[0], tuple(candidates), max_count=MAX_RENAMINGS, min_similarity=0.0
+        ):
             yield _replace_name(piece.text, foreign[0], name), 0.5 + 0.4 * ratio
 
 
@@ -155,7 +157,10 @@ def _adapt_module_name(
     )
     for name in sorted(other_names - own_names):
         for replacement, ratio in most_similar_names(
-            name, tuple(sorted(own_names - other_names)), count=1, least=MIN_MODULE_NAME_SIMILARITY
+            name,
+            tuple(sorted(own_names - other_names)),
+            max_count=1,
+            min_similarity=MIN_MODULE_NAME_SIMILARITY,
         ):
             if (text := _replace_name(piece.text, name, replacement)) != piece.text:
                 yield text, 0.5 + ratio
@@ -182,7 +187,9 @@ def _repeat_for_similar_name(
     Also for module-level names that the function does not read.
     """
     for name in sorted(piece.names) if piece.function is site.function else ():
-        for other, ratio in most_similar_names(name, candidates, count=1, least=MIN_VARIABLE_SIMILARITY):
+        for other, ratio in most_similar_names(
+            name, candidates, max_count=1, min_similarity=MIN_VARIABLE_SIMILARITY
+        ):
             yield _replace_name(piece.text, name, other), 0.5 + 0.4 * ratio
     if piece.function is site.function is not None:
         mentioned = {node.id for node in ast.walk(piece.node) if isinstance(node, ast.Name)}
@@ -190,8 +197,8 @@ def _repeat_for_similar_name(
             for other, ratio in most_similar_names(
                 name,
                 _module_names_unread(site.source, site.function),
-                count=1,
-                least=MIN_MODULE_NAME_SIMILARITY,
+                max_count=1,
+                min_similarity=MIN_MODULE_NAME_SIMILARITY,
             ):
                 yield _replace_name(piece.text, name, other), 0.4 + 0.4 * ratio
 

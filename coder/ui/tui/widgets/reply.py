@@ -9,7 +9,7 @@ FRAME_SECONDS = 0.05
 """Time between updates of streamed text; shorter ones occupy a core and read no better."""
 
 
-class Reply(Widget):
+class ReplyView(Widget):
     """Grows with the streamed text, and ends as the message in the log."""
 
     def __init__(self) -> None:

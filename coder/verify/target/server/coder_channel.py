@@ -20,9 +20,9 @@ class TargetChannel:
         # Opened for reading and writing: then opening does not block, and the pipe never reports its end.
         self.requests = os.open(os.path.join(place, f"{name}.requests"), os.O_RDWR)
         self.answers = os.open(os.path.join(place, f"{name}.answers"), os.O_RDWR)
-        self.request_file = os.path.join(place, f"{name}.asked")
+        self.asked = os.path.join(place, f"{name}.asked")
 
-    def next_request(self, seconds: float | None = None) -> dict[str, Any] | None:
+    def next(self, seconds: float | None = None) -> dict[str, Any] | None:
         """Return the next request, None if none arrives within `seconds`."""
         if seconds is not None and not select.select([self.requests], [], [], seconds)[0]:
             return None
@@ -31,7 +31,7 @@ class TargetChannel:
 
     def latest_request(self) -> dict[str, Any]:
         """Return the latest request again."""
-        with open(self.request_file, encoding="utf-8") as file:  # open() needs no import
+        with open(self.asked, encoding="utf-8") as file:  # open() needs no import
             request: dict[str, Any] = json.load(file)
         return request
 

@@ -24,14 +24,7 @@ from typing import Any
 
 import pytest
 from coder_channel import TargetChannel  # type: ignore[import-not-found]  # on the import path of the run
-from coder_fork import (  # type: ignore[import-not-found]
-    ForkedChild,
-    become_subreaper,
-    end_orphans,
-    exit_code_of,
-    populate_memory,
-    redirect_to_null,
-)
+from coder_fork import ForkedChild, become_subreaper, code_of, end_orphans, populate_memory, redirect_to_null  # type: ignore[import-not-found]
 from coder_limits import LimitPlugin  # type: ignore[import-not-found]
 from coder_reach import CoverageTracer, first_lines  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap  # type: ignore[import-not-found]
@@ -80,12 +73,12 @@ class CollectedSession:
             for name in selecting_names(item.nodeid):
                 self.positions.setdefault(name, []).append(position)
         unfit = "" if complete else "something else traces calls while the tests are collected"
-        unfit = unfit or self.unfit_reason()
-        executed = [*self.calls.snapshot().values()]
+        unfit = unfit or self.unfit()
+        executed = [*self.calls.now().values()]
         self.swapper.index_process(executed)
         tree = self.request["tree"]
         state = {
-            "read": self.opened.files_below(tree, guessing=any(map(is_property_based, self.items))),
+            "read": self.opened.inside(tree, guessing=any(map(is_property_based, self.items))),
             "unfit": unfit,
             "executed": first_lines(executed, tree),
             "tests": [item.nodeid for item in self.items],
@@ -97,7 +90,7 @@ class CollectedSession:
         gc.freeze()
         self.channel.answer(ready=True)
         while True:
-            self.handle_request(self.wait_for_input(None if self.waiting_fork else IDLE_SECONDS))
+            self.serve(self.wait_for_input(None if self.waiting_fork else IDLE_SECONDS))
 
     def wait_for_input(self, seconds: float | None) -> int:
         """Return the descriptor that is ready, -1 if none is within `seconds`."""
@@ -105,10 +98,10 @@ class CollectedSession:
         ready = select.select([self.channel.requests, others], [], [], seconds)[0]
         return ready[0] if ready else -1
 
-    def handle_request(self, descriptor: int) -> None:
+    def serve(self, descriptor: int) -> None:
         """Handle one request, or make or finish the spare fork."""
         if descriptor == self.channel.requests:
-            request = self.channel.next_request()
+            request = self.channel.next()
             if request["kind"] == "try":
                 EditTrials(
                     self.items, self.swapper, {**request, "tree": self.request["tree"]}, self.opened
@@ -123,9 +116,9 @@ class CollectedSession:
             child, self.waiting_fork = self.waiting_fork, None
             ended = self.wait_for_fork(child)
             if child.answers:
-                self.runs.answer(settled=True, **ended)
+                self.runs.answer(finish_batch=True, **ended)
 
-    def unfit_reason(self) -> str:
+    def unfit(self) -> str:
         """Return why a fork of this process differs from a separate process; empty if it does not."""
         threads = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
         if threads:
@@ -139,20 +132,20 @@ class CollectedSession:
         child.read(0)
         child.seconds = child.answers[0] if child.answers else 0.0
         child.deadline = time.monotonic() + child.seconds
-        while len(child.answers) < 2 and not child.has_ended and not child.is_expired:
+        while len(child.answers) < 2 and not child.ended and not child.expired:
             child.read(0.05)
-        expired = child.is_expired and not child.has_ended
+        expired = child.expired and not child.ended
         status = child.kill()
         end_orphans()
-        return {"code": exit_code_of(status), "timed_out": expired}
+        return {"code": code_of(status), "timed_out": expired}
 
     def run(self, _batch: list[Any]) -> Iterator[Any]:
         """Wait for a request in the fork, then run the tests as pytest would with the edited functions."""
-        self.detach_from_parent()
+        self.settle()
         self.channel.close()
         if not select.select([self.runs.requests], [], [], 0)[0]:
             preload_memory()
-        request = self.runs.next_request()
+        request = self.runs.next()
         yield request["seconds"]
         self.runs.answer(**self.answer_to(request))
         yield True
@@ -163,19 +156,19 @@ class CollectedSession:
         if missing:
             return {"cold": f"{missing[0]} was not collected"}
         try:
-            self.apply_swaps(request["swaps"])
+            self.put_into_effect(request["swaps"])
         except (UnreliableSwap, SyntaxError, ValueError) as reason:
             return {"cold": str(reason)}
         self.use_temporary_directory(request["temporary"])
-        self.limited.configure(request, self.runs.answer)
+        self.limited.become(request, self.runs.answer)
         positions = {position for name in request["select"] for position in self.positions[name]}
         items = (
             [self.items[position] for position in sorted(positions)] if request["select"] else [*self.items]
         )
-        items.sort(key=self.limited.position_of)
+        items.sort(key=self.limited.place)
         self.session.items = items
         self.session.testscollected = len(items)
-        self.recorder.begin_again(request, len(items))
+        self.recorder.restart_in_fork(request, len(items))
         self.recorder.pytest_sessionfinish(self.session, self.exit_status(items))
         return {"code": 0, "timed_out": False}
 
@@ -188,25 +181,23 @@ class CollectedSession:
             if item.nodeid in requested:
                 files.setdefault(item.nodeid.partition("::")[0], []).append(item)
         for items in files.values():
-            child = ForkedChild(
-                items, lambda items: self.trace_in_fork(request, items), seconds=SILENT_SECONDS
-            )
-            while not child.has_ended and not child.is_expired and time.monotonic() < deadline:
+            child = ForkedChild(items, lambda items: self.see(request, items), seconds=SILENT_SECONDS)
+            while not child.ended and not child.expired and time.monotonic() < deadline:
                 child.read(0.05)
             child.kill()
             end_orphans(*([self.waiting_fork.pid] if self.waiting_fork else []))
 
-    def trace_in_fork(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
+    def see(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
         """Trace tests in the fork; yields once a second."""
-        self.detach_from_parent()
+        self.settle()
         self.channel.close()
         self.runs.close()
         self.use_temporary_directory(request["temporary"])
-        self.limited.configure(request)
-        self.recorder.begin_again({**request, "report": os.devnull}, len(items))
+        self.limited.become(request)
+        self.recorder.restart_in_fork({**request, "report": os.devnull}, len(items))
         yield from CoverageTracer(self.request["tree"], self.opened, request["results"]).run(items)
 
-    def apply_swaps(self, swaps: list[Any]) -> None:
+    def put_into_effect(self, swaps: list[Any]) -> None:
         """Swap the edited functions in this process."""
         for swap in reversed(
             swaps
@@ -218,7 +209,7 @@ class CollectedSession:
                     self.swapper.shift_lines(path, swap["end"], swap["lines"])
             linecache.cache.pop(path, None)
 
-    def detach_from_parent(self) -> None:
+    def settle(self) -> None:
         """Separate this fork from its parent's captured output, random state and garbage collection."""
         manager = self.session.config.pluginmanager.get_plugin("capturemanager")
         if manager is not None:  # forks share its files

@@ -29,18 +29,18 @@ class ForkedChild:
         self.batch = batch
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
-        self.has_ended = False
+        self.ended = False
         self.received = b""
         self.pipe, answer = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            run_fork(work, batch, answer)
+            become(work, batch, answer)
         os.close(answer)
         with contextlib.suppress(OSError):  # the child did so itself, or has ended
             os.setpgid(self.pid, self.pid)
 
     @property
-    def is_expired(self) -> bool:
+    def expired(self) -> bool:
         """Whether the time limit for the next answer has passed."""
         return time.monotonic() > self.deadline
 
@@ -54,14 +54,14 @@ class ForkedChild:
         if select.select([self.pipe], [], [], seconds)[0]:
             data = os.read(self.pipe, 1 << 16)
             self.received += data
-            self.has_ended = not data
+            self.ended = not data
             self.deadline = time.monotonic() + self.seconds
         elif seconds and has_ended(self.pid):  # one of its descendants may hold the pipe open
-            while not self.has_ended and select.select([self.pipe], [], [], 0)[0]:
+            while not self.ended and select.select([self.pipe], [], [], 0)[0]:
                 data = os.read(self.pipe, 1 << 16)
                 self.received += data
-                self.has_ended = not data
-            self.has_ended = True
+                self.ended = not data
+            self.ended = True
 
     def kill(self) -> int:
         """Kill the fork with all its descendants in the process group; return its wait status."""
@@ -72,7 +72,7 @@ class ForkedChild:
         return status
 
 
-def run_fork(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer: int) -> None:
+def become(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer: int) -> None:
     """Run the work of a fork and exit."""
     try:
         os.setpgid(0, 0)
@@ -91,7 +91,7 @@ def redirect_to_null() -> None:
     os.close(null)
 
 
-def lower_limit(kind: int, most: int) -> None:
+def limit(kind: int, most: int) -> None:
     """Lower the soft limit of a resource."""
     _, hard = resource.getrlimit(kind)
     resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
@@ -102,7 +102,7 @@ def has_ended(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def exit_code_of(status: int) -> int:
+def code_of(status: int) -> int:
     """Convert a wait status to an exit code as in subprocess: negative for a signal."""
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 

@@ -28,7 +28,7 @@ PHASE_FIXTURES = frozenset(
     {"caplog", "capfd", "capfdbinary", "capsys", "capsysbinary", "capteesys", "subtests"}
 )
 """Fixtures that observe the boundaries of phases."""
-DISPLAY_OPTIONS = ("setuponly", "setupshow", "setupplan", "trace", "usepdb")
+SHOWING = ("setuponly", "setupshow", "setupplan", "trace", "usepdb")
 NOT_RED = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
 
 
@@ -44,9 +44,9 @@ class DirectProtocol:
         self.capture, self.recorder, self.limited = map(
             manager.get_plugin, ("capturemanager", "coder_recorder", "coder_limited")
         )
-        self.possible = not any(
-            session.config.getoption(name, False) for name in DISPLAY_OPTIONS
-        ) and not any(unknown_plugins(session.config))
+        self.possible = not any(session.config.getoption(name, False) for name in SHOWING) and not any(
+            unknown_plugins(session.config)
+        )
         skipped_plugins = [plugin for plugin in map(manager.get_plugin, ONCE_PER_TEST) if plugin is not None]
         self.phases = [
             (when, manager.subset_hook_caller(f"pytest_runtest_{when}", skipped_plugins)) for when in PHASES
@@ -69,8 +69,8 @@ class DirectProtocol:
         else:
             if is_red(item, call):  # report at once: rendering by pytest takes long
                 self.limited.hear(item.nodeid)
-            report_phase(item, call, nextitem)
-        reset_item(item)
+            tell(item, call, nextitem)
+        forget(item)
         return True
 
     def capture_output(self, item: Any) -> contextlib.AbstractContextManager[None]:
@@ -113,7 +113,7 @@ def call_phase(phase: Any, when: Any, **arguments: Any) -> Any:
     )
 
 
-def report_phase(item: Any, call: Any, following: Any) -> None:
+def tell(item: Any, call: Any, following: Any) -> None:
     """Report a phase and tear down, as pytest does after a phase."""
     report = item.ihook.pytest_runtest_makereport(item=item, call=call)
     item.ihook.pytest_runtest_logreport(report=report)
@@ -122,7 +122,7 @@ def report_phase(item: Any, call: Any, following: Any) -> None:
         call_and_report(item, "teardown", nextitem=None if is_stopping else following)
 
 
-def reset_item(item: Any) -> None:
+def forget(item: Any) -> None:
     """Drop the values of the test; it may run again."""
     if hasattr(item, "_request"):
         item._request, item.funcargs = False, None

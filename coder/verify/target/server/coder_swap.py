@@ -40,8 +40,8 @@ class Swapper:
         """Identity of a module's value -> the modules that hold it, each with the name."""
         self.executed: set[Any] = set()
         """Keys of code executed so far: objects that it created may be anywhere."""
-        self.original_code: dict[Any, CodeType] = {}
-        self.is_stale = False
+        self.before: dict[Any, CodeType] = {}
+        self.stale = False
         """Whether the last swapped function ran before, so that its earlier effects remain."""
 
     def index_process(self, executed: list[CodeType]) -> None:
@@ -85,14 +85,14 @@ class Swapper:
             Cold: the edit has no reliable effect.
         """
         self.check_import(path)
-        self.is_stale = False
+        self.stale = False
         new = find_code(compile_function(function, source, path), function)
         place = (path, function["line"], function["name"])
-        if place not in self.original_code:
-            self.original_code[place] = find_code(compile_function(function, function["old"], path), function)
+        if place not in self.before:
+            self.before[place] = find_code(compile_function(function, function["old"], path), function)
         replaced: list[tuple[FunctionType, CodeType, CodeType]] = []
         remade: list[tuple[FunctionType, type, FunctionType]] = []
-        for before, after in self.code_pairs(self.original_code[place], new):
+        for before, after in self.pairs(self.before[place], new):
             live_functions = [
                 function_object
                 for function_object in self.functions.get(path, {}).get(key_of(before), ())
@@ -106,7 +106,7 @@ class Swapper:
                     replaced.append((function_object, function_object.__code__, after))
                 else:
                     remade.append((function_object, *rebuild_method(function_object, after)))
-        if self.is_stale and not anyway:
+        if self.stale and not anyway:
             raise UnreliableSwap(f"{function['name']} was called while the tests were collected")
         for function_object, _, after in replaced:
             function_object.__code__ = after
@@ -145,20 +145,20 @@ class Swapper:
         if type(loader) is not importlib.machinery.SourceFileLoader:
             raise UnreliableSwap("the module was imported in a way of its own")
 
-    def code_pairs(self, old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    def pairs(self, old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
         """Yield the function's old and new code, then those of the functions inside of it."""
         old_codes, new_codes = inner_codes(old), inner_codes(new)
         have_same_names = [code.co_name for code in old_codes] == [code.co_name for code in new_codes]
-        if not have_same_names or behaviour_of(old) != behaviour_of(new):
+        if not have_same_names or own(old) != own(new):
             self.check_change(old, new)
         yield old, new
         if have_same_names:
             for before, after in zip(old_codes, new_codes):
-                yield from self.code_pairs(before, after)
+                yield from self.pairs(before, after)
 
     def check_change(self, old: CodeType, new: CodeType) -> None:
         """Raise Cold if anything but a call may have depended on the difference."""
-        self.is_stale = self.is_stale or key_of(old) in self.executed
+        self.stale = self.stale or key_of(old) in self.executed
         if docstring_of(old) != docstring_of(new):
             raise UnreliableSwap("the documentation of a function may have been copied")
         if (old.co_flags ^ new.co_flags) & KIND_FLAGS:
@@ -233,7 +233,7 @@ def are_same(first: CodeType, second: CodeType) -> bool:
     )
 
 
-def behaviour_of(code: CodeType) -> Any:
+def own(code: CodeType) -> Any:
     """Return everything that determines what code does itself, without line numbers and nested functions."""
     constants = [
         (type(constant), repr(constant)) for constant in code.co_consts if not isinstance(constant, CodeType)

@@ -25,10 +25,10 @@ import coder_pytest_report  # type: ignore[import-not-found]  # on the import pa
 import pytest
 from coder_channel import TargetChannel  # type: ignore[import-not-found]
 from coder_collected import CollectedSession  # type: ignore[import-not-found]
-from coder_fork import become_subreaper, end_orphans, exit_code_of, has_ended  # type: ignore[import-not-found]
+from coder_fork import become_subreaper, code_of, end_orphans, has_ended  # type: ignore[import-not-found]
 from coder_limits import LimitPlugin  # type: ignore[import-not-found]
 from coder_straight import DirectProtocol  # type: ignore[import-not-found]
-from coder_watch import OpenedFiles, relative_or_empty  # type: ignore[import-not-found]
+from coder_watch import OpenedFiles, relative  # type: ignore[import-not-found]
 
 REQUEST_FILE = os.environ.pop("CODER_WARM_REQUEST", "")
 OPENED = OpenedFiles()
@@ -62,13 +62,13 @@ class StartedProcess:
 
     def serve(self) -> None:
         """Fork for each request; returns only in forks."""
-        self.write_state()
+        self.tell()
         collected = os.fork()
         if collected == 0:
             return self.collect()
         is_alive = True
         while True:
-            request = self.channel.next_request(GLANCE_SECONDS)
+            request = self.channel.next(GLANCE_SECONDS)
             if is_alive and has_ended(collected):
                 is_alive = False
                 for name in ("collected", "run"):
@@ -80,21 +80,21 @@ class StartedProcess:
                 os._exit(0)
             pid = os.fork()
             if pid == 0:
-                return self.run_as_pytest(request)
+                return self.become(request)
             result = self.wait_for_fork(pid, request["seconds"])
             end_orphans(collected)
             self.channel.answer(**result)
 
-    def write_state(self) -> None:
+    def tell(self) -> None:
         """Write which files of the tree were used already: they are the same in all forks."""
         tree = self.request["tree"]
         files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-        loaded = [relative_or_empty(path, tree) for path in files if isinstance(path, str)]
+        loaded = [relative(path, tree) for path in files if isinstance(path, str)]
         options = self.config.known_args_namespace
         is_distributed = getattr(options, "dist", "no") != "no" or getattr(options, "numprocesses", None)
         state = {
             "loaded": sorted({path for path in loaded if path}),
-            "opened": OPENED.files_below(tree),
+            "opened": OPENED.inside(tree),
             "cold": "the tests run in processes of xdist" if is_distributed else "",
         }
         with open(os.path.join(self.place, "started"), "w", encoding="utf-8") as file:
@@ -103,14 +103,14 @@ class StartedProcess:
     def collect(self) -> None:
         """Turn this fork into the process that collects the tests."""
         self.channel.close()
-        redirect_output(os.path.join(self.place, "output"), self.request["temporary"])
+        settle(os.path.join(self.place, "output"), self.request["temporary"])
         self.config.pluginmanager.register(
             CollectedSession(TargetChannel(self.place, "collected"), self.request, OPENED), "coder_collected"
         )
 
-    def run_as_pytest(self, request: dict[str, Any]) -> None:
+    def become(self, request: dict[str, Any]) -> None:
         """Turn this fork into a separate pytest process."""
-        redirect_output(request["output"], request["temporary"])
+        settle(request["output"], request["temporary"])
         coder_pytest_report.REMOVED_VARIABLES["CODER_PYTEST_REQUEST"] = request["report"]
         self.args += request["paths"]
         self.config.known_args_namespace.file_or_dir[:] = request["paths"]
@@ -126,10 +126,10 @@ class StartedProcess:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
-        return {"code": exit_code_of(os.waitpid(pid, 0)[1]), "timed_out": timed_out}
+        return {"code": code_of(os.waitpid(pid, 0)[1]), "timed_out": timed_out}
 
 
-def redirect_output(output: str, temporary: str) -> None:
+def settle(output: str, temporary: str) -> None:
     """Redirect the output and the temporary files of a fork."""
     os.setpgid(0, 0)
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

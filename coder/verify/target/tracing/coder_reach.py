@@ -34,12 +34,12 @@ class CoverageTracer:
         last_yield = time.monotonic()
         items[0].config.pluginmanager.register(self, "coder_reach")
         for item, following in zip(items, [*items[1:], None]):
-            self.opened.reset()
+            self.opened.forget()
             self.calls.start()
             started = time.process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             complete = self.calls.stop()
-            observed = self.snapshot()
+            observed = self.now()
             for definitions in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values():
                 for definition in definitions:
                     if id(definition) in self.fixtures:
@@ -57,25 +57,25 @@ class CoverageTracer:
         if fixturedef.scope == "function":
             yield
             return
-        before = self.snapshot()
-        self.opened.reset()
-        self.calls.restart_with({})
+        before = self.now()
+        self.opened.forget()
+        self.calls.again({})
         yield
-        setup = self.fixtures[id(fixturedef)] = self.snapshot()
+        setup = self.fixtures[id(fixturedef)] = self.now()
         before.add(setup)
-        self.calls.restart_with(before.calls)
+        self.calls.again(before.calls)
         self.opened.paths, self.opened.processes = dict(before.paths), before.processes
 
-    def snapshot(self) -> ObservedCoverage:
+    def now(self) -> ObservedCoverage:
         """Return the coverage recorded so far."""
-        return ObservedCoverage(self.calls.snapshot(), dict(self.opened.paths), self.opened.processes)
+        return ObservedCoverage(self.calls.now(), dict(self.opened.paths), self.opened.processes)
 
     def write(self, test: str, observed: ObservedCoverage, *, complete: bool, seconds: float) -> None:
         """Write the coverage of a test, or a reference to an earlier test with the same coverage."""
         self.opened.paths = observed.paths
         coverage: dict[str, Any] = {
             "calls": first_lines([*observed.calls.values()], self.tree),
-            "read": self.opened.files_below(self.tree),
+            "read": self.opened.inside(self.tree),
             # Other processes, and code traced by another tool, are not observed.
             "blind": observed.processes or not complete,
         }

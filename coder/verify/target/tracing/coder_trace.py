@@ -25,7 +25,7 @@ import pytest
 from _pytest.assertion import rewrite
 
 VARIABLE = "CODER_TRACE_REQUEST"
-DISPLAY_FUNCTIONS = (
+SHOWING = (
     (rewrite, "_saferepr"),
     (rewrite, "_call_reprcompare"),
     (rewrite, "_format_assertmsg"),
@@ -73,15 +73,15 @@ class TracePlugin:
         self.imported: dict[str, set[int]] = {}
         self.deadline = 0.0
         self.test_seconds: float = request["test_seconds"]
-        SourceFileLoader.exec_module = self.attributed_to_import(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
+        SourceFileLoader.exec_module = self.attribute_lines_to_import(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection(self) -> Generator[None, None, None]:
         self.exclude_from_tracing(COLLECTION_FUNCTIONS)
-        self.tracer.resume()
+        self.tracer.go_on()
         yield
         self.tracer.pause()
-        self.write_test("")
+        self.tell("")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -90,7 +90,7 @@ class TracePlugin:
 
     def pytest_collection_finish(self) -> None:
         self.deadline = time.monotonic() + self.request["seconds"]
-        self.exclude_from_tracing(DISPLAY_FUNCTIONS)
+        self.exclude_from_tracing(SHOWING)
 
     def exclude_from_tracing(self, functions: tuple[tuple[Any, str], ...]) -> None:
         """Wrap functions so that code executed by them is not traced."""
@@ -104,16 +104,16 @@ class TracePlugin:
         Code executed to show a value (mostly `__repr__`) is unrelated to the failure of an assertion.
         """
 
-        def wrapped(*arguments: Any) -> Any:
+        def wrapper(*arguments: Any) -> Any:
             self.tracer.pause()
             try:
                 return function(*arguments)
             finally:
-                self.tracer.resume()
+                self.tracer.go_on()
 
-        return wrapped
+        return wrapper
 
-    def attributed_to_import(
+    def attribute_lines_to_import(
         self, function: Callable[[Any, ModuleType], None]
     ) -> Callable[[Any, ModuleType], None]:
         """Return a function whose lines are attributed to the import.
@@ -121,35 +121,35 @@ class TracePlugin:
         Otherwise they would count for the test that happens to import the module first.
         """
 
-        def wrapped(loader: Any, module: ModuleType) -> None:
-            state = self.tracer.redirect(self.imported)
+        def wrapper(loader: Any, module: ModuleType) -> None:
+            state = self.tracer.turn(self.imported)
             try:
                 function(loader, module)
             finally:
-                self.tracer.restore(state)
+                self.tracer.turn_back(state)
 
-        return wrapped
+        return wrapper
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
         self.tracer.restart()
         yield
-        self.write_test(item.nodeid)
+        self.tell(item.nodeid)
         if time.monotonic() > self.deadline:
             item.session.shouldstop = "the time for tracing is over"
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
         """Trace each phase separately: in between, pytest and its plugins write their reports."""
-        self.tracer.resume()
+        self.tracer.go_on()
         yield
         self.tracer.pause()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self) -> Generator[None, Any, None]:
-        previous = signal.signal(signal.SIGPROF, raise_too_long)
+        previous = signal.signal(signal.SIGPROF, too_long)
         signal.setitimer(signal.ITIMER_PROF, self.test_seconds, 0.2)
-        self.tracer.resume()
+        self.tracer.go_on()
         outcome = yield
         self.tracer.pause()
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -159,11 +159,11 @@ class TracePlugin:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_teardown(self) -> Generator[None, None, None]:
-        self.tracer.resume()
+        self.tracer.go_on()
         yield
         self.tracer.pause()
 
-    def write_test(self, nodeid: str) -> None:
+    def tell(self, nodeid: str) -> None:
         """Write the lines of a test, and those of imports since the last one."""
         self.write(nodeid, self.tracer.lines)
         if self.imported:
@@ -181,7 +181,7 @@ class TracePlugin:
         os.close(descriptor)
 
 
-def raise_too_long(_number: int, frame: FrameType | None) -> None:
+def too_long(_number: int, frame: FrameType | None) -> None:
     """Raise TooLong in the running test."""
     if frame is None or frame.f_lineno is None:  # pytest cannot show what is raised between two lines
         return
@@ -223,7 +223,7 @@ class MonitoringTracer:
         """Discard the recorded lines."""
         self.lines = {}
 
-    def resume(self) -> None:
+    def go_on(self) -> None:
         """Start or continue tracing."""
         self.monitoring.use_tool_id(self.tool, "coder")
         self.monitoring.register_callback(self.tool, self.monitoring.events.LINE, self.line)
@@ -236,12 +236,12 @@ class MonitoringTracer:
             self.lines.setdefault(path, set()).add(number)
         return self.monitoring.DISABLE
 
-    def redirect(self, lines: dict[str, set[int]]) -> Any:
+    def turn(self, lines: dict[str, set[int]]) -> Any:
         """Record into other lines from now on; return the previous state."""
         state, self.lines = self.lines, lines
         return state
 
-    def restore(self, state: Any) -> None:
+    def turn_back(self, state: Any) -> None:
         """Restore a previous state."""
         self.lines = state
         self.monitoring.restart_events()
@@ -267,7 +267,7 @@ class SettraceTracer:
         self.seeing: dict[CodeType, Callable[..., Any] | None] = {}
         self.calls = 0
 
-    def resume(self) -> None:
+    def go_on(self) -> None:
         threading.settrace(self.enter)
         sys.settrace(self.enter)
 
@@ -305,13 +305,13 @@ class SettraceTracer:
 
         return see
 
-    def redirect(self, lines: dict[str, set[int]]) -> Any:
+    def turn(self, lines: dict[str, set[int]]) -> Any:
         """Record into other lines from now on; return the previous state."""
         state = self.lines, self.seeing
         self.lines, self.seeing = lines, {}
         return state
 
-    def restore(self, state: Any) -> None:
+    def turn_back(self, state: Any) -> None:
         self.lines, self.seeing = state
 
     def pause(self) -> None:

@@ -25,7 +25,7 @@ PROCESS_EVENTS = frozenset(
         "subprocess.Popen",
     }
 )
-FRAMES_SEARCHED = 6
+SHOWING = 6
 """Frames between formatting a warning and opening its source."""
 CONSTANTS = os.sep + os.path.join("hypothesis", "internal", "constants_ast.py")
 EXAMPLES = os.path.join(os.path.dirname(os.__file__), "doctest.py")
@@ -40,9 +40,9 @@ class OpenedFiles:
         """Path as passed -> whether it was only read for its constants."""
         self.processes = False
         """Whether another process was started."""
-        sys.addaudithook(self.on_event)
+        sys.addaudithook(self.hear)
 
-    def on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Handle an audit event."""
         if event in ("open", "sqlite3.connect"):
             path, frame = arguments[0], sys._getframe(1)
@@ -51,21 +51,17 @@ class OpenedFiles:
         elif event in PROCESS_EVENTS:
             self.processes = True
 
-    def reset(self) -> None:
+    def forget(self) -> None:
         """Discard all observations."""
         self.paths, self.processes = {}, False
 
-    def files_below(self, tree: str, *, guessing: bool = True) -> list[str]:
+    def inside(self, tree: str, *, guessing: bool = True) -> list[str]:
         """Return the opened files below `tree`, relative to it, in the order of their first opening.
 
         If no test is `guessing` its input, files that were only read for their constants are left out.
         """
         paths = [path for path, for_constants in self.paths.items() if guessing or not for_constants]
-        files = [
-            path
-            for path in dict.fromkeys(relative_or_empty(os.fsdecode(path), tree) for path in paths)
-            if path
-        ]
+        files = [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in paths) if path]
         return [
             path for path in files if path == path.encode(errors="ignore").decode()
         ]  # only files with names in UTF-8 are edited
@@ -78,7 +74,7 @@ def is_irrelevant(frame: FrameType | None) -> bool:
     """
     if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         return True
-    for _ in range(FRAMES_SEARCHED):
+    for _ in range(SHOWING):
         if frame is not None and frame.f_code is not FORMAT and not is_finding_examples(frame):
             frame = frame.f_back
     return frame is not None and (frame.f_code is FORMAT or is_finding_examples(frame))
@@ -94,13 +90,13 @@ def is_for_constants(frame: FrameType | None) -> bool:
 
     It does so for all sources of a project, to generate better inputs.
     """
-    for _ in range(FRAMES_SEARCHED):
+    for _ in range(SHOWING):
         if frame is not None and not frame.f_code.co_filename.endswith(CONSTANTS):
             frame = frame.f_back
     return frame is not None and frame.f_code.co_filename.endswith(CONSTANTS)
 
 
-def relative_or_empty(path: str, tree: str) -> str:
+def relative(path: str, tree: str) -> str:
     """Return a path relative to the tree, empty if it lies outside."""
     for form in (os.path.abspath(path), os.path.realpath(path)):
         if form.startswith(tree + os.sep):
@@ -115,7 +111,7 @@ class ExecutedCode:
     """
 
     def __init__(self) -> None:
-        self.codes: dict[int, CodeType] = {}
+        self.seen: dict[int, CodeType] = {}
         self.profilers: dict[int, Any] = {}
         """One per thread, kept after its end: a deleted profiler would end profiling in the current thread.
         """
@@ -124,34 +120,34 @@ class ExecutedCode:
         """Start recording."""
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
-            self.restart_with({})
+            self.again({})
             threading.setprofile(self.enter)
             self.profile()
             return
-        self.codes = {}
+        self.seen = {}
         self.tool = next(number for number in (4, 3, 5, 1, 2, 0) if monitoring.get_tool(number) is None)
         monitoring.use_tool_id(self.tool, "coder")
         monitoring.register_callback(self.tool, monitoring.events.PY_START, self.begin)
         monitoring.set_events(self.tool, monitoring.events.PY_START)
         monitoring.restart_events()
 
-    def snapshot(self) -> dict[int, CodeType]:
+    def now(self) -> dict[int, CodeType]:
         """Return the code objects recorded so far, by id; all are kept alive."""
         for profiler in [*self.profilers.values()]:
             for entry in profiler.getstats():
-                self.codes[id(entry.code)] = entry.code
+                self.seen[id(entry.code)] = entry.code
         for frame in (
             sys._current_frames().values() if self.profilers else ()
         ):  # a profiler counts a call only when it ends
             inner: FrameType | None = frame
             while inner is not None:
-                self.codes[id(inner.f_code)] = inner.f_code
+                self.seen[id(inner.f_code)] = inner.f_code
                 inner = inner.f_back
-        return dict(self.codes)
+        return dict(self.seen)
 
-    def restart_with(self, codes: dict[int, CodeType]) -> None:
+    def again(self, codes: dict[int, CodeType]) -> None:
         """Continue with `codes` as the only recorded code."""
-        self.codes = codes
+        self.seen = codes
         for profiler in [*self.profilers.values()]:
             profiler.clear()
         monitoring: Any = getattr(sys, "monitoring", None)
@@ -180,10 +176,10 @@ class ExecutedCode:
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> None:
         """Start recording in a new thread."""
-        self.codes[id(frame.f_code)] = frame.f_code
+        self.seen[id(frame.f_code)] = frame.f_code
         self.profile()
 
     def begin(self, code: CodeType, _offset: int) -> Any:
         """Record one code object."""
-        self.codes[id(code)] = code
+        self.seen[id(code)] = code
         return sys.monitoring.DISABLE  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from coder_compare import CallRecorder  # type: ignore[import-not-found]  # on the import path of the run
+from coder_compare import Recorder  # type: ignore[import-not-found]  # on the import path of the run
 from coder_fork import ForkedChild  # type: ignore[import-not-found]
 from coder_questions import Questions  # type: ignore[import-not-found]
 
@@ -42,19 +42,19 @@ class EditComparison:
         """
         with open(self.request["candidates"], encoding="utf-8") as file:
             candidates = [json.loads(line) for line in file]
-        for answer in self.trials.all_of(
-            ForkedChild(candidates, self.all_answers, seconds=self.request["seconds"])
+        for answer in self.trials.wait_for_answers(
+            ForkedChild(candidates, self.answers, seconds=self.request["seconds"])
         ):
             self.trials.write(**answer)
 
-    def all_answers(self, candidates: list[Any]) -> Iterator[Any]:
+    def answers(self, candidates: list[Any]) -> Iterator[Any]:
         """Record the calls and yield all answers; runs in a fork, which forks again for each candidate."""
         functions = {
             candidate["function"]: candidate["path"]
             for candidate in candidates
             if candidate["function"] is not None
         }
-        recorder = CallRecorder(
+        recorder = Recorder(
             frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]),
             frozenset(
                 self.key_of(path, self.request["functions"][number]) for number, path in functions.items()
@@ -75,7 +75,7 @@ class EditComparison:
             [self.trials.swapper.imported[path] for path in paths if path in self.trials.swapper.imported],
         )
         base_answers = self.answers_in_fork(None, questions, self.seconds_left * FIRST_SHARE)
-        questions.filter([seconds < SLOW for _, seconds in base_answers])
+        questions.keep([seconds < SLOW for _, seconds in base_answers])
         self.before = [candidate_answers for candidate_answers, seconds in base_answers if seconds < SLOW]
         yield {"index": -1, "calls": questions.as_text()}
         yield {"index": -1, "answers": self.before}
@@ -103,16 +103,12 @@ class EditComparison:
         Answers after the time limit are missing.
         """
         limit = min(seconds, COMPARE_SECONDS)
-        answers: list[Any] = self.trials.all_of(
-            ForkedChild(
-                [candidate], lambda batch: self.answer_candidate(batch[0], questions, limit), seconds=limit
-            )
+        answers: list[Any] = self.trials.wait_for_answers(
+            ForkedChild([candidate], lambda batch: self.answer(batch[0], questions, limit), seconds=limit)
         )
         return answers
 
-    def answer_candidate(
-        self, candidate: dict[str, Any] | None, questions: Questions, seconds: float
-    ) -> Iterator[Any]:
+    def answer(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> Iterator[Any]:
         """Yield the answers of one candidate.
 
         If they equal those of the unchanged code and the function ran before, the module is executed again

@@ -56,7 +56,7 @@ class TooLong(BaseException):
     """Raised when a call or a test has used more processor time than allowed."""
 
 
-class CallRecorder:
+class Recorder:
     """Profiler that records calls from outside of the sources, and all calls of edited functions.
 
     Arguments are copied.
@@ -202,20 +202,20 @@ ITERATORS: Any = (
 )
 
 
-def answer_lines(calls: list[Any]) -> Iterator[str]:
+def answers(calls: list[Any]) -> Iterator[str]:
     """Yield a line for each call, with its parts separated by tabs.
 
     The parts are the result or exception, the arguments afterwards, and the output.
     """
-    signal.signal(signal.SIGPROF, raise_too_long)
+    signal.signal(signal.SIGPROF, too_long)
     for module, name, arguments in calls:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            result = call_answer(module, name, arguments)
+            result = answer(module, name, arguments)
         yield f"{result}\t{printed.getvalue()[: LONGEST * 4]!r}" if printed.getvalue() else result
 
 
-def call_answer(module: str, name: tuple[str, ...], recorded: Mapping[str, Any]) -> str:
+def answer(module: str, name: tuple[str, ...], recorded: Mapping[str, Any]) -> str:
     """Call a function and return its result and the arguments afterwards, or the exception, as text."""
     try:
         function: Any = sys.modules[module]
@@ -236,7 +236,7 @@ def call_answer(module: str, name: tuple[str, ...], recorded: Mapping[str, Any])
         return f"raises {type(error).__name__}"
 
 
-def raise_too_long(_number: int, _frame: FrameType | None) -> None:
+def too_long(_number: int, _frame: FrameType | None) -> None:
     raise TooLong
 
 
@@ -259,11 +259,11 @@ def stable_text(value: Any, depth: int) -> str:
         return f"{kind}[{', '.join(stable_text(item, depth + 1) for item in itertools.islice(value, MOST_ELEMENTS))}]"
     if callable(value):
         return kind
-    attributes = attributes_of(value)
+    attributes = state(value)
     return kind if attributes is None else f"{kind}({stable_text(attributes, depth + 1)})"
 
 
-def attributes_of(value: Any) -> dict[str, Any] | None:
+def state(value: Any) -> dict[str, Any] | None:
     """Return the attributes of an object, from its dictionary and slots; None if it has neither."""
     slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
     names = [name for slot in slots for name in ((slot,) if isinstance(slot, str) else slot)]

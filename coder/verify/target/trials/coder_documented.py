@@ -12,14 +12,14 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
-from coder_compare import CALL_SECONDS, raise_too_long  # type: ignore[import-not-found]  # on the import path of the run
+from coder_compare import CALL_SECONDS, too_long  # type: ignore[import-not-found]  # on the import path of the run
 
 MOST = 60
-EXAMPLE_PREFIX, AS_DOCUMENTED = ">>> ", "as documented"
+SHOWN, AS_DOCUMENTED = ">>> ", "as documented"
 """Prefix of examples among the calls, and the answer of an example with the documented result."""
 
 
-def find_examples(modules: list[Any]) -> dict[str, Any]:
+def examples(modules: list[Any]) -> dict[str, Any]:
     """Return the docstrings of modules that contain examples, as doctests by the documented name."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     tests: dict[str, Any] = {}
@@ -28,20 +28,16 @@ def find_examples(modules: list[Any]) -> dict[str, Any]:
             Exception
         ):  # attributes may raise anything when inspected: the module then has no examples
             tests.update(
-                {
-                    EXAMPLE_PREFIX + test.name: test
-                    for test in finder.find(module, module.__name__)
-                    if test.examples
-                }
+                {SHOWN + test.name: test for test in finder.find(module, module.__name__) if test.examples}
             )
     return dict(list(tests.items())[:MOST])
 
 
 def example_answers(names: list[str], modules: list[Any]) -> Iterator[str]:
     """Yield one answer for each docstring."""
-    signal.signal(signal.SIGPROF, raise_too_long)
+    signal.signal(signal.SIGPROF, too_long)
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    tests = find_examples(modules)
+    tests = examples(modules)
     for name in names:
         if name not in tests:
             yield "gone"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from coder_compare import CallRecorder, answer_lines, call_text  # type: ignore[import-not-found]  # on the import path of the run
-from coder_documented import example_answers, find_examples  # type: ignore[import-not-found]
+from coder_compare import Recorder, answers, call_text  # type: ignore[import-not-found]  # on the import path of the run
+from coder_documented import example_answers, examples  # type: ignore[import-not-found]
 from coder_varied import vary_calls  # type: ignore[import-not-found]
 
 MOST, MOST_INNER = 320, 160
@@ -20,12 +20,12 @@ MOST, MOST_INNER = 320, 160
 class Questions:
     """The same questions for each edit."""
 
-    def __init__(self, recorder: CallRecorder, modules: list[Any]) -> None:
+    def __init__(self, recorder: Recorder, modules: list[Any]) -> None:
         self.calls = [*vary_calls(recorder.inner, MOST_INNER), *vary_calls(recorder.calls, MOST)]
         self.modules = modules
-        self.examples = [*find_examples(modules)]
+        self.examples = [*examples(modules)]
 
-    def filter(self, flags: list[bool]) -> None:
+    def keep(self, flags: list[bool]) -> None:
         """Drop the questions whose flag is false; questions without a flag are dropped as well."""
         example_flags = flags[len(self.calls) :]
         self.calls = [call for call, keep in zip(self.calls, flags) if keep]
@@ -37,5 +37,5 @@ class Questions:
 
     def answers(self) -> Iterator[str]:
         """Yield one answer per question, in order."""
-        yield from answer_lines(self.calls)
+        yield from answers(self.calls)
         yield from example_answers(self.examples, self.modules)

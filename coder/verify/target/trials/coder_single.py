@@ -17,7 +17,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from _pytest.warnings import catch_warnings_for_item
 from coder_compare import TooLong  # type: ignore[import-not-found]
-from coder_straight import reset_item  # type: ignore[import-not-found]
+from coder_straight import forget  # type: ignore[import-not-found]
 
 
 class SingleTestRunner:
@@ -32,7 +32,7 @@ class SingleTestRunner:
             item.config.pluginmanager.register(self, "coder_single")
             self.straight = item.config.pluginmanager.get_plugin("coder_straight")
 
-    def run(self, test: str, following: str | None, *, limit: float, wall_limit: float) -> str:
+    def run(self, test: str, following: str | None, *, limit: float, waiting: float) -> str:
         """Run a test and return `passed`, `failed` or `timeout`.
 
         `limit` is in seconds of processor time, `waiting` in seconds of wall time. Fixtures shared with the
@@ -40,14 +40,14 @@ class SingleTestRunner:
         """
         item = self.items[test]
         self.expired = self.part_failed = passed = False
-        coder_timers.start_timers(limit, wall_limit, self.too_long)
+        coder_timers.begin(limit, waiting, self.too_long)
         try:
             with warning_filters(item):
                 passed = self.passes(item, self.items[following] if following else None)
         except BaseException:  # noqa: BLE001, S110 - exit, interrupt or time limit: the test is not green
             pass
         finally:
-            coder_timers.stop_timers()
+            coder_timers.end()
         if passed and not self.expired and not self.part_failed:
             return "passed"
         with contextlib.suppress(BaseException):
@@ -57,8 +57,8 @@ class SingleTestRunner:
     def passes(self, item: Any, following: Any) -> bool:
         """Run a test's phases and tell whether it passes."""
         if self.straight.fits(item) and not item.get_closest_marker("xfail"):
-            failed_call = self.straight.telling(item, following)
-            reset_item(item)
+            failed_call = self.straight.run_until_reportable(item, following)
+            forget(item)
             return failed_call is None
         reports = runtestprotocol(item, log=False, nextitem=following)
         has_passed_call = any(report.when == "call" and report.outcome == "passed" for report in reports)

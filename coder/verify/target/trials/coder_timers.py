@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 
 
-def start_timers(seconds: float, waiting: float, handler: Callable[[int, FrameType | None], None]) -> None:
+def begin(seconds: float, waiting: float, handler: Callable[[int, FrameType | None], None]) -> None:
     """Call the handler repeatedly after a limit of processor time (`seconds`) or wall time (`waiting`).
 
     A test that waits forever uses no processor time.
@@ -23,7 +23,7 @@ def start_timers(seconds: float, waiting: float, handler: Callable[[int, FrameTy
         signal.setitimer(timer, limit, 0.1)
 
 
-def stop_timers() -> None:
+def end() -> None:
     """Stop both timers."""
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.setitimer(signal.ITIMER_REAL, 0)

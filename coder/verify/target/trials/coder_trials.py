@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from coder_asking import EditComparison  # type: ignore[import-not-found]  # on the import path of the run
-from coder_fork import ForkedChild, lower_limit  # type: ignore[import-not-found]
+from coder_fork import ForkedChild, limit  # type: ignore[import-not-found]
 from coder_single import SingleTestRunner  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap, edited_text, overlay_import  # type: ignore[import-not-found]
 
@@ -90,7 +90,7 @@ class EditTrials:
 
     def wait_for_answers(self, child: ForkedChild) -> list[Any]:
         """Return the answers of a fork once it ends, or the time is over."""
-        while not child.has_ended and not child.is_expired and not self.is_over:
+        while not child.ended and not child.expired and not self.is_over:
             child.read(0.05)
         child.kill()
         return list(child.answers)
@@ -180,7 +180,7 @@ class EditTrials:
                     return
                 for pipe in select.select([*running], [], [], 0.02)[0]:
                     running[pipe].read(0)
-                for pipe in [pipe for pipe, child in running.items() if child.has_ended or child.is_expired]:
+                for pipe in [pipe for pipe, child in running.items() if child.ended or child.expired]:
                     again += self.finish_batch(running.pop(pipe))
             for child in running.values():
                 child.kill()
@@ -219,7 +219,7 @@ class EditTrials:
     def try_batch(self, batch: list[Any]) -> Iterator[Any]:
         """Try a batch in the fork, ending early if a candidate may have left state behind."""
         for kind, maximum in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
-            lower_limit(kind, maximum)
+            limit(kind, maximum)
         alone = len(batch) == 1
         for _, candidate in batch:
             outcome, test = self.try_candidate(
@@ -235,14 +235,14 @@ class EditTrials:
         """Try one candidate; return its outcome and the first test that was not green."""
         for again in (False, True):
             try:
-                undo = self.apply_candidate(candidate, alone=alone, again=again)
+                undo = self.put_into_effect(candidate, alone=alone, again=again)
             except (SyntaxError, ValueError):
                 return "invalid", ""
             except UnreliableSwap:
                 return "cold" if alone else "alone", ""
             except BaseException as error:  # noqa: BLE001 - any exception: the module cannot be imported
                 return "failed", type(error).__name__
-            stale = self.swapper.is_stale
+            stale = self.swapper.stale
             red = self.first_failure([*self.targets, *guards])
             if red is None:
                 return "passed", ""
@@ -258,14 +258,14 @@ class EditTrials:
         """Tell whether the module of a candidate is imported."""
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
-    def apply_candidate(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
+    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
         """Swap the function, or execute the module again; return a callable that undoes it.
 
         Executing it is irreversible, so it needs a fork of its own. `again` forces that: objects that the old
         function made may matter, in the project's modules or those of the tests.
         """
         self.swapper.clear_caches()
-        self.swapper.is_stale = False
+        self.swapper.stale = False
         path = os.path.join(self.request["tree"], candidate["path"])
         if not self.is_imported(candidate):
             return overlay_import(path, edited_text(path, candidate["changes"]))
@@ -305,7 +305,7 @@ class EditTrials:
                 self.write(index=index, outcome=outcome, test=test)
         remaining = child.batch[len(answers) :]
         if remaining and not (answers and answers[-1][0] in ("passed", "timeout")):
-            self.write(index=remaining[0][0], outcome="timeout" if child.is_expired else "crashed", test="")
+            self.write(index=remaining[0][0], outcome="timeout" if child.expired else "crashed", test="")
             remaining = remaining[1:]
         return again + ([remaining] if remaining else [])
 

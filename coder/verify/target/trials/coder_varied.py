@@ -105,7 +105,7 @@ def nearby_values(value: Any) -> list[Any]:
     if isinstance(value, float):
         return [value + 1, 0.0, -value, value / 2]
     if isinstance(value, str):
-        return nearby_texts(value)
+        return texts(value)
     if isinstance(value, bytes):
         return [value[:-1], value[1:], value + value, b"", b"a", value[::-1]]
     if type(value) in (list, tuple):
@@ -131,7 +131,7 @@ def nearby_quantities(value: Any) -> list[Any]:
     return []
 
 
-def nearby_texts(value: str) -> list[str]:
+def texts(value: str) -> list[str]:
     """Return strings near the given one."""
     middle = len(value) // 2
     if not value:

@@ -1,0 +1,104 @@
+"""Language: function names, docstrings, class names and sizes of folders, as CONTRIBUTING.md states them."""
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+OTHERS = ("demo/project", "bench/suite", "coder/tools/", "coder/prompts/")
+"""Data, and links to directories at the top of the repository."""
+MODULES = {
+    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+    for top in ("coder", "tools")
+    for path in sorted((ROOT / top).rglob("*.py"))
+    if not any(part in path.as_posix() for part in OTHERS)
+}
+MOST_MODULES = 12
+LARGE_FOLDERS = frozenset({"coder/cli", "tools"})
+"""One file a command, one file a tool."""
+IRREGULAR = re.compile(
+    "begun|bought|broken|brought|built|caught|chosen|done|drawn|found|given|gone|heard|held|kept|known|left|lost|made|"
+    "meant|said|seen|sent|shown|spoken|taken|told|understood|written"
+)
+REGULAR = re.compile(r"[a-z]{2,}(?:ed|ing)")
+NO_PARTICIPLE = re.compile(
+    "embed|exceed|feed|need|proceed|red|seed|speed|bring|string|listing|opening|docstring"
+)
+"""Verbs and nouns that look like participles."""
+ADVERB = re.compile("in|out|of|by|to|up|on|off|from|at|inside|otherwise|alike|elsewhere|again|twice|as|with")
+"""Makes the name a participle, such as `left_out`; before a noun it is an adjective."""
+GENERATORS = "coder/repair/generators/"
+"""Their names are those of families of edits, which logs and statistics hold."""
+TARGET = "coder/verify/target/"
+"""Loaded as single modules by foreign interpreters; names of its exceptions are data that others compare."""
+OPENERS = re.compile(r"(?:What|Who|Whoever|How|Which|Says|Tells|Knows|Whatever)\b")
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def is_participle(name: str) -> bool:
+    """Tell whether a name is a participle, alone or with an adverb; `changed_paths` is a noun."""
+    word, *rest = name.strip("_").split("_")
+    regular = REGULAR.fullmatch(word) and not NO_PARTICIPLE.fullmatch(word)
+    return bool(regular or IRREGULAR.fullmatch(word)) and (not rest or ADVERB.fullmatch(rest[0]) is not None)
+
+
+def participle_names(tree: ast.Module) -> list[str]:
+    """Return the functions that are named by a participle and return no bool."""
+    return [
+        node.name
+        for node in functions(tree)
+        if is_participle(node.name) and "bool" not in (ast.unparse(node.returns) if node.returns else "")
+    ]
+
+
+def riddles(tree: ast.Module) -> list[str]:
+    """Return the first lines of docstrings that open with a question word or a third person."""
+    documented = [
+        tree,
+        *functions(tree),
+        *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)),
+    ]
+    first_lines = [(ast.get_docstring(node) or "").partition("\n")[0] for node in documented]
+    return [line for line in first_lines if OPENERS.match(line)]
+
+
+def test_functions_are_not_named_by_participle() -> None:
+    found = {
+        path: participle_names(tree) for path, tree in MODULES.items() if not path.startswith(GENERATORS)
+    }
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_docstrings_do_not_open_with_riddles() -> None:
+    assert {path: lines for path, tree in MODULES.items() if (lines := riddles(tree))} == {}
+
+
+def test_public_classes_have_different_names() -> None:
+    homes: dict[str, set[str]] = defaultdict(set)
+    for path, tree in MODULES.items():
+        for node in tree.body:
+            if (
+                isinstance(node, ast.ClassDef)
+                and not node.name.startswith("_")
+                and not path.startswith(TARGET)
+            ):
+                homes[node.name].add(path)
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_folders_are_small() -> None:
+    sizes = Counter(path.rpartition("/")[0] for path in MODULES if not path.endswith("__init__.py"))
+    assert {
+        folder: size for folder, size in sizes.items() if size > MOST_MODULES and folder not in LARGE_FOLDERS
+    } == {}
+
+
+def test_the_checks_can_fail() -> None:
+    bad = ast.parse('def kept(name: str) -> str:\n    """What is kept."""\n\n\ndef is_kept() -> bool: ...\n')
+    assert participle_names(bad) == ["kept"]
+    assert riddles(bad) == ["What is kept."]
