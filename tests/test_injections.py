@@ -56,7 +56,7 @@ FENCED = re.compile(r"\[data (\w{8})\]\n(.*)\n\[end of data \1\]", re.DOTALL)
 class UnmaskedSecrets(Secrets):
     """Disabled guard against secrets."""
 
-    def masked(self, text: str) -> str:
+    def mask(self, text: str) -> str:
         return text
 
 

@@ -22,9 +22,9 @@ class Rule(Value):
     arguments: tuple[str, ...] = ()
     """Globs.
 
-    For `allow` they match all arguments one by one, and a last `*` matches any that follow. For `ask` and `deny`
-    they occur among the arguments in this order, with options alone before the first: `git push` matches
-    `git -C there push --force`.
+    For `allow` they match all arguments one by one, and a last `*` matches any that follow. For `ask` and
+    `deny` they occur among the arguments in this order, with options alone before the first: `git push`
+    matches `git -C there push --force`.
     """
     why: str = ""
     """What the program would do, for the user: `installs packages`."""
@@ -95,7 +95,7 @@ _SCRIPT = re.compile(r"-[elux]*c")
 
 
 def find_program_runs(parsed: ParsedCommand) -> tuple[tuple[ProgramRun, ...], str]:
-    """Return the programs that a command starts, also through wrappers, and why there may be others, or nothing."""
+    """Return the programs that a command starts, also through wrappers, and why there may be others."""
     found: list[ProgramRun] = []
     unsure = parsed.unsure
     for simple in parsed.commands:

@@ -96,7 +96,7 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
 
 def test_works_without_readable_history(tmp_path: Path) -> None:
     class PartialHistory(FakeHistory):
-        def recent(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
+        def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
             raise GitError("git log failed: unable to read 4a48cb86")
 
     overview = issue_overview(

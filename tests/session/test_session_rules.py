@@ -28,7 +28,7 @@ class SharedTreeRepository(FakeRepository):
     hold nevertheless.
     """
 
-    def candidate(self, name: str) -> Candidate:
+    def create_candidate(self, name: str) -> Candidate:
         if "base" in self._trees:
             return Candidate(id=name, worktree=self.root, base=self.base)
         return super().create_candidate(name)

@@ -25,8 +25,8 @@ def review_and_repair(
 ) -> Strategy:
     """Return a strategy that has its good change reviewed, and flagged places repaired, up to `rounds` times.
 
-    After a repair, reviewers who objected review it again, with those that `choose_reviewers` chooses for the new
-    change. A repair that leaves no good change is rolled back; the findings then go into the evidence as
+    After a repair, reviewers who objected review it again, with those that `choose_reviewers` chooses for
+    the new change. A repair that leaves no good change is rolled back; the findings then go into evidence as
     advice.
     """
 

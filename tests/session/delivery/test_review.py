@@ -17,7 +17,7 @@ TWO = f"{FIX}--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n"
 class GitLikeRepository(FakeRepository):
     """Repository whose diffs look like git's, so that hunks can be distinguished."""
 
-    def patch(self, candidate: Candidate) -> Patch:
+    def candidate_patch(self, candidate: Candidate) -> Patch:
         plain = super().candidate_patch(candidate)
         parts = {
             "a.py": "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n",

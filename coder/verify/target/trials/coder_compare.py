@@ -256,7 +256,8 @@ def stable_text(value: Any, depth: int) -> str:
     if isinstance(value, (set, frozenset)):
         return f"{kind}{{{', '.join(sorted(stable_text(item, depth + 1) for item in value))}}}"
     if isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
-        return f"{kind}[{', '.join(stable_text(item, depth + 1) for item in itertools.islice(value, MOST_ELEMENTS))}]"
+        elements = itertools.islice(value, MOST_ELEMENTS)
+        return f"{kind}[{', '.join(stable_text(item, depth + 1) for item in elements)}]"
     if callable(value):
         return kind
     attributes = state(value)
