@@ -4,13 +4,13 @@ import sys
 PROGRAM = """
 import asyncio, sys, threading
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import Chosen
+from coder.ui.tui.running import SessionModel
 
 typed = threading.Event()
 
 def model():
     typed.wait()
-    return Chosen("m")
+    return SessionModel("m")
 
 async def until(pilot, claim):
     for _ in range(300):
