@@ -164,7 +164,7 @@ def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
     print(f"on disk: {size / 1e6:.1f} MB for {sources / 1e6:.1f} MB of source")
     script = (
         "import re, resource, sys; from pathlib import Path; from coder.index.index import SymbolIndex\n"
-        "SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).current()\n"
+        "SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).refresh()\n"
         "own = int(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])\n"
         "print(own // 1024, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"
     )

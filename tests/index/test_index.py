@@ -240,9 +240,9 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
     write(tmp_path / "tree", {f"m{number}.py": f"def name_{number}(): ...\n" for number in range(30)})
     script = (
         "import sys; from pathlib import Path; from coder.index.index import SymbolIndex\n"
-        "found = SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).current()\n"
-        "print(len(found.sources), sum(len(found.defined(f'name_{n}')) for n in range(30)), "
-        "found.database.contents)"
+        "found = SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).refresh()\n"
+        "print(len(found.sources), sum(len(found.definitions_named(f'name_{n}')) for n in range(30)), "
+        "found.database.content_count)"
     )
     arguments = [sys.executable, "-c", script, str(tmp_path / "tree"), str(tmp_path / "index.sqlite")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

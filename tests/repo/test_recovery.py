@@ -19,19 +19,19 @@ from tests.repo.opened import fingerprint, open_session_repository
 SESSION = """
 import sys
 from pathlib import Path
-from coder.repo.locks import hold
+from coder.repo.locks import session_lock
 from coder.repo.repository import open_repository
 
 root, state = Path(sys.argv[1]), Path(sys.argv[2])
-with hold(state):
+with session_lock(state):
     print("held", flush=True)
     repository = open_repository(root, session=state.name, state=state, base=None)
     for number in range(1000):
-        candidate = repository.candidate(f"c{number}")
+        candidate = repository.create_candidate(f"c{number}")
         (candidate.worktree / "a.py").write_text(f"fixed {number}", encoding="utf-8")
         (candidate.worktree / "new.py").write_text("new", encoding="utf-8")
         checkpoint = repository.checkpoint(candidate, "attempt")
-        with repository.checkout(repository.patch(candidate).tree):
+        with repository.checkout(repository.candidate_patch(candidate).tree):
             repository.rollback(candidate, candidate.base)
 """
 

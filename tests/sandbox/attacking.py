@@ -152,11 +152,11 @@ def _run_and_kill(stage: Stage, walls: SandboxBackend) -> str:
     code = f"""
 import os
 from pathlib import Path
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.backends.landlock import Landlock
 from coder.sandbox.process.process import ProcessSandbox
-ProcessSandbox(os.environ, walls={backend}).run(\
+ProcessSandbox(os.environ, backend={backend}).run(\
 {command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
 """
     coder = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2])

@@ -28,7 +28,7 @@ DELIVERY = """
 import os, signal, sys
 from pathlib import Path
 from coder.repo.git import Git
-from coder.repo.locks import hold
+from coder.repo.locks import session_lock
 from coder.repo.delivery.pending import PendingDelivery
 from coder.repo.repository import open_repository
 
@@ -42,11 +42,11 @@ def dying(name, function):
         return done
     return call
 
-with hold(state):
+with session_lock(state):
     repository = open_repository(root, session=state.name, state=state, base=None)
-    candidate = repository.candidate("c1")
+    candidate = repository.create_candidate("c1")
     (candidate.worktree / "a.py").write_text("fixed\\n")
-    patch = repository.patch(candidate)
+    patch = repository.candidate_patch(candidate)
     print("ready", flush=True)
     sys.stdin.readline()
     Git.call = dying("", Git.call)

@@ -245,7 +245,7 @@ from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.backends.landlock import Landlock
 from coder.sandbox.process.process import ProcessSandbox
 walls = {backend_expression(sandbox)}
-ProcessSandbox(os.environ, walls=walls).run(
+ProcessSandbox(os.environ, backend=walls).run(
     [sys.executable, "-c", {DAEMON + "time.sleep(60)"!r}], cwd=Path({str(tree)!r}), \
 environment={ {MARK: str(tree)} }
 )

@@ -116,7 +116,7 @@ class CollectedSession:
             child, self.waiting_fork = self.waiting_fork, None
             ended = self.wait_for_fork(child)
             if child.answers:
-                self.runs.answer(finish_batch=True, **ended)
+                self.runs.answer(settled=True, **ended)
 
     def unfit(self) -> str:
         """Return why a fork of this process differs from a separate process; empty if it does not."""
