@@ -1,14 +1,13 @@
 """A source file with its syntax tree and the text span of each node."""
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cached_property
 
 from coder.python.parsing import parse_module
+from coder.python.positions import LINE_END, Positions
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-LINE_END_PATTERN = re.compile(r"\r\n|\r|\n")
 BLOCK_FIELDS = ("body", "orelse", "finalbody")
 
 
@@ -24,7 +23,7 @@ class PythonSource:
         self.path = path
         self.text = text
         self.tree = parse_module(text) if tree is None else tree
-        self._starts = [0, *(match.end() for match in LINE_END_PATTERN.finditer(text))]
+        self._positions = Positions(text)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -50,10 +49,7 @@ class PythonSource:
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Return the start and end offset of an expression, statement, keyword or argument."""
-        line, column, end_line, end_column = (
-            getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")
-        )
-        return self._offset(line, column), self._offset(end_line, end_column)
+        return self._positions.span(node)
 
     def text_of(self, node: ast.AST) -> str:
         """Return the text of a node."""
@@ -98,8 +94,8 @@ class PythonSource:
 
         It is white space only if the statement is the first on its line.
         """
-        start = self._starts[statement.lineno - 1]
-        return self.text[start : self._offset(statement.lineno, statement.col_offset)]
+        start = self._positions.line_starts[statement.lineno - 1]
+        return self.text[start : self._positions.offset(statement.lineno, statement.col_offset)]
 
     def enclosing_block(self, statement: ast.stmt) -> list[ast.stmt]:
         """Return the block of statements that contains a statement."""
@@ -113,22 +109,14 @@ class PythonSource:
     @property
     def line_end(self) -> str:
         """The first line end of the text, a line feed if there is none."""
-        match = LINE_END_PATTERN.search(self.text)
+        match = LINE_END.search(self.text)
         return match[0] if match else "\n"
 
     def line_span(self, statement: ast.stmt) -> tuple[int, int]:
         """Return the span of a statement's whole lines, up to the start of the next line."""
         end = statement.end_lineno or statement.lineno
-        return self._starts[statement.lineno - 1], self._starts[end] if end < len(self._starts) else len(
-            self.text
-        )
-
-    def _offset(self, line: int, column: int) -> int:
-        """Convert a position of `ast`, whose columns count bytes of UTF-8, to a character offset."""
-        start = self._starts[line - 1]
-        end = self._starts[line] if line < len(self._starts) else len(self.text)
-        text = self.text[start:end]
-        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+        starts = self._positions.line_starts
+        return starts[statement.lineno - 1], starts[end] if end < len(starts) else len(self.text)
 
 
 def is_docstring(statement: ast.stmt) -> bool:
