@@ -11,7 +11,7 @@ from coder.core.errors import CoderError, UserError
 
 app = typer.Typer(
     name="coder",
-    help="Fixes bugs in your repository, and proves that they are fixed. Without a command: the interface.",
+    help="Fix bugs in your repository, and prove that they are fixed. Without a command: the interface.",
     rich_markup_mode=None,
     add_completion=False,
     invoke_without_command=True,
@@ -36,7 +36,7 @@ def options(
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
-    """Fixes bugs in your repository, and proves that they are fixed. Without a command: an interactive
+    """Fix bugs in your repository, and prove that they are fixed. Without a command: an interactive
     session.
     """
     if version:

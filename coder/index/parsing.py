@@ -65,7 +65,7 @@ class ParsedBatch:
         return sum(len(facts.definitions) + 1 for _, _, facts in self.found)
 
     def number_documents(self, first_document: int) -> IndexPart:
-        """Number the documents from `first_document` on."""
+        """Assign numbers to the documents, from `first_document` on."""
         terms = _Terms()
         rows: list[FileRow] = []
         for identity, text, facts in self.found:

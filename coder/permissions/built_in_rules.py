@@ -221,7 +221,7 @@ def find_built_in_rule(run: ProgramRun, *, root: str) -> Rule | None:
 
 
 def pipes_download_into_shell(found: Sequence[ProgramRun]) -> bool:
-    """Is something that comes from the network handed to a shell or an interpreter?"""
+    """Tell whether something from the network is piped into a shell or an interpreter."""
     fed = any(INTERPRETERS & set(run.names) and _reads_input(run) for run in found)
     return fed and any(FETCHERS & set(run.names) for run in found)
 
@@ -239,7 +239,7 @@ def depends_on_arguments(rules: Iterable[Rule], run: ProgramRun) -> bool:
 
 
 def _reads(run: ProgramRun, *, root: str) -> bool:
-    """Is this an inspection of the repository's own files that changes nothing?"""
+    """Tell whether a program only reads the repository's own files."""
     name, arguments = run.names[0], run.arguments
     if (
         not run.sure

@@ -51,11 +51,11 @@ class ProgramRun(Value):
     """Its name as written, without the directory once resolved, and the name of the file that it links to."""
     arguments: tuple[str, ...] = ()
     sure: bool = True
-    """Is every argument known as it stands?"""
+    """Whether every argument is known literally."""
     known: bool = True
-    """Is it at least clear what it is told to do, though perhaps not with which files?"""
+    """Whether its action is known, though perhaps not its files."""
     own: bool = False
-    """Is it a file of the project itself, whatever it is called?"""
+    """Whether it is a file of the project."""
 
 
 def _starts(arguments: Sequence[str]) -> Iterator[int]:
@@ -161,7 +161,7 @@ def select_rule(rules: Iterable[Rule], run: ProgramRun) -> Rule | None:
 
 
 def parse_rule(pattern: str, action: Action) -> Rule:
-    """A rule as it is written in a configuration: `make test`, `npm run *`.
+    """Parse a rule of a configuration, such as `make test` or `npm run *`.
 
     Raises:
         ValueError: it is empty, or holds more than one plain command.

@@ -38,7 +38,7 @@ class EventLog:
         return self._records
 
     def append(self, event: Event) -> Record:
-        """Number an event, store it unless it is fleeting, and pass it to the followers."""
+        """Give an event its number, store it unless it is fleeting, and pass it to the followers."""
         event = self._secrets.mask_value(event)
         is_fleeting = isinstance(event, TransientEvent)
         record = Record(number=len(self._records) + (not is_fleeting), at=self._clock(), event=event)

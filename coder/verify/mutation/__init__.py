@@ -1,1 +1,1 @@
-"""Mutation testing of a change: would a test notice it broken?"""
+"""Mutation testing of a change: whether a test would notice it broken."""
