@@ -84,7 +84,8 @@ def _with_verbosity(words: list[str]) -> list[str]:
     if any(re.match(r"-v|--verbos", word) for word in words):
         return words
     if words[1:3] == ["-m", "unittest"]:
-        return [*words[:3], "-v", *words[3:]]
+        options = 4 if words[3:4] == ["discover"] else 3  # a subcommand comes before its options
+        return [*words[:options], "-v", *words[options:]]
     django = len(words) > 2 and PurePath(words[1]).name == "manage.py" and words[2] == "test"
     return [*words, "--verbosity=2"] if django else words
 

@@ -22,6 +22,11 @@ MODULE = ("/venv/bin/python", "-m", "pytest")
         ("python runtests.py --fast", ("/venv/bin/python", "runtests.py", "--fast"), False),
         ("python -m unittest", ("/venv/bin/python", "-m", "unittest", "-v"), False),
         (
+            "python -m unittest discover -s tests -t .",
+            ("/venv/bin/python", "-m", "unittest", "discover", "-v", "-s", "tests", "-t", "."),
+            False,
+        ),
+        (
             "python -m unittest discover -v -s tests",
             ("/venv/bin/python", "-m", "unittest", "discover", "-v", "-s", "tests"),
             False,
