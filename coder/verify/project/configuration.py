@@ -37,6 +37,7 @@ PLUGIN_OF_OPTION = {
     "--timeout": "pytest_timeout",
     "-n": "xdist",
 }
+DJANGO_COMMAND = "python manage.py test"
 IMPLICITLY_LOADED = ("conftest.py", "sitecustomize.py", "usercustomize.py")
 """Python files that run before any test without being imported by name."""
 TEST_MACHINERY = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
@@ -160,6 +161,8 @@ def hinted_commands(root: Path) -> Iterator[tuple[str, str]]:
         )
         if in_test_target and line.startswith("\t"):
             yield line.strip().lstrip("@-"), "the test target in Makefile"
+    if "DJANGO_SETTINGS_MODULE" in read_text(root / "manage.py"):
+        yield DJANGO_COMMAND, "Django's manage.py"
 
 
 def _options_in(file: Path) -> dict[str, Any] | None:

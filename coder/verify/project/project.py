@@ -12,6 +12,7 @@ from coder.core.values.verdict import RunProblem
 from coder.verify.project.command import Command, named_interpreter, parse_command
 from coder.verify.project.configuration import (
     DISTRIBUTION_OF_MODULE,
+    DJANGO_COMMAND,
     hinted_commands,
     needed_distributions,
     needed_modules,
@@ -94,7 +95,8 @@ def _choose_command(root: Path, interpreter: Path, test_command: str | None) -> 
                     f"The test command {text!r} of {where} cannot be understood: {error}."
                 ) from error
             continue
-        if is_configured_for_coder or (command.is_pytest and not file and "{" not in text):
+        is_runner = command.is_pytest or text == DJANGO_COMMAND
+        if is_configured_for_coder or (is_runner and not file and "{" not in text):
             return command, f"from {where}"
     return parse_command(
         DEFAULT_COMMAND, interpreter

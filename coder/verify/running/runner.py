@@ -137,7 +137,8 @@ class PytestRunner:
         environment = prepare_launch(
             self._project, tree, place, paths=(), requests={REPORT: request}
         ).environment
-        return Launch(argv=command.argv, environment=environment)
+        # Reports are read from the output: lines of two streams must keep their order.
+        return Launch(argv=command.argv, environment={"PYTHONUNBUFFERED": "1", **environment})
 
     def _update_limits(self, results: Sequence[TestResult]) -> None:
         """Remember the longest passing test, and whether one did not end.

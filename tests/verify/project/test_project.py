@@ -15,6 +15,9 @@ from tests.builders import write
 OWN = {"PATH": os.environ["PATH"]}
 
 
+DJANGO = "import os\n\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+
+
 def discover(
     root: Path,
     sandbox: ProcessSandbox,
@@ -156,6 +159,14 @@ def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> 
             "the default, configured in pytest.ini",
         ),
         ({"Makefile": "test:\n\trm -rf x\n"}, None, DEFAULT_COMMAND, "the default"),
+        ({"manage.py": DJANGO}, None, "python manage.py test", "from Django's manage.py"),
+        (
+            {"manage.py": DJANGO, "pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings"},
+            None,
+            DEFAULT_COMMAND,
+            "the default, configured in pytest.ini",
+        ),
+        ({"manage.py": "print('of something else')"}, None, DEFAULT_COMMAND, "the default"),
     ],
 )
 def test_reads_command_from_each_source(
