@@ -58,7 +58,8 @@ class SearchState:
         """The progress in one line."""
         best = f", best: {self.survivors[0].edit.summary}" if self.survivors else ""
         rate = f", {self.tries_per_second:.0f} a second" if self.tries_per_second else ""
-        return f"tried {self.tried:,} candidates{rate}, {len(self.survivors)} pass the tests{best}"
+        passing = "1 passes" if len(self.survivors) == 1 else f"{len(self.survivors)} pass"
+        return f"tried {self.tried:,} candidates{rate}, {passing} the tests{best}"
 
 
 def search_candidates(
