@@ -17,7 +17,6 @@ LAYERS = {
     "workspace": 4,
     "retrieval": 5,
     "tools": 6,
-    "loop": 7,
     "session": 7,
     "demo": 8,
     "strategies": 8,
@@ -43,19 +42,14 @@ HOMES = {
     "git": {"repo"},
     "pydantic_ai": {"models"},
     "jinja2": {"prompting"},
-    "ripgrepy": {"tools", "files"},
-    "unidiff": {"tools", "patching"},  # a front end reads diffs through `coder.patching.git_hunks`
-    "tree_sitter": {"tools", "index"},
+    "ripgrepy": {"files"},
+    "unidiff": {"patching"},  # a front end reads diffs through `coder.patching.git_hunks`
+    "tree_sitter": {"index"},
     "coverage": {"verify"},
 }
 LINKS = ("coder/tools/", "coder/prompts/")
 FOUND = [*ROOT.glob("coder/**/*.py"), *ROOT.glob("tools/**/*.py")]
-UI_READS = (
-    "coder.patching.git_hunks.",
-    "coder.session.log.",
-    "coder.patching.git_hunks.",
-    "coder.session.log.",
-)
+UI_READS = ("coder.patching.git_hunks.", "coder.session.log.")
 OTHERS = ("demo/project", "bench/suite", "coder/tools/", "coder/prompts/")
 """Data, and links to directories at the top of the repository."""
 MODULES = sorted(path for path in FOUND if not any(part in path.as_posix() for part in OTHERS))

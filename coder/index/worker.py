@@ -19,7 +19,9 @@ BATCHES = 4
 """Batches for each worker, where that makes larger ones: terms are stored once per batch."""
 LARGEST_BATCH_BYTES = 4_000_000
 MOST_WORKERS = 8
-SCRIPT = "import sys; sys.path[:] = sys.argv[1:]; from coder.index.worker import serve; serve()"
+SCRIPT = (
+    "import sys; sys.path[:] = sys.argv[1:]; from coder.index.worker import serve_batches; serve_batches()"
+)
 
 Batch = Sequence[Job]
 Allocate = Callable[[int], int]

@@ -18,7 +18,7 @@ def _rules(action: Action, why: str, *patterns: str, network: bool = False) -> I
 BUILT_IN: tuple[Rule, ...] = (
     *_rules(
         "deny",
-        "would publish: what leaves this machine is the person's to send",
+        "would publish: only you send what leaves this machine",
         "git push",
         "git send-email",
         "twine upload",
@@ -197,7 +197,7 @@ CHANGES = frozenset(
 GIT_READS = frozenset(
     {"blame", "describe", "diff", "log", "ls-files", "ls-tree", "rev-list", "rev-parse", "shortlog", "status"}
 )
-"""What reads and shows no content of other commits, in which private files may lie."""
+"""Subcommands that show no content of other commits, where private files may lie."""
 _GIT_HARMLESS = re.compile(
     r"--(?:oneline|stat|name-only|name-status|short|porcelain|cached|staged|graph|all|follow)|-[nsLSG]?\d*|--max-count=\d+"
 )

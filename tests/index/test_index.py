@@ -267,19 +267,25 @@ def test_threads_share_one_index(tmp_path: Path) -> None:
     assert counts == [1, 1, 1, 1]
 
 
+def fail_in_this_process(files: object) -> None:
+    raise AssertionError("a worker process failed, and its batch was parsed here")
+
+
 def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = tmp_path / "tree"
     write(
-        tmp_path,
+        tree,
         {
             f"m{number}.py": f"class C{number}(Base):\n    def run(self):\n        return helper({number})\n"
             for number in range(12)
         },
     )
-    alone = SymbolIndex(tmp_path).refresh()
+    alone = SymbolIndex(tree, tmp_path / "alone.sqlite").refresh()
     monkeypatch.setattr(worker, "SMALL_BYTES", 1)
     monkeypatch.setattr(worker, "BATCH_BYTES", 100)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    together = SymbolIndex(tmp_path).refresh()
+    monkeypatch.setattr(worker, "parse_files", fail_in_this_process)
+    together = SymbolIndex(tree, tmp_path / "together.sqlite").refresh()
     for snapshot in (alone, together):
         assert len(snapshot.uses_of_name("helper")) == 12
     assert together.definitions_named("run") == alone.definitions_named("run")

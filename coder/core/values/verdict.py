@@ -42,7 +42,7 @@ class BodyExecution(Value):
 
     started: int = 0
     ended: int = 0
-    """How often it returned without raising."""
+    """Number of returns without an exception."""
     lines: tuple[int, ...] = ()
     """Executed lines of its file, sorted."""
 
@@ -80,7 +80,7 @@ class RunProblem(Value):
         "no_runner", "usage", "timeout", "crash", "no_tests", "no_report", "wrong_code", "stopped", "forged"
     ]
     text: str
-    """What happened and what to do, one or two sentences."""
+    """Explanation and remedy, one or two sentences."""
 
 
 class TestReport(Value):
@@ -95,7 +95,7 @@ class TestReport(Value):
     output: str = ""
     """The tail of what the command printed."""
     reached: tuple[str, ...] = ()
-    """How code of the tree interfered with the instrumentation, such as `calc.py: sys._getframe`."""
+    """Interference of the tree's code with the instrumentation, such as `calc.py: sys._getframe`."""
     by_exit_code: bool = False
     """The command is not pytest: it counts as one test with the command as its id, and gives no reasons."""
 
