@@ -19,6 +19,7 @@ from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_project
+from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
 from coder.verify.running.dependencies import OverlayInstaller
@@ -60,6 +61,8 @@ class ProjectRuntime:
     limits: Limits
     coverage_path: Path
     """File that stores which code the project's tests reach."""
+    history_path: Path
+    """File that stores how long the suite took."""
     strict: bool = False
     """Whether new findings of checkers keep a fix from being PROVEN."""
     suite: SuiteLimits = WHOLE
@@ -134,6 +137,7 @@ class ProjectRuntime:
                     instruments=self.instruments(),
                     standby=self._standby(repository),
                     suite=self.suite,
+                    history=SuiteHistory(self.history_path, self.project.command.text),
                 )
             return verifiers_by_base[repository.base]
 
@@ -189,12 +193,15 @@ def build_project_runtime(
         }
     )
     suite = suite_limits(config, os.environ) if project.command.is_pytest else WHOLE
+    if project.command.is_pytest:
+        suite = suite.model_copy(update={"base_on_demand": True})
     candidates = task.budget.candidates
     return ProjectRuntime(
         project=project,
         sandbox=sandbox,
         limits=limits,
         coverage_path=coverage_path,
+        history_path=index_database(root).with_suffix(".suite.json"),
         strict=strict,
         suite=suite,
         max_candidates=candidates,

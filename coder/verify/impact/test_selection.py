@@ -26,7 +26,7 @@ PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
 PROSE_FOLDERS = frozenset(
     {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes"}
 )
-_TEST = re.compile(r"^\s*(?:async )?def test", re.MULTILINE)
+_TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d]\w*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -105,10 +105,14 @@ def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
     return (*existing, *(path for path in others if stems & _words_of(tree / path)))
 
 
-def count_tests(tree: Path) -> int:
-    """Return the approximate number of tests in a tree: functions and methods named like one."""
-    files = (path for path in project_files(tree) if path.endswith(".py") and is_test_file(path))
-    return sum(len(_TEST.findall(read_regular_text(tree / path))) for path in files)
+def find_tests(tree: Path) -> list[str]:
+    """Return approximate ids of the tests in a tree: functions and methods named like one, without class."""
+    return [
+        f"{path}::{name}"
+        for path in project_files(tree)
+        if path.endswith(".py") and is_test_file(path)
+        for name in _TEST.findall(read_regular_text(tree / path))
+    ]
 
 
 def _caller_levels(

@@ -102,7 +102,7 @@ def _incomplete_run_problem(recording: Recording, execution: Execution) -> RunPr
                 f"{find_error_line(execution.output)}"
             ),
         )
-    if not recording.results:
+    if not recording.results and not recording.listed:
         return RunProblem(
             kind="no_tests", text="No test was found. Name a test command with --test, or add a test."
         )
