@@ -52,7 +52,11 @@ class SessionRepository:
     _pool: WorktreePool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._pool = WorktreePool(self._add_temporary_worktree, copy_artifacts=self._copy_artifacts)
+        self._pool = WorktreePool(
+            lambda: self.paths.worktrees / f"{self.paths.session}-t{uuid4().hex[:8]}",
+            self._add_temporary_worktree,
+            copy_artifacts=self._copy_artifacts,
+        )
 
     @property
     def root(self) -> Path:
@@ -245,8 +249,7 @@ class SessionRepository:
         self.exclusions = tuple(dict.fromkeys((*self.exclusions, *left_out)))
         return write_tree(own_worktree.git)
 
-    def _add_temporary_worktree(self, tree: str) -> Worktree:
-        path = self.paths.worktrees / f"{self.paths.session}-t{uuid4().hex[:8]}"
+    def _add_temporary_worktree(self, path: Path, tree: str) -> Worktree:
         try:
             return self._add_worktree(path, tree)
         except BaseException:

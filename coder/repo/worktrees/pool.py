@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from coder.core.errors import GitError
@@ -13,8 +14,15 @@ from coder.repo.worktrees.worktree import Worktree, remove_tree
 class WorktreePool:
     """Clean worktrees of one repository, each used by one thread at a time; safe to call from several."""
 
-    def __init__(self, add: Callable[[str], Worktree], *, copy_artifacts: Callable[[Path], object]) -> None:
+    def __init__(
+        self,
+        free_path: Callable[[], Path],
+        add: Callable[[Path, str], Worktree],
+        *,
+        copy_artifacts: Callable[[Path], object],
+    ) -> None:
         """`add` makes a worktree with the content of a tree, and copies the artefacts that tests need."""
+        self._free_path = free_path
         self._add = add
         self._copy_artifacts = copy_artifacts
         self._lock = threading.Lock()
@@ -22,26 +30,43 @@ class WorktreePool:
 
     @contextmanager
     def checkout(self, tree: str) -> Iterator[Path]:
-        """Provide a worktree with the content of `tree` and of nothing else, until exit."""
-        taken = self._reset_idle(tree) or self._add(tree)
+        """Provide a worktree with the content of `tree` and of nothing else, until exit.
+
+        Its path is new each time, since much is remembered by path.
+        """
+        taken = self._reset_idle(self._free_path(), tree) or self._add(self._free_path(), tree)
         try:
             yield taken.path
         finally:
             with self._lock:
                 self._idle.append(taken)
 
-    def _reset_idle(self, tree: str) -> Worktree | None:
-        """Return an idle worktree that has been reset to `tree`; None if there is none that can be."""
+    def _reset_idle(self, path: Path, tree: str) -> Worktree | None:
+        """Return an idle worktree, moved and reset to `tree`; None if there is none that can be."""
         with self._lock:
             taken = self._idle.pop() if self._idle else None
         if taken is None:
             return None
         with suppress(GitError, OSError):
-            reset_clean(taken, tree)
-            self._copy_artifacts(taken.path)
-            return taken
+            moved = move_worktree(taken, path)
+            reset_clean(moved, tree)
+            self._copy_artifacts(path)
+            return moved
         remove_tree(taken.path)  # its entry in the repository goes when the session ends
+        remove_tree(path)
         return None
+
+
+def move_worktree(used: Worktree, path: Path) -> Worktree:
+    """Move a worktree to a free path.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    assert used.git.git_dir is not None
+    used.path.rename(path)
+    (used.git.git_dir / "gitdir").write_bytes(os.fsencode(f"{path / '.git'}\n"))
+    return replace(used, path=path, git=replace(used.git, directory=path, work_tree=path))
 
 
 def reset_clean(used: Worktree, tree: str) -> None:
