@@ -50,10 +50,11 @@ class Config(Value):
     """The project's test command; None: detected."""
     suite_seconds: float = Field(default=900.0, gt=0)
     """Time limit of one run of the whole suite."""
-    suite: Literal["auto", "impacted", "whole"] = "auto"
+    suite: Literal["auto", "impacted", "whole", "background"] = "auto"
     """Tests that run for a verdict: `whole` the suite, `impacted` those that the change can reach.
 
-    `auto` is the suite if it ends within `foreground_suite_seconds`, else the impacted tests.
+    `auto` is the suite if it ends within `foreground_suite_seconds`, else the impacted tests, and the rest
+    in the background after the verdict; `background` is the latter in any case.
     """
     foreground_suite_seconds: float = Field(default=60.0, gt=0)
     """With `auto`: longest time of the whole suite on the untouched code."""

@@ -44,6 +44,7 @@ def options(
 
         print(f"coder {__version__}")
         raise typer.Exit
+    _report_broken_changes()
     if context.invoked_subcommand is not None:
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -55,6 +56,28 @@ def options(
 
     run_tui(unsafe=unsafe_no_sandbox)
     return 0
+
+
+def _report_broken_changes() -> None:
+    """Tell of changes that the whole suite in the background has found to be broken, each once."""
+    from coder.settings import sessions_directory
+
+    if "--after" in sys.argv or not any(sessions_directory().glob("*/whole_suite.json")):
+        return
+    from pathlib import Path
+
+    from coder.core.errors import UserError
+    from coder.core.values.text import sanitize_text
+    from coder.wiring.whole_suite import unreported_failures
+
+    try:
+        for failure in unreported_failures(Path()):
+            sentence = (
+                f"Session {failure.judged}: {failure.sentence} Details: coder log show {failure.session}"
+            )
+            print(sanitize_text(sentence), file=sys.stderr)
+    except UserError:  # no repository here
+        return
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:

@@ -38,6 +38,9 @@ def apply(
     verify: Annotated[
         bool, typer.Option("--verify", help="Judge a session's fix on HEAD first, where that is newer.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Apply also what the whole suite has shown to be broken since.")
+    ] = False,
     repo: RepositoryOption = Path(),
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
@@ -61,7 +64,7 @@ def apply(
     if verify:
         return _apply_verified(repo, id, trust=trust, unsafe=unsafe_no_sandbox)
     if text is None:
-        _apply_session(repo, id, check=check, reverse=reverse)
+        _apply_session(repo, id, check=check, reverse=reverse, force=force)
     else:
         _apply_diff(repo, text, check=check, reverse=reverse)
     return 0
@@ -261,12 +264,32 @@ def _describe_change(change: "FileChange") -> str:
     return f"{name}{kind}  +{signs.count('+')} -{signs.count('-')}"
 
 
-def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool) -> None:
+def _refuse_broken(repo: Path, id: str) -> None:
+    """Refuse a fix that broke a test, as the whole suite has shown after the verdict.
+
+    Raises:
+        UserError: it did.
+    """
+    from coder.core.errors import UserError
+    from coder.repo.git import find_checkout as place
+    from coder.settings import sessions_directory
+    from coder.store.jsonl import find_session
+    from coder.wiring.whole_suite import read_whole_suite
+
+    directory = find_session(sessions_directory(), id, repository=place(repo).root, delivered=True)
+    suite = read_whole_suite(directory)
+    if suite is not None and suite.broke:
+        raise UserError(f"{suite.sentence} Nothing was applied; apply it all the same with --force.")
+
+
+def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool, force: bool) -> None:
     from coder.core.errors import UserError
     from coder.core.values.text import sanitize_text
     from coder.repo.delivery.checkout import apply_commit, apply_diff, check_commit
 
     delivery = find_delivery(repo, id)
+    if not force and not reverse:
+        _refuse_broken(repo, id)
     if not delivery.commit:
         print(sanitize_text(apply_diff(repo, delivery.diff, check=check, reverse=reverse)))
     elif reverse:

@@ -62,11 +62,13 @@ def show(id: SessionArgument) -> None:
 
     from rich.console import Console
 
+    from coder.core.values.text import sanitize_text
     from coder.session.log import EventLog
     from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events, find_session, read_records
     from coder.ui.lines import LinePrinter
     from coder.ui.summary import print_summary as show_summary
+    from coder.wiring.whole_suite import read_whole_suite
 
     directory = find_session(
         sessions_directory(), id, repository=_current_repository() if id == "last" else None
@@ -77,6 +79,8 @@ def show(id: SessionArgument) -> None:
     asyncio.run(LinePrinter(console, verbose=True, send=lambda _: None).replay(log.follow()))
     if (finish_event := boundary_events(directory)[1]) is not None:
         show_summary(console, finish_event, session=directory.name)
+    if (suite := read_whole_suite(directory)) is not None:
+        console.print(sanitize_text(suite.sentence), soft_wrap=not console.is_terminal)
 
 
 @app.command()

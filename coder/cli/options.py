@@ -39,12 +39,14 @@ class SuiteMode(StrEnum):
     auto = "auto"
     impacted = "impacted"
     whole = "whole"
+    background = "background"
 
 
 SuiteOption = Annotated[
     SuiteMode | None,
     typer.Option(
-        help="What runs for a verdict; auto: the whole suite where it takes under a minute.",
+        help="What runs for a verdict; auto: the whole suite where it takes under a minute, else impacted "
+        "tests and afterwards the rest in the background.",
         show_default="auto",
     ),
 ]

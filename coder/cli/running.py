@@ -76,6 +76,11 @@ def run_task(
         _write(output, f"{finish_event.report}\n", kind="plan", recovery_command="coder log show last")
     if not json:
         summary.print_summary(console, finish_event, session=handle.id)
+    if handle.start_whole_suite() and not json:
+        console.print(
+            f"later    the whole suite now runs in the background; the result: coder log show {handle.id}",
+            soft_wrap=not console.is_terminal,
+        )
     return handle
 
 

@@ -30,9 +30,11 @@ class InteractiveSession:
 
     async def run(self) -> "SessionFinished":
         try:
-            return await self._handle.session.run()
+            finish_event = await self._handle.session.run()
         finally:
             await asyncio.to_thread(self._resources.close)
+        await asyncio.to_thread(self._handle.start_whole_suite)
+        return finish_event
 
 
 def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:

@@ -54,6 +54,7 @@ def verify(
         str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
     ] = None,
     suite: SuiteOption = None,
+    after: Annotated[str, typer.Option(hidden=True, help="Session whose change is judged again.")] = "",
     trust: Annotated[
         bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")
     ] = False,
@@ -70,6 +71,10 @@ def verify(
     from coder.core.attestation import build_attestation
     from coder.wiring.approach import judging_approach
 
+    if after:
+        return _judge_by_whole_suite(
+            after, repo, commit=change, base=against, test=test, unsafe=unsafe_no_sandbox
+        )
     statement = _read_attestation(evidence, change) if check else None
     try:
         if statement is not None:
@@ -122,6 +127,46 @@ def verify(
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
+
+
+def _judge_by_whole_suite(
+    session: str, repo: Path, *, commit: str | None, base: str | None, test: str | None, unsafe: bool
+) -> int:
+    """Judge the change of another session again, by the whole suite and with the time that nobody needs."""
+    from coder.cli.fix import make_task
+    from coder.cli.running import run_task
+    from coder.repo.git import find_checkout
+    from coder.repo.locks import state_lock
+    from coder.settings import sessions_directory
+    from coder.store.jsonl import boundary_events
+    from coder.wiring.approach import judging_approach
+    from coder.wiring.whole_suite import SUITE_SECONDS, lower_priority, supersede_note
+
+    lower_priority()
+    started, finished = boundary_events(sessions_directory() / session)
+    targets = finished.verdict.targets if finished and finished.verdict else ()
+    trusted = started is not None and started.task.trusted
+    approach, _ = judging_approach(repo, diff=None, revision=commit, against=base, test_ids=targets)
+
+    def task(root: Path, config: "Config") -> "Task":
+        issue = started.task.issue if started else UNKNOWN_PURPOSE
+        task = make_task(issue, config, directory=root, base=base, given=True, needs_ties=False)
+        return task.model_copy(update={"after": session})
+
+    with state_lock(sessions_directory().parent / "whole_suites.lock"):  # one at a time
+        finish_event = run_task(
+            repo,
+            task,
+            flags={"suite": "whole", "test": test, "suite_seconds": SUITE_SECONDS},
+            trusted=trusted,
+            unsafe=unsafe,
+            json=False,
+            output=None,
+            verbose=False,
+            chosen_approach=approach,
+        ).finish_event
+    supersede_note(session, finish_event, find_checkout(repo).root)
+    return finish_event.exit_code
 
 
 def _check_command(stored_command: str | None, repo: Path) -> str | None:

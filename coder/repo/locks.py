@@ -23,6 +23,18 @@ def repository_lock(common: Path) -> Iterator[None]:
 
 
 @contextmanager
+def state_lock(path: Path) -> Iterator[None]:
+    """Wait for a lock on a file of coder's own, creating it where needed, and hold it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+@contextmanager
 def session_lock(session: Path) -> Iterator[None]:
     """Mark a session's directory as in use by this process, creating it where needed.
 

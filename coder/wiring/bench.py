@@ -211,14 +211,15 @@ def build_project_runtime(
 def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
     """Return the part of the suite that the configuration asks for.
 
-    If `CI` is set nobody waits, and the suite has all of its time.
+    If `CI` is set nobody waits, the suite has all of its time, and nothing is left for the background.
     """
     if config.suite == "whole":
         return WHOLE
-    seconds = config.suite_seconds if environment.get("CI") else config.foreground_suite_seconds
+    is_ci = bool(environment.get("CI"))
+    seconds = config.suite_seconds if is_ci else config.foreground_suite_seconds
     return SuiteLimits(
         whole_seconds=min(seconds, config.suite_seconds),
-        only_impacted=config.suite == "impacted",
+        only_impacted=config.suite == "impacted" or (config.suite == "background" and not is_ci),
         impacted_seconds=min(config.impacted_suite_seconds, config.suite_seconds),
     )
 

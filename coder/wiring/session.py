@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coder import __version__
-from coder.core.events import SessionFinished
+from coder.core.events import SessionFinished, SessionStarted
 from coder.core.ports.repair import FaultLocator
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import Verifier
@@ -50,6 +50,7 @@ from coder.tools.registry import TOOLS
 from coder.wiring.approach import Approach
 from coder.wiring.bench import build_project_runtime, make_sandbox
 from coder.wiring.recovery import recover_sessions
+from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
 
 INSTRUCTIONS_CHARACTERS = 12_000
@@ -64,6 +65,15 @@ class SessionHandle:
     id: str
     session: Session
     log: EventLog
+    suite: str
+    """Part of the suite that the configuration asks for."""
+    is_sandboxed: bool
+
+    def start_whole_suite(self) -> bool:
+        """Leave the rest of the suite to a process in the background; return whether there is any."""
+        started = self.log.records[0].event
+        assert isinstance(started, SessionStarted)
+        return start_whole_suite(started, self.finish_event, suite=self.suite, is_sandboxed=self.is_sandboxed)
 
     @property
     def finish_event(self) -> SessionFinished:
@@ -104,6 +114,8 @@ def open_session(
         stack.callback(repository.close)
         sandbox = stack.enter_context(make_sandbox(walls, config))
         store = stack.enter_context(closing(SessionStore(directory)))
+        if task.after:
+            link_whole_suite(task.after, identity)
         private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
         task = task.model_copy(update={"issue": private.mask(task.issue)})
         log = EventLog(store, secrets=private)
@@ -158,7 +170,9 @@ def open_session(
             ),
         )
         session = Session(context, chosen_approach.strategy, id=identity, version=__version__)
-        yield SessionHandle(id=identity, session=session, log=log)
+        yield SessionHandle(
+            id=identity, session=session, log=log, suite=config.suite, is_sandboxed=walls is not None
+        )
 
 
 def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:

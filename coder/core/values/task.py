@@ -51,4 +51,6 @@ class Task(Value):
     needs_ties: bool = True
     """An existing test that turns green proves the fix only if evidence ties it to the issue; a commit
     message is no such issue."""
+    after: str = ""
+    """Id of a session whose change this one judges again, by the whole suite."""
     budget: Budget = Budget()
