@@ -282,6 +282,8 @@ class SessionFinished(EventValue):
     roles: Mapping[str, UsageTotals] = Field(default_factory=dict)
     """The same by role, in order of first request."""
     seconds: float = 0.0
+    stages: Mapping[str, float] = Field(default_factory=dict)
+    """The seconds by stage, such as model, base, targets."""
     exit_code: int
 
 

@@ -7,6 +7,7 @@ from typing import assert_never
 from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand, Stop
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
+from coder.core.stages import stage_seconds
 from coder.core.state import active_candidates, session_status
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import VerdictKind
@@ -98,6 +99,7 @@ class Session:
             spent=context.budget.spent,
             roles=roles,
             seconds=context.budget.seconds,
+            stages=stage_seconds(context.log.records, total=context.budget.seconds),
         )
         finish_event = context.secrets.mask_value(unmasked_event)
         context.log.append(finish_event)

@@ -46,6 +46,12 @@ def format_role_shares(roles: Mapping[str, UsageTotals]) -> list[str]:
     return [f"of which {'; '.join(parts)}"] if len(parts) > 1 else []
 
 
+def format_stages(stages: Mapping[str, float]) -> str:
+    """Format where the seconds of a session went; empty if it was short or that is not known."""
+    parts = [f"{name} {seconds:.0f}" for name, seconds in stages.items() if seconds >= 1]
+    return f" ({', '.join(parts)})" if len(parts) > 1 else ""
+
+
 def format_money(spent: UsageTotals) -> str:
     return "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.3f}"
 
@@ -105,7 +111,7 @@ def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Te
             [
                 attempts,
                 *format_spending(finish_event.spent),
-                f"{finish_event.seconds:.0f} s",
+                f"{finish_event.seconds:.0f} s{format_stages(finish_event.stages)}",
                 *format_role_shares(finish_event.roles),
             ]
         ),

@@ -261,6 +261,8 @@ class Verdict(Value):
     circumstances: tuple[str, ...] = ()
     """The interpreter, the test command and how they were detected, as sentences."""
     seconds: float = 0.0
+    stages: Mapping[str, float] = Field(default_factory=dict)
+    """Wall-clock seconds by stage: base, targets, impacted, suite, old tests."""
     tree: str = ""
     """The git tree that was verified."""
 

@@ -176,6 +176,7 @@ class WorktreeVerifier:
         """Judge a change and return the verdict."""
         started = time.monotonic()
         scope = self._base.choose_scope(patch.tree, named, progress)
+        base_seconds = time.monotonic() - started
         first = self._first_look(patch, scope.before, progress)
         change = JudgedChange(
             trees=self._trees,
@@ -211,6 +212,7 @@ class WorktreeVerifier:
                     *judgement.runs.made,
                 ),
                 "hashes": judgement.hashes,
+                "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
                 "circumstances": self._circumstances,
                 "seconds": time.monotonic() - started,
                 "tree": patch.tree,

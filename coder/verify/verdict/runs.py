@@ -1,5 +1,7 @@
 """Test runs on the way to one verdict, each in a clean worktree of its own."""
 
+import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,6 +17,16 @@ from coder.verify.verdict.evidence import summarize_run
 LEAST_SECONDS, TIMES = 60.0, 5.0
 """What a run may take in any case, and how many times as long as the suite took on the base."""
 
+STAGE_OF_RUN = {
+    "targets": "targets",
+    "red check": "targets",
+    "red check, again": "targets",
+    "impacted tests": "impacted",
+    "suite": "suite",
+    "old tests": "old tests",
+    "old tests, again": "old tests",
+}
+"""Stage of a run by its label; any other run compares with the base."""
 LEAST_RED_SECONDS, RED_TIMES = 30.0, 10.0
 """What targets may take without the change in any case, and how many times as long as with it."""
 
@@ -89,6 +101,8 @@ class Runs:
         self._progress = progress
         self._seconds = seconds
         self.made: list[TestRun] = []
+        self.stages: dict[str, float] = defaultdict(float)
+        """Wall-clock seconds by stage."""
         self.reached_on_base: set[str] = set()
         self.reached_on_change: set[str] = set()
 
@@ -100,6 +114,7 @@ class Runs:
 
     def collect_on_base(self, files: Sequence[str]) -> TestReport:
         """Collect those test files that the base has; with none given, all of its tests."""
+        started = time.monotonic()
         with self._trees.checkout(self._trees.base, ()) as place:
             existing = [path for path in files if (place / path).is_file()]
             if files and not existing:
@@ -107,6 +122,7 @@ class Runs:
             report = self._runner.collect(
                 place, existing, progress=with_label("collection on the base", self._progress)
             )
+            self.stages["base"] += time.monotonic() - started
         self.made.append(summarize_run("collection on the base", existing, report))
         is_empty = report.problem is not None and report.problem.kind == "no_tests"
         return report.model_copy(update={"problem": None}) if is_empty else report
@@ -124,6 +140,7 @@ class Runs:
 
         The run ends after `seconds`.
         """
+        started = time.monotonic()
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
             told = with_label(label, self._progress)
@@ -131,6 +148,7 @@ class Runs:
                 place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told
             )
         self.made.append(summarize_run(label, tests, report))
+        self.stages[STAGE_OF_RUN.get(label, "base")] += time.monotonic() - started
         if paths is None and tree == self._tree:
             self.reached_on_change.update(report.reached)
         elif not paths or paths != self._sources:  # the old tests are run on changed sources

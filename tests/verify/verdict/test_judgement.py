@@ -87,6 +87,7 @@ def test_turning_green_proves_fix(tmp_path: Path, base_runs: str) -> None:
         commands=("pytest",),
         runs=verdict.runs,
         hashes={TEST: sha256(b"old new").hexdigest()},
+        stages=verdict.stages,
         seconds=verdict.seconds,
         tree="change",
     )

@@ -1,0 +1,50 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from coder.core.events import BaselineMeasured, MessageFinished, Record, ToolFinished, Verified, Warned
+from coder.core.messages import AssistantMessage, ToolMessage
+from coder.core.stages import stage_seconds
+from coder.core.values.verdict import Counts, Verdict, VerdictKind
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _records(*events_at: tuple[float, object]) -> list[Record]:
+    return [
+        Record.model_validate({"number": number, "at": START + timedelta(seconds=at), "event": event})
+        for number, (at, event) in enumerate(events_at, start=1)
+    ]
+
+
+def test_stages_add_up_to_the_wall_clock() -> None:
+    verdict = Verdict(kind=VerdictKind.PROVEN, reason="", stages={"targets": 4.0, "impacted": 10.0})
+    records = _records(
+        (0, Warned(text="")),
+        (3, BaselineMeasured(command="pytest", counts=Counts(), failing=(), seconds=2.0)),
+        (23, MessageFinished(candidate="c1", message=AssistantMessage(text="x"))),
+        (24, ToolFinished(candidate="c1", message=ToolMessage(call_id="1", name="x", text=""), seconds=1.0)),
+        (44, Verified(candidate="c1", attempt=1, verdict=verdict)),
+    )
+    stages = stage_seconds(records, total=50.0)
+    assert stages == {
+        "base": 3.0,
+        "model": 20.0,
+        "tools": 1.0,
+        "targets": 4.0,
+        "impacted": 10.0,
+        "checks": 6.0,
+        "other": 6.0,
+    }
+
+
+def test_verdicts_in_parallel_count_once() -> None:
+    verdict = Verdict(kind=VerdictKind.PROVEN, reason="", stages={"targets": 10.0, "suite": 30.0})
+    records = _records(
+        (0, Warned(text="")),
+        (40, Verified(candidate="c1", attempt=1, verdict=verdict)),
+        (44, Verified(candidate="c2", attempt=1, verdict=verdict)),
+    )
+    stages = stage_seconds(records, total=44.0)
+    assert sum(stages.values()) == pytest.approx(44.0)
+    assert stages["suite"] == pytest.approx(33.0)
