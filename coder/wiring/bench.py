@@ -188,7 +188,7 @@ def build_project_runtime(
             "environment": {**project.environment, "PYTHONHASHSEED": seed},
         }
     )
-    suite = suite_limits(config, os.environ) if project.command.is_pytest else WHOLE
+    suite = suite_limits(config, os.environ) if project.command.is_recorded else WHOLE
     candidates = task.budget.candidates
     return ProjectRuntime(
         project=project,

@@ -12,7 +12,6 @@ from coder.core.values.verdict import RunProblem
 from coder.verify.project.command import Command, named_interpreter, parse_command
 from coder.verify.project.configuration import (
     DISTRIBUTION_OF_MODULE,
-    DJANGO_COMMAND,
     hinted_commands,
     needed_distributions,
     needed_modules,
@@ -78,7 +77,7 @@ def find_project(
 def _choose_command(root: Path, interpreter: Path, test_command: str | None) -> tuple[Command, str]:
     if test_command is not None:
         try:
-            return parse_command(test_command, interpreter), "as given"
+            return parse_command(test_command, interpreter, root=root), "as given"
         except ValueError as error:
             raise UserError(
                 f"The test command {test_command!r} cannot be understood: {error}. "
@@ -88,15 +87,14 @@ def _choose_command(root: Path, interpreter: Path, test_command: str | None) -> 
     for text, where in hinted_commands(root):
         is_configured_for_coder = where.startswith("[tool.coder]")
         try:
-            command = parse_command(text, interpreter)
+            command = parse_command(text, interpreter, root=root)
         except ValueError as error:
             if is_configured_for_coder:
                 raise UserError(
                     f"The test command {text!r} of {where} cannot be understood: {error}."
                 ) from error
             continue
-        is_runner = command.is_pytest or text == DJANGO_COMMAND
-        if is_configured_for_coder or (is_runner and not file and "{" not in text):
+        if is_configured_for_coder or (command.is_recorded and not file and "{" not in text):
             return command, f"from {where}"
     return parse_command(
         DEFAULT_COMMAND, interpreter
