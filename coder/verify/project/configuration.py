@@ -161,6 +161,8 @@ def hinted_commands(root: Path) -> Iterator[tuple[str, str]]:
         )
         if in_test_target and line.startswith("\t"):
             yield line.strip().lstrip("@-"), "the test target in Makefile"
+    if "django" in read_text(root / "tests" / "runtests.py"):
+        yield "python tests/runtests.py", "Django's tests/runtests.py"
     if "DJANGO_SETTINGS_MODULE" in read_text(root / "manage.py"):
         yield DJANGO_COMMAND, "Django's manage.py"
 
