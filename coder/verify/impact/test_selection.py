@@ -108,7 +108,12 @@ def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
 def count_tests(tree: Path) -> int:
     """Return the approximate number of tests in a tree: functions and methods named like one."""
     files = (path for path in project_files(tree) if path.endswith(".py") and is_test_file(path))
-    return sum(len(_TEST.findall(read_regular_text(tree / path))) for path in files)
+    return sum(count_tests_in(tree / path) for path in files)
+
+
+def count_tests_in(file: Path) -> int:
+    """Return the approximate number of tests in a file."""
+    return len(_TEST.findall(read_regular_text(file)))
 
 
 def _caller_levels(
