@@ -31,6 +31,8 @@ FORGED = RunProblem(
     text="Something in the test process wrote records that are not the recorder's, "
     "so the results say nothing: look at what it executes.",
 )
+MOST_OBSERVED_FILES = 10
+"""The same for whole files named for a label-based runner: a run of impacted tests would be slowed down."""
 MOST_PATHS = 500
 """With more files named, everything is collected and the plugin selects."""
 TEST_SECONDS, ENDLESS_AGAIN_SECONDS, TIMES, SHARE = 60.0, 5.0, 20.0, 3.0
@@ -89,7 +91,7 @@ class PytestRunner:
             request = {
                 "report": str(pipe.path),
                 "key": pipe.key,
-                "observe": 0 < len(tests) <= MOST_OBSERVED,
+                "observe": self._observes(tests),
                 "select": [*tests],
                 "watch": [*watched],
                 "endless": {
@@ -127,6 +129,12 @@ class PytestRunner:
             if report.problem
             else report.model_copy(update={"problem": wrong_code_problem(recording.loaded, watched, tree)})
         )
+
+    def _observes(self, tests: Sequence[str]) -> bool:
+        """Tell whether the bodies of tests are observed, from their names alone: both sides must agree."""
+        whole_files = sum("::" not in test for test in tests)
+        is_small = self._project.command.is_pytest or whole_files <= MOST_OBSERVED_FILES
+        return 0 < len(tests) <= MOST_OBSERVED and is_small
 
     def _prepare(self, tree: Path, place: Path, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
         command = self._project.command
