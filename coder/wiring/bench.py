@@ -19,6 +19,7 @@ from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_candidates
+from coder.verify.project.roots import import_roots
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
 from coder.verify.running.dependencies import OverlayInstaller
@@ -224,6 +225,12 @@ def build_project_runtime(
 def command_memory(root: Path) -> Path:
     """Return the file that stores the accepted test command of a repository."""
     return index_database(root).with_suffix(".command.json")
+
+
+def import_environment(worktree: Path) -> dict[str, str]:
+    """Return the variables that make commands import a worktree instead of an editable installation."""
+    roots = os.pathsep.join(map(str, import_roots(worktree)))
+    return {"PYTHONPATH": roots} if roots else {}
 
 
 def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
