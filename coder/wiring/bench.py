@@ -76,7 +76,7 @@ class ProjectRuntime:
 
     @property
     def project(self) -> Project:
-        """How the project is tested; final once a verifier was made."""
+        """The selected way to test the project; final once a verifier was made."""
         return self.selection.project
 
     def runner(self) -> PytestRunner:
