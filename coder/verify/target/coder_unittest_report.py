@@ -57,6 +57,9 @@ class Recorder:
         self.collected = 0
         self.is_running = False
         self.began_at = 0.0
+        self.has_result = False
+        self.has_skipped_part = False
+        """Whether a subtest of the running test was skipped: unittest then reports nothing for the test."""
 
     def write(self, kind: str, **fields: Any) -> None:
         """Write one record."""
@@ -181,16 +184,20 @@ class Recorder:
         if self.request["observe"]:
             function = getattr(test, getattr(test, "_testMethodName", ""), None)
             self.observer.begin(getattr(function, "__func__", function))
+        self.has_result = self.has_skipped_part = False
         self.began_at = self.clock()
 
     def stop(self, test: Any) -> None:
         """Record that a test has ended."""
         self.audit.findings()
+        if self.has_skipped_part and not self.has_result:
+            self.report(test, "passed")
         self.write_phase(test_id(test, self.request["tree"]), "teardown", "passed")
 
     def report(self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False) -> None:
         """Write the result of a test, or of a fixture that stands for the tests of its class or module."""
         self.observer.end()
+        self.has_result = True
         error = vars(test).get("coder_error") or (error[1] if error else None)
         failure = None
         if outcome in ("failed", "error"):
@@ -274,7 +281,10 @@ class RecordedResult(unittest.TestResult):
         super().addError(test, err)
 
     def addSkip(self, test: Any, reason: str) -> None:
-        self.recorder.report(test, "skipped")
+        if hasattr(test, "test_case"):  # a subtest
+            self.recorder.has_skipped_part = True
+        else:
+            self.recorder.report(test, "skipped")
         super().addSkip(test, reason)
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:

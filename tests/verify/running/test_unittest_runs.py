@@ -25,6 +25,12 @@ class Adding(unittest.TestCase):
             with self.subTest(number=number):
                 self.assertEqual(add(number, 0), 7 * number)
 
+    def test_parts(self):
+        for number in range(2):
+            with self.subTest(number=number):
+                if number:
+                    self.skipTest("not this one")
+
     @unittest.skip("later")
     def test_skipped(self): pass
 
@@ -95,6 +101,7 @@ def test_reports_every_outcome_by_path(tmp_path: Path, make_runner: Run) -> None
         f"{CALC}Adding::test_none": "passed",
         f"{CALC}Adding::test_some": "failed",
         f"{CALC}Adding::test_each": "failed",
+        f"{CALC}Adding::test_parts": "passed",
         f"{CALC}Adding::test_skipped": "skipped",
         f"{CALC}Adding::test_expected": "xfailed",
         f"{CALC}Adding::test_unexpected": "failed",
@@ -160,7 +167,7 @@ def test_records_script_with_runner_of_its_own(tmp_path: Path, make_runner: Run)
         f"{CALC}Adding::test_some": "failed"
     }
     whole = runner.run(tmp_path)
-    assert (whole.problem, len(whole.results)) == (None, 11)
+    assert (whole.problem, len(whole.results)) == (None, 12)
 
 
 def test_error_before_tests_is_a_problem(tmp_path: Path, make_runner: Run) -> None:
