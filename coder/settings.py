@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 from coder.core.errors import UserError
 from coder.core.values.base import Value
 from coder.files.regular_files import read_regular
+from coder.files.replacing import replace_text
 from coder.permissions.command_rules import Action, Mode, Rule, parse_rule
 
 
@@ -362,11 +363,7 @@ def _read_json(name: str, environment: Mapping[str, str]) -> Any:
 
 
 def _write_json(name: str, data: Any, environment: Mapping[str, str]) -> None:
-    path = config_directory(environment) / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps(data, indent=1), encoding="utf-8")
-    temporary.replace(path)
+    replace_text(config_directory(environment) / name, json.dumps(data, indent=1))
 
 
 def load_config(root: Path | None, flags: Mapping[str, Any]) -> Config:

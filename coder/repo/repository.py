@@ -17,6 +17,7 @@ from coder.repo.history.history import GitHistory
 from coder.repo.recovery import SessionPaths, remove_traces
 from coder.repo.worktrees import artifacts, trees, worktree
 from coder.repo.worktrees.filters import filter_notices, find_tracked_filter_drivers
+from coder.repo.worktrees.pool import WorktreePool
 from coder.repo.worktrees.snapshot import (
     WorkTreeSnapshot,
     commit_tree,
@@ -48,6 +49,14 @@ class SessionRepository:
     """The number of commits that the candidates have made so far."""
     rebased_trees: set[str] = field(default_factory=set)
     """Trees made by `rebase_on_head`: they contain no uncommitted work any more."""
+    _pool: WorktreePool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._pool = WorktreePool(
+            lambda: self.paths.worktrees / f"{self.paths.session}-t{uuid4().hex[:8]}",
+            self._add_temporary_worktree,
+            copy_artifacts=self._copy_artifacts,
+        )
 
     @property
     def root(self) -> Path:
@@ -124,7 +133,7 @@ class SessionRepository:
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
-        """Provide a clean temporary worktree at `base` with the content of `tree`, removed on exit.
+        """Provide a clean temporary worktree at `base` with the content of `tree`, until exit.
 
         With `paths`, only these are taken from `tree`.
         """
@@ -133,11 +142,8 @@ class SessionRepository:
             if paths is None
             else trees.compose_tree(self.user_checkout.git, old=self.base, new=tree, paths=paths)
         )
-        path = self.paths.worktrees / f"{self.paths.session}-t{uuid4().hex[:8]}"
-        try:
-            yield self._add_worktree(path, content).path
-        finally:
-            worktree.remove_worktree(self.user_checkout.common_directory, path)
+        with self._pool.checkout(content) as path:
+            yield path
 
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         """Return the paths that differ between `base` and `tree`, sorted."""
@@ -243,13 +249,19 @@ class SessionRepository:
         self.exclusions = tuple(dict.fromkeys((*self.exclusions, *left_out)))
         return write_tree(own_worktree.git)
 
+    def _add_temporary_worktree(self, path: Path, tree: str) -> Worktree:
+        try:
+            return self._add_worktree(path, tree)
+        except BaseException:
+            worktree.remove_worktree(self.user_checkout.common_directory, path)
+            raise
+
     def _add_worktree(self, path: Path, tree: str) -> Worktree:
         git = worktree.add_worktree(self.user_checkout, path, commit=self.base, tree=tree)
-        return Worktree(
-            path=path,
-            git=git,
-            artifacts=artifacts.copy_artifacts(self.copied_paths, source=self.root, target=path),
-        )
+        return Worktree(path=path, git=git, artifacts=self._copy_artifacts(path))
+
+    def _copy_artifacts(self, target: Path) -> frozenset[str]:
+        return artifacts.copy_artifacts(self.copied_paths, source=self.root, target=target)
 
 
 def open_repository(directory: Path, *, session: str, state: Path, base: str | None) -> SessionRepository:

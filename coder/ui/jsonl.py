@@ -91,7 +91,7 @@ def _translate_event(event: Event) -> dict[str, Any] | None:
             return {"event": "phase", "phase": phase, "attempt": attempt}
         case BaselineMeasured():
             fields = event.model_dump(include={"command", "failing", "seconds", "problem"})
-            return {"event": "baseline", **fields, **event.counts.model_dump()}
+            return {"event": "baseline", **fields, **event.counts.model_dump(exclude={"partial"})}
         case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
             return {"event": "message", "text": text}
         case FilesChanged(paths=paths, diff=diff):

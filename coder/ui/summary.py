@@ -96,13 +96,8 @@ def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Te
         yield _row("changed", _changed_files(finish_event.delivery.diff))
     verdict = finish_event.verdict
     if verdict and verdict.before and verdict.after:
-        yield _row(
-            "tests",
-            (
-                f"before: {format_counts(verdict.before)}; after: "
-                f"{format_counts(verdict.after)}{_mutation_result(verdict.guarded)}"
-            ),
-        )
+        before = "" if verdict.before.partial else f"before: {format_counts(verdict.before)}; after: "
+        yield _row("tests", f"{before}{format_counts(verdict.after)}{_mutation_result(verdict.guarded)}")
     attempts = f"{finish_event.attempts} attempt{'s' * (finish_event.attempts != 1)}"
     yield _row(
         "cost",

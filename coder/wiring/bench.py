@@ -20,6 +20,7 @@ from coder.verify.impact.test_coverage import load_coverage, save_coverage, trac
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_candidates
 from coder.verify.project.roots import import_roots
+from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
 from coder.verify.running.dependencies import OverlayInstaller
@@ -62,6 +63,8 @@ class ProjectRuntime:
     limits: Limits
     coverage_path: Path
     """File that stores which code the project's tests reach."""
+    history_path: Path
+    """File that stores how long the suite took."""
     strict: bool = False
     """Whether new findings of checkers keep a fix from being PROVEN."""
     suite: SuiteLimits = WHOLE
@@ -142,6 +145,7 @@ class ProjectRuntime:
                     instruments=self.instruments(),
                     standby=self._standby(repository),
                     suite=self.suite,
+                    history=SuiteHistory(self.history_path, self.project.command.text),
                 )
             return verifiers_by_base[repository.base]
 
@@ -211,13 +215,17 @@ def build_project_runtime(
         ),
         memory=command_memory(root),
     )
+    suite = suite_limits(config, os.environ) if projects[0].command.is_recorded else WHOLE
+    if projects[0].command.is_recorded:
+        suite = suite.model_copy(update={"base_on_demand": True})
     return ProjectRuntime(
         selection=selection,
         sandbox=sandbox,
         limits=limits,
         coverage_path=coverage_path,
+        history_path=index_database(root).with_suffix(".suite.json"),
         strict=strict,
-        suite=suite_limits(config, os.environ) if projects[0].command.is_recorded else WHOLE,
+        suite=suite,
         max_candidates=task.budget.candidates,
     )
 

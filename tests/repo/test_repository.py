@@ -112,11 +112,14 @@ def test_partial_checkout_takes_rest_from_base(tmp_path: Path) -> None:
 
 def test_removes_checkout_after_error(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    with open_session_repository(root) as repository:
-        with pytest.raises(ZeroDivisionError), repository.checkout(repository.base) as place:
-            raise ZeroDivisionError
-        assert not place.exists()
-        assert git(root, "worktree", "list").count("\n") == 0
+    with (
+        pytest.raises(ZeroDivisionError),
+        open_session_repository(root) as repository,
+        repository.checkout(repository.base) as place,
+    ):
+        raise ZeroDivisionError
+    assert not place.exists()
+    assert git(root, "worktree", "list").count("\n") == 0
 
 
 def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:

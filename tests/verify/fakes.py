@@ -114,6 +114,16 @@ class FakeRunner:
             by_exit_code=self._by_exit_code,
         )
 
+    def collect(
+        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+    ) -> TestReport:
+        report = self.run(tree, tests)
+        self.calls.pop()
+        self.limits.pop()
+        broken = tuple(result for result in report.results if result.when == "collect")
+        ids = tuple(result.id for result in report.results if result.when != "collect")
+        return report.model_copy(update={"results": broken, "collected": ids})
+
 
 def passed_result(test_id: str, outcome: Outcome = "passed") -> TestResult:
     return TestResult(id=test_id, outcome=outcome)

@@ -86,6 +86,18 @@ class TestRunner(Protocol):
         """
 
 
+class SelectiveTestRunner(TestRunner, Protocol):
+    """Runs any of the tests by themselves, and can tell which there are."""
+
+    def collect(
+        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+    ) -> TestReport:
+        """Collect the suite, or just `tests`, in `tree` without running it.
+
+        The report has `collected` ids, and results only of files that cannot be collected.
+        """
+
+
 class Verifier(Protocol):
     """Verifies changes and returns verdicts."""
 

@@ -111,6 +111,8 @@ class TestReport(Value):
     indirect: bool = False
     """Read from a report that the command wrote: tests cannot run alone, and the origin of the loaded code is
     unknown."""
+    collected: tuple[str, ...] = ()
+    """Ids of tests that were only collected; the results are those of tests that had to be run."""
 
     def result_for(self, test_id: str) -> TestResult | None:
         """Return the result of a test, or of its file or class where these could not be collected."""
@@ -124,6 +126,10 @@ class TestReport(Value):
             None,
         )
 
+    def has_test(self, test_id: str) -> bool:
+        """Tell whether a test exists, whether it was run or not."""
+        return test_id in self.collected or self.result_for(test_id) is not None
+
     @property
     def failures(self) -> tuple[TestResult, ...]:
         """Failing tests, in order."""
@@ -136,6 +142,7 @@ class TestReport(Value):
             passed=sum(result.green for result in self.results),
             failed=sum(result.red for result in self.results),
             skipped=sum(result.outcome == "skipped" for result in self.results),
+            partial=bool(self.collected),
         )
 
 
@@ -145,6 +152,8 @@ class Counts(Value):
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    partial: bool = False
+    """Only the tests were run that a comparison needed."""
 
 
 class TestRun(Value):

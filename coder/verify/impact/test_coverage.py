@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +9,7 @@ from typing import Any, Literal
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
 from coder.files.regular_files import read_regular_text
+from coder.files.replacing import replace_text
 from coder.verify.impact.import_graph import imported_names, project_files
 from coder.verify.project.project import Project
 from coder.verify.warm.test_server import ServerGone, WarmServer
@@ -144,10 +144,7 @@ def load_coverage(file: Path) -> CoverageMap:
 
 def save_coverage(reached: CoverageMap, file: Path) -> None:
     """Write coverage to a file, replacing it atomically."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_suffix(f".{os.getpid()}")
-    temporary.write_text(reached.model_dump_json(), encoding="utf-8")
-    temporary.replace(file)
+    replace_text(file, reached.model_dump_json())
 
 
 def content_hash(file: Path) -> str:

@@ -28,7 +28,7 @@ PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
 PROSE_FOLDERS = frozenset(
     {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes"}
 )
-_TEST = re.compile(r"^\s*(?:async )?def test", re.MULTILINE)
+_TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d]\w*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -118,15 +118,14 @@ def _distinctive_words(path: str) -> set[str]:
     return {pure.stem, pure.parent.name} - {""} if pure.stem in GENERIC_STEMS else {pure.stem}
 
 
-def count_tests(tree: Path) -> int:
-    """Return the approximate number of tests in a tree: functions and methods named like one."""
-    files = (path for path in project_files(tree) if path.endswith(".py") and is_test_file(path))
-    return sum(count_tests_in(tree / path) for path in files)
-
-
-def count_tests_in(file: Path) -> int:
-    """Return the approximate number of tests in a file."""
-    return len(_TEST.findall(read_regular_text(file)))
+def find_tests(tree: Path) -> list[str]:
+    """Return approximate ids of the tests in a tree: functions and methods named like one, without class."""
+    return [
+        f"{path}::{name}"
+        for path in project_files(tree)
+        if path.endswith(".py") and is_test_file(path)
+        for name in _TEST.findall(read_regular_text(tree / path))
+    ]
 
 
 def _caller_levels(

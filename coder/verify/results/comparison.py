@@ -48,7 +48,7 @@ def unmet_targets(
         result
         for result in after.results
         if (is_requested(result.id) and result.outcome != "passed" and not is_excluded(before, result))
-        or (result.red and is_new_in_change(result.id) and before.result_for(result.id) is None)
+        or (result.red and is_new_in_change(result.id) and not before.has_test(result.id))
     )
 
 

@@ -31,7 +31,7 @@ def weak_test_findings(
     """
     findings: list[str] = []
     for result in targets:
-        if before.result_for(result.id) is not None:
+        if before.has_test(result.id):
             continue
         name = result.id.rpartition("::")[2].partition("[")[0]
         tree = parse_or_empty(files.get(test_file_of(result.id), ""))

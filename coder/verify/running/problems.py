@@ -108,7 +108,7 @@ def _incomplete_run_problem(
                 f"{find_error_line(execution.output)}"
             ),
         )
-    if recording.results:
+    if recording.results or recording.listed:
         return None
     if runner != "pytest" and recording.exit_status not in (0, NO_TESTS):
         return RunProblem(

@@ -19,6 +19,8 @@ class Recording:
         self._starts = 0
         self.collected: int | None = None
         """Number of tests selected to run; None if collection did not end."""
+        self.listed: list[str] = []
+        """Ids of tests that were collected and are not run."""
         self.began = False
         """Whether a pytest session started with the plugin loaded."""
         self.finished = False
@@ -78,6 +80,8 @@ class Recording:
                 self.began, self.finished = True, False
             case "collected":
                 self.collected = max(self.collected or 0, line["count"])
+            case "listed":
+                self.listed.append(line["id"])
             case "start":
                 self._starts += 1
                 self._open[line["id"]] = None

@@ -74,6 +74,24 @@ class PytestRunner:
         progress: Progress | None = None,
     ) -> TestReport:
         """Run the suite, or only `tests`, in `tree` and return the report."""
+        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, collect=False)
+
+    def collect(
+        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+    ) -> TestReport:
+        """Collect the suite, or only `tests`, in `tree` without running it."""
+        return self._run(tree, tests, None, (), progress, collect=True)
+
+    def _run(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        timeout_seconds: float | None,
+        expect_loaded: Sequence[str],
+        progress: Progress | None,
+        *,
+        collect: bool,
+    ) -> TestReport:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
         tree = tree.resolve()
@@ -93,6 +111,7 @@ class PytestRunner:
                 "key": pipe.key,
                 "observe": self._observes(tests),
                 "select": [*tests],
+                "collect": collect,
                 "watch": [*watched],
                 "endless": {
                     "floor": ENDLESS_AGAIN_SECONDS if tests and self._is_endless else TEST_SECONDS,
@@ -175,6 +194,7 @@ class PytestRunner:
             exit_code=execution.exit_code,
             output=execution.output[-OUTPUT_TAIL:],
             reached=recording.reached,
+            collected=tuple(recording.listed),
         )
         problem = run_problem(
             recording, execution, runner=self._project.command.runner, wall_seconds=wall_seconds

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from coder.core.ports.tests import TestRunner
 from coder.core.values.base import Value
-from coder.core.values.paths import is_test_file, is_test_path
+from coder.core.values.paths import is_test_path, test_file_of
 from coder.core.values.verdict import RunProblem, TestReport, TestResult
-from coder.verify.impact.import_graph import project_files
-from coder.verify.impact.test_selection import count_tests_in
+from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.project import Project
 from coder.verify.results.failure_reasons import ASSERTIONS, failure_headline, frames_in_tree
 
@@ -60,10 +59,7 @@ class CommandSelection:
             self.is_settled = True
             if not self.project.command.is_recorded:  # it cannot run a part of the tests
                 return
-            if (
-                len(self._candidates) == 1
-                and sum(tests for _, tests in count_tests_by_file(tree)) < LEAST_TESTS
-            ):
+            if len(self._candidates) == 1 and len(find_tests(tree)) < LEAST_TESTS:
                 return
             files = sample_files(tree)
             rejections: list[Rejection] = []
@@ -150,7 +146,7 @@ def is_missing_module(report: TestReport) -> bool:
 def sample_files(tree: Path) -> tuple[str, ...]:
     """Return small test files of a tree, of different directories first."""
     by_directory: dict[str, list[tuple[int, str]]] = {}
-    for path, tests in count_tests_by_file(tree):
+    for path, tests in sorted(Counter(map(test_file_of, find_tests(tree))).items()):
         by_directory.setdefault(path.rpartition("/")[0], []).append((tests, path))
     queues = [sorted(files) for _, files in sorted(by_directory.items())]
     ordered = [
@@ -167,12 +163,6 @@ def sample_files(tree: Path) -> tuple[str, ...]:
         sample.append(path)
         total += tests
     return tuple(sample)
-
-
-def count_tests_by_file(tree: Path) -> list[tuple[str, int]]:
-    """Return the test files of a tree that hold tests, with the approximate number of these."""
-    files = (path for path in project_files(tree) if path.endswith(".py") and is_test_file(path))
-    return [(path, tests) for path in sorted(files) if (tests := count_tests_in(tree / path))]
 
 
 def _headline(result: TestResult) -> str:

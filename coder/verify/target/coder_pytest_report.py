@@ -94,6 +94,8 @@ class Recorder:
         """Path of the report, its descriptor, and the identity of the open file."""
         config.option.maxfail = 0
         config.option.continue_on_collection_errors = True
+        if request.get("collect"):
+            config.option.collectonly, config.option.verbose = True, -2
 
     def write(self, kind: str, **fields: Any) -> None:
         """Write one record."""
@@ -142,7 +144,11 @@ class Recorder:
             config.hook.pytest_deselected(items=others)
 
     def pytest_collection_finish(self, session: Any) -> None:
-        self.write("collected", count=len(session.items))
+        if self.request.get("collect"):
+            for item in session.items:
+                self.write("listed", id=item.nodeid)
+        else:
+            self.write("collected", count=len(session.items))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:

@@ -17,7 +17,7 @@ import time
 import traceback
 import unittest
 import unittest.loader
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from coder_failure import describe_exception  # type: ignore[import-not-found]  # on the import path of the run
@@ -151,25 +151,31 @@ class Recorder:
     def prepare(self, suite: Any, result: Any) -> None:
         """Reduce a suite to the selected tests, and have its results recorded."""
         if self.selected:
-            self.remove_unselected(suite)
+            self.remove_tests(suite, self.is_requested)
+        if self.request["collect"]:
+            for test in iterate_tests(suite):
+                if not is_placeholder(test):
+                    self.write("listed", id=test_id(test, self.request["tree"]))
+            self.remove_tests(suite, is_placeholder)
         for test in iterate_tests(suite):
             name = test_id(test, self.request["tree"])
             for owner in (class_name(test), type(test).__module__):
                 self.members.setdefault(owner, []).append(name)
         self.collected += suite.countTestCases()
-        self.write("collected", count=self.collected)
+        if not self.request["collect"]:
+            self.write("collected", count=self.collected)
         result.__class__ = type("Result", (RecordedResult, type(result)), {"recorder": self})
         result.failfast = False
 
-    def remove_unselected(self, suite: Any) -> None:
-        """Remove the tests that were not requested."""
+    def remove_tests(self, suite: Any, is_kept: Callable[[Any], bool]) -> None:
+        """Remove the tests of a suite that are not to be run."""
         remaining = []
         for test in suite:
             if isinstance(test, unittest.BaseTestSuite):
-                self.remove_unselected(test)
+                self.remove_tests(test, is_kept)
                 if test.countTestCases():
                     remaining.append(test)
-            elif self.is_requested(test):
+            elif is_kept(test):
                 remaining.append(test)
         suite._tests = remaining
 

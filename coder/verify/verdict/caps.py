@@ -134,9 +134,7 @@ def vacuous_tests(files: Mapping[str, str], greens: Sequence[TestResult], before
         text = files.get(test_file_of(result.id), "")
         if asserts_nothing(text, result.body):
             findings.append(f"{shorten_test_id(result.id)} passes without executing any of its assertions")
-        elif (
-            before.result_for(result.id) is None and result.body and asserts_only_presence(text, result.body)
-        ):
+        elif not before.has_test(result.id) and result.body and asserts_only_presence(text, result.body):
             findings.append(
                 f"{shorten_test_id(result.id)} asserts only that something is there, not what it does"
             )

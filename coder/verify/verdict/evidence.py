@@ -44,9 +44,8 @@ def trailers(verdict: Verdict) -> tuple[str, ...]:
     if len(verdict.targets) > MOST_TRAILERS:
         lines.append(f"Coder-Test: and {len(verdict.targets) - MOST_TRAILERS} more")
     if verdict.before is not None and verdict.after is not None:
-        lines.append(
-            f"Coder-Suite: {_format_counts(verdict.after)}; before: {_format_counts(verdict.before)}"
-        )
+        before = "" if verdict.before.partial else f"; before: {_format_counts(verdict.before)}"
+        lines.append(f"Coder-Suite: {_format_counts(verdict.after)}{before}")
     return tuple(line.replace("\n", " ") for line in lines)
 
 
@@ -63,7 +62,9 @@ def _report_lines(verdict: Verdict) -> Iterator[str]:
     if verdict.before is not None or verdict.after is not None:
         yield "| suite | passed | failed | skipped |"
         yield "|---|---|---|---|"
-        for name, counts in (("before", verdict.before), ("after", verdict.after)):
+        is_partial = verdict.before is not None and verdict.before.partial
+        before = "before, only what does not pass after" if is_partial else "before"
+        for name, counts in ((before, verdict.before), ("after", verdict.after)):
             yield (
                 f"| {name} | {counts.passed} | {counts.failed} | {counts.skipped} |"
                 if counts

@@ -121,7 +121,7 @@ def examine_change(
 def _is_unguarded(change: ExaminedChange, guarded: MutationReport | None) -> bool:
     """Tell whether the targets, all of them new, catch no mutant of the change."""
     are_new = change.before.problem is None and all(
-        change.before.result_for(target) is None for target in change.verdict.targets
+        not change.before.has_test(target) for target in change.verdict.targets
     )
     return are_new and guarded is not None and guarded.mutants >= LEAST_MUTANTS and guarded.caught == 0
 
@@ -133,9 +133,7 @@ def _run_mutants(change: ExaminedChange, instruments: ExaminationTools) -> Mutat
     run.
     """
     added = [
-        result.id
-        for result in change.after.results
-        if result.green and change.before.result_for(result.id) is None
+        result.id for result in change.after.results if result.green and not change.before.has_test(result.id)
     ]
     if change.verdict.targets and change.sources:
         with instruments.warm(change.new, change.suite_files) as warm:

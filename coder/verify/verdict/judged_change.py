@@ -1,17 +1,18 @@
 """The change under judgement: its tree, what it touches, and the base's results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import TestReport
+from coder.core.values.paths import is_test_path, match_test_ids, test_file_of
+from coder.core.values.verdict import IssueTie, TestReport
 from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.results.comparison import shorten_test_id
-from coder.verify.verdict.runs import WHOLE, SuiteLimits, Trees
+from coder.verify.verdict.base_tests import BaseTests
+from coder.verify.verdict.runs import WHOLE, Runs, SuiteLimits, Trees
 from coder.workspace.files import format_count
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class JudgedChange:
     """One change, as all steps of its judgement see it."""
 
@@ -20,10 +21,18 @@ class JudgedChange:
     """The git tree with the change."""
     issue: str
     before: TestReport
-    """The base's results of the suite, or of the part that stands for it."""
+    """The base's results of the suite or of the part that stands for it; with `base`, as far as known."""
+    base: BaseTests | None = None
+    """Runs tests of the base on demand; None where `before` is complete."""
     part: SuiteSelection | None = None
     """Test files that stand for the suite; None is the whole."""
+    fallback: SuiteSelection | None = None
+    """Test files that stand for the suite if it turns out to take too long."""
     limits: SuiteLimits = WHOLE
+    ties: Mapping[str, IssueTie] | None = None
+    """How red tests of the base are tied to the issue, by id; None where no tie is needed."""
+    asked: tuple[str, ...] = ()
+    """Tests that the user named."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
     tests: tuple[str, ...] = field(init=False)
@@ -31,10 +40,29 @@ class JudgedChange:
     """Changed files that are no tests."""
 
     def __post_init__(self) -> None:
-        changed = self.trees.changed_paths(self.tree)
-        object.__setattr__(self, "changed", changed)
-        object.__setattr__(self, "tests", tuple(path for path in changed if is_test_path(path)))
-        object.__setattr__(self, "sources", tuple(path for path in changed if not is_test_path(path)))
+        self.changed = self.trees.changed_paths(self.tree)
+        self.tests = tuple(path for path in self.changed if is_test_path(path))
+        self.sources = tuple(path for path in self.changed if not is_test_path(path))
+
+    def complete_before(self, report: TestReport, files: Sequence[str], runs: Runs) -> None:
+        """Make sure that `before` has what a comparison with a report on these files needs (none: all)."""
+        if self.base is not None:
+            self.before = self.base.complete(self.before, report, files, runs)
+
+    def is_weak(self, test: str) -> bool:
+        """Tell whether at most an identifier ties this test of the base to the issue."""
+        if self.ties is None or match_test_ids(self.asked)(test) or test_file_of(test) in self.tests:
+            return False
+        return self.ties.get(test, "identifier") == "identifier"
+
+    def find_untied(self, targets: Sequence[str]) -> list[str]:
+        """Return the targets if nothing ties any of them to the issue."""
+        loose = [
+            test
+            for test in targets
+            if self.is_weak(test) and test not in (self.ties or {}) and self.before.has_test(test)
+        ]
+        return loose if len(loose) == len(targets) else []
 
     def impacted_files(self) -> list[str]:
         """Return the test files that stand for the suite, as far as the change has them."""

@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import TestRunner
-from coder.core.values.candidate import Patch
+from coder.core.ports.tests import SelectiveTestRunner
 from coder.core.values.paths import is_test_file, match_test_ids, test_file_of
-from coder.core.values.verdict import IssueTie, TestReport, TestResult, Verdict, VerdictKind
-from coder.verify.impact.test_selection import SuiteSelection
+from coder.core.values.verdict import TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.results.comparison import (
     describe_changed_failures,
     describe_failures_in_changed_code,
@@ -27,7 +25,7 @@ from coder.verify.verdict.caps import contradicting_observation, new_harness_acc
 from coder.verify.verdict.flaky import recovered_tests
 from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.regressions import confirm_broken, find_missing_packages, find_rewritten_tests
-from coder.verify.verdict.runs import WHOLE, Runs, SuiteLimits, Trees
+from coder.verify.verdict.runs import Runs, patience, patience_without_change
 from coder.verify.verdict.weaknesses import find_weaknesses
 from coder.verify.warm.warm_base import WarmFirstRun
 from coder.workspace.files import format_count
@@ -42,45 +40,34 @@ class Judgement:
 
     def __init__(
         self,
+        change: JudgedChange,
         *,
-        trees: Trees,
-        runner: TestRunner,
-        issue: str,
-        patch: Patch,
+        runner: SelectiveTestRunner,
         named: Sequence[str],
-        before: TestReport,
         progress: Progress | None,
         first: WarmFirstRun = NOTHING_YET,
-        ties: Mapping[str, IssueTie] | None = None,
-        asked: Sequence[str] = (),
-        part: SuiteSelection | None = None,
-        limits: SuiteLimits = WHOLE,
     ) -> None:
-        """`ties` link red tests of the base to the issue, None where none is needed; the user named `asked`.
-
-        `part` are test files that stand for the suite (None: all); `before` holds the results of either.
-        """
-        self._change = JudgedChange(
-            trees=trees, tree=patch.tree, issue=issue, before=before, part=part, limits=limits
-        )
-        self._ties = ties
-        self._is_asked = match_test_ids(asked)
+        """Prepare to judge a change by the named tests, those that it touches, and the suite."""
+        self._change = change
         self._named = tuple(
-            dict.fromkeys((*named, *(test for test, tie in (ties or {}).items() if tie != "identifier")))
+            dict.fromkeys(
+                (*named, *(test for test, tie in (change.ties or {}).items() if tie != "identifier"))
+            )
         )
         self._first = first
         self._notes: list[str] = []
         self._aims: tuple[str, ...] = ()  # the same on both sides: no test can tell which one it is on
+        self._targets_report: TestReport | None = None
         self._greens: Mapping[str, TestResult] = {}
         self._reds: dict[str, TestResult] = {}
         self._worse: list[str] = []
         self._weak: tuple[TestResult, ...] = ()  # red on the change, weakly tied: count if no other is green
         self.runs = Runs(
-            trees=trees,
+            trees=change.trees,
             runner=runner,
-            tree=patch.tree,
-            sources=self._change.sources,
-            before=before,
+            tree=change.tree,
+            sources=change.sources,
+            seconds=None if change.base else patience(change.before),
             progress=progress,
         )
         self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path
@@ -88,9 +75,8 @@ class Judgement:
 
     def judge(self) -> Verdict:
         """Return the verdict, without what the caller knows (counts before, seconds, tree)."""
-        problem = self._change.before.problem
-        if problem is not None and problem.kind not in ("timeout", "no_tests"):
-            return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
+        if verdict := self._untestable_base():
+            return verdict
         if self._change.before.by_exit_code:
             return self._by_exit_code()
         if self._change.before.indirect:
@@ -106,6 +92,12 @@ class Judgement:
             return self._not_fixed(self._weak)
         return verdict or self._suite(targets)
 
+    def _untestable_base(self) -> Verdict | None:
+        problem = self._change.before.problem
+        if problem is None or problem.kind in ("timeout", "no_tests"):
+            return None
+        return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
+
     def _run_targets(self) -> tuple[Mapping[str, TestResult], Verdict | None]:
         """Run what the change is about; return the tests that pass, or a verdict that is certain already."""
         files = [path for path in self._change.tests if is_test_file(path)]
@@ -113,12 +105,15 @@ class Judgement:
         self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
         if not self._aims:
             return {}, None
-        report = self.runs.run("targets", self._change.tree, None, self._aims)
+        self._targets_report = report = self.runs.run("targets", self._change.tree, None, self._aims)
         if report.problem is not None and (
             report.problem.kind not in PARTIAL or report.problem.kind == "timeout"
         ):
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         is_about = match_test_ids(about)
+        self._change.complete_before(report, list(dict.fromkeys(map(test_file_of, about))), self.runs)
+        if verdict := self._untestable_base():
+            return {}, verdict
         suspected = find_regressions(
             self._change.before, report, among=is_about, missing_counts=report.problem is None
         )
@@ -129,8 +124,10 @@ class Judgement:
             reason = f"The change breaks {_tests(len(broken))} that passed before: {join_test_ids(broken)}"
             reason = f"{reason}; the whole suite was not run."
             return {}, self._verdict(VerdictKind.BROKEN, reason, broken=broken)
-        weakly = tuple(result.id for result in self._change.before.failures if self._is_weak(result.id))
-        asked_for = (*self._named, *(test for test in weakly if test in (self._ties or {})))
+        weakly = tuple(
+            result.id for result in self._change.before.failures if self._change.is_weak(result.id)
+        )
+        asked_for = (*self._named, *(test for test in weakly if test in (self._change.ties or {})))
         every = self._with_causes(
             unmet_targets(self._change.before, report, named=asked_for, is_new_in_change=is_about)
         )
@@ -168,23 +165,6 @@ class Judgement:
         )
         return self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=tuple(reds))
 
-    def _is_weak(self, test: str) -> bool:
-        """Tell whether at most an identifier ties this test of the base to the issue."""
-        if self._ties is None or self._is_asked(test) or test_file_of(test) in self._change.tests:
-            return False
-        return self._ties.get(test, "identifier") == "identifier"
-
-    def _find_untied(self, targets: Sequence[str]) -> list[str]:
-        """Return the targets if nothing ties any of them to the issue."""
-        loose = [
-            test
-            for test in targets
-            if self._is_weak(test)
-            and test not in (self._ties or {})
-            and self._change.before.result_for(test) is not None
-        ]
-        return loose if len(loose) == len(targets) else []
-
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
         return tuple(with_cause(result, before=self._change.before.result_for(result.id)) for result in reds)
 
@@ -209,7 +189,7 @@ class Judgement:
         ]
         if not suspects:
             return (), None
-        report = self.runs.run("red check", self._change.tree, self._change.tests, self._aims)
+        report = self._run_red_check("red check")
         if report.problem is not None and report.problem.kind not in PARTIAL:
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         targets: list[str] = []
@@ -235,7 +215,10 @@ class Judgement:
                 targets += filter(match_test_ids([result.id]), suspects)
             elif result.red or is_named(result.id):
                 self._notes.append(f"{shorten_test_id(result.id)}: {reason}")
-        known = {result.id.partition("[")[0] for result in self._change.before.results}
+        before = self._change.before
+        known = {
+            test.partition("[")[0] for test in (*before.collected, *(result.id for result in before.results))
+        }
         idle = [
             result
             for result in checked
@@ -244,6 +227,12 @@ class Judgement:
         if idle and self._change.before.problem is None:
             self._notes.append(f"new tests that pass already on the base: {join_test_ids(idle)}")
         return self._red_again(targets), None
+
+    def _run_red_check(self, label: str) -> TestReport:
+        """Run the targets without the change, where they may not end, for as long as they may have to."""
+        assert self._targets_report is not None
+        seconds = patience_without_change(self._targets_report)
+        return self.runs.run(label, self._change.tree, self._change.tests, self._aims, seconds=seconds)
 
     def _same_examples(self, paths: Sequence[str]) -> frozenset[str]:
         with (
@@ -256,7 +245,7 @@ class Judgement:
         """Return those that are red a second time: a flaky test proves nothing."""
         if not targets:
             return ()
-        again = self.runs.run("red check, again", self._change.tree, self._change.tests, self._aims)
+        again = self._run_red_check("red check, again")
         flaky = [
             target for target in targets if (result := again.result_for(target)) is None or not result.red
         ]
@@ -272,7 +261,8 @@ class Judgement:
         problem = after.problem
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
-        if unmet := self._needs_packages(after):
+        self._change.complete_before(after, self._change.part.files if self._change.part else (), self.runs)
+        if unmet := self._untestable_base() or self._needs_packages(after):
             return unmet
         whole = problem is None or problem.kind == "no_tests"
         suspected = find_regressions(self._change.before, after, missing_counts=whole)
@@ -311,16 +301,24 @@ class Judgement:
         return self._conclusion(targets, after)
 
     def _run_suite(self) -> TestReport:
-        """Run the suite on the change, or the impacted tests that stand for it."""
+        """Run the suite on the change, or the impacted tests that stand for it, also if it takes too long."""
         if self._change.part is None:
-            return self.runs.on_change("suite", ())
-        if files := self._change.impacted_files():
+            seconds = self._change.limits.whole_seconds if self._change.fallback else None
+            report = self.runs.on_change("suite", (), seconds=seconds)
+            if self._change.fallback is None or report.problem is None or report.problem.kind != "timeout":
+                return report
+            self._change.part = self._change.fallback
+        files = self._change.impacted_files()
+        if files and {*files} == {*self._aims}:
+            assert self._targets_report is not None
+            return self._targets_report  # these very files have just run
+        if files:
             seconds = self._change.limits.impacted_seconds
             return self.runs.on_change("impacted tests", files, seconds=seconds)
         return TestReport(command=self._change.before.command)
 
     def _is_new(self, result: TestResult) -> bool:
-        return self._change.before.problem is None and self._change.before.result_for(result.id) is None
+        return self._change.before.problem is None and not self._change.before.has_test(result.id)
 
     def _conclusion(self, targets: Sequence[str], after: TestReport) -> Verdict:
         contradicted = [
@@ -332,11 +330,12 @@ class Judgement:
             seen = "; ".join(contradicted[:3])
             reason = f"pytest says that it passed, and what was seen beside it says otherwise: {seen}."
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
-        reached = new_harness_access(self.runs.reached_on_base, self.runs.reached_on_change)
+        on_base = {*self._change.before.reached, *self.runs.reached_on_base}
+        reached = new_harness_access(on_base, self.runs.reached_on_change)
         weaknesses, self.hashes = find_weaknesses(self._change, targets, self._greens)
         found = [*reached, *self._worse, *weaknesses, *find_rewritten_tests(self._change, self.runs)]
         found += self._change.find_gaps(targets, after)
-        untied = self._find_untied(targets) if targets else []
+        untied = self._change.find_untied(targets) if targets else []
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:

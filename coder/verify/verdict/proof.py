@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coder.core.ports.repository import WorktreeContext
 from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import TestRunner
+from coder.core.ports.tests import SelectiveTestRunner
 from coder.core.values.candidate import Patch
 from coder.core.values.paths import is_test_file, is_test_path, match_test_ids, test_file_of
 from coder.core.values.verdict import (
@@ -20,22 +20,21 @@ from coder.core.values.verdict import (
     TestResult,
     Verdict,
 )
-from coder.verify.impact.test_selection import SuiteSelection, count_tests, select_test_files
+from coder.verify.impact.test_selection import find_tests
+from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.failure_summary import summarize_failures
 from coder.verify.running.runner import with_label
+from coder.verify.verdict.base_tests import NO_HISTORY, BaseSuite
 from coder.verify.verdict.evidence import markdown_report, summarize_run, trailers
 from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.verdict.issue_ties import tie_tests_to_issue
+from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.judgement import Judgement
 from coder.verify.verdict.runs import WHOLE, SuiteLimits, Trees, patience
 from coder.verify.warm.warm_base import WarmBase, WarmFirstRun, read_edits, run_first_look
 from coder.verify.warm.warm_tests import WarmResult
 
-TESTS_PER_SECOND = 50
-"""Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
-MOST_RED = 20
-"""Number of failing tests of a suite that was cut off that are run with the impacted ones."""
 ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "
     "run the code in a daemon thread and assert that it is done in time."
@@ -54,7 +53,7 @@ class WorktreeVerifier:
         self,
         *,
         trees: Trees,
-        runner: TestRunner,
+        runner: SelectiveTestRunner,
         issue: str,
         named_tests: tuple[str, ...] = (),
         needs_ties: bool = False,
@@ -62,6 +61,7 @@ class WorktreeVerifier:
         instruments: ExaminationTools | None = None,
         standby: WarmBase | None = None,
         suite: SuiteLimits = WHOLE,
+        history: SuiteHistory = NO_HISTORY,
     ) -> None:
         """Prepare to verify changes of one base.
 
@@ -71,14 +71,14 @@ class WorktreeVerifier:
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
         `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
-        much of the suite is run.
+        much of the suite is run, and `history` tells how long it took before.
         """
         self._trees = trees
         self._runner = runner
         self._instruments = instruments
         self._standby = standby
+        self._base = BaseSuite(trees, runner, suite, history)
         self._suite = suite
-        self._impacted_base: dict[tuple[str, ...], TestReport] = {}
         self._compared: dict[str, tuple[TestReport, TestReport]] = {}
         """Reports on the base and on the change that were compared, by the verified tree."""
         self._issue = issue
@@ -87,50 +87,16 @@ class WorktreeVerifier:
         self._ties: Mapping[str, IssueTie] | None = None
         self._circumstances = circumstances
         self._lock = threading.Lock()
-        self._baseline: TestReport | None = None
-        self._is_whole = False
-        """Whether the suite on the base ran without a reduced time limit."""
 
     def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
         """Return the report of the suite on the untouched base, measured once."""
-        report = self._measure_baseline(progress, None if whole else self._suite.whole_seconds)
-        if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
-            return report
-        return self._measure_baseline(progress, None, anew=True)
-
-    def _measure_baseline(
-        self, progress: Progress | None, seconds: float | None, *, anew: bool = False
-    ) -> TestReport:
-        with self._lock:
-            if self._baseline is None or (anew and not self._is_whole):
-                self._is_whole = seconds is None
-                with self._trees.checkout(self._trees.base, ()) as tree:
-                    if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
-                        self._baseline = TestReport(
-                            command=self._runner.command, problem=RunProblem(kind="timeout", text=reason)
-                        )
-                    else:
-                        self._baseline = self._runner.run(
-                            tree, timeout_seconds=seconds, progress=with_label("baseline", progress)
-                        )
-            return self._baseline
-
-    def _reason_for_part(self, tree: Path, seconds: float) -> str:
-        """Return why the whole suite is not tried, as far as known before it runs; empty if it is."""
-        if self._suite.only_impacted:
-            return "Only the impacted tests are run, as was asked."
-        if (tests := count_tests(tree)) > seconds * TESTS_PER_SECOND:
-            return (
-                f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
-            )
-        return ""
+        return self._base.measure(progress, whole=whole)
 
     def reset_baseline(self, circumstance: str) -> None:
         """Discard the results of the base: the test environment has changed."""
         with self._lock:
-            self._baseline = self._ties = None
-            self._is_whole = False
-            self._impacted_base.clear()
+            self._base.reset()
+            self._ties = None
             self._circumstances = (*self._circumstances, circumstance)
 
     def check_reproduction(
@@ -147,7 +113,7 @@ class WorktreeVerifier:
                 )
             sources = tuple(path for path in changed if path not in tests and (tree / path).is_file())
             report_progress = with_label("reproduction", progress)
-            seconds = patience(self._baseline)
+            seconds = patience(self._base.report)
             report = self._runner.run(
                 tree,
                 [*named, *files],
@@ -182,7 +148,7 @@ class WorktreeVerifier:
 
     def issue_ties(self) -> Mapping[str, IssueTie]:
         """Return how red tests of the base are tied to the issue; empty before the base was measured."""
-        before = self._baseline
+        before = self._base.report
         if before is None or not self._needs_ties:
             return {}
         with self._lock:
@@ -191,73 +157,56 @@ class WorktreeVerifier:
             return self._ties
 
     def _ties_of(self, before: TestReport) -> Mapping[str, IssueTie]:
-        return self.issue_ties() if before is self._baseline else self._find_ties(before)
+        return self.issue_ties() if before is self._base.report else self._find_ties(before)
 
     def _find_ties(self, before: TestReport) -> Mapping[str, IssueTie]:
         with self._trees.checkout(self._trees.base, ()) as tree:
+            tests = [result.id for result in before.results]
+            is_part = before is not self._base.report or before.problem is not None
             return tie_tests_to_issue(
-                self._issue, before.failures, tree, [result.id for result in before.results]
+                self._issue, before.failures, tree, [*tests, *find_tests(tree)] if is_part else tests
             )
-
-    def _choose_scope(
-        self, patch: Patch, progress: Progress | None
-    ) -> tuple[TestReport, SuiteSelection | None]:
-        """Return the base results for comparison, and the test files that stand for the suite.
-
-        None means the whole suite.
-        """
-        whole = self.baseline(progress)
-        if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
-            return whole, None
-        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(patch.tree) as new:
-            part = select_test_files(old, new, self._trees.changed_paths(patch.tree))
-            if part is None:
-                return self.baseline(progress, whole=True), None
-            red = (test_file_of(result.id) for result in whole.failures[:MOST_RED])
-            part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
-            files = tuple(path for path in part.files if (old / path).is_file())
-            if files and files not in self._impacted_base:
-                seconds, report_progress = (
-                    self._suite.impacted_seconds,
-                    with_label("impacted tests, base", progress),
-                )
-                self._impacted_base[files] = self._runner.run(
-                    old, files, timeout_seconds=seconds, progress=report_progress
-                )
-        return self._impacted_base.get(files, TestReport(command=self._runner.command)), part
 
     def _was_red(self, test: str) -> bool:
         """Tell whether a test was red on the base, run among all others."""
-        result = self._baseline.result_for(test) if self._baseline else None
+        result = self._base.report.result_for(test) if self._base.report else None
         return result is not None and result.red
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         """Judge a change and return the verdict."""
         started = time.monotonic()
-        before, part = self._choose_scope(patch, progress)
-        first = self._first_look(patch, before, progress)
-        judgement = Judgement(
+        scope = self._base.choose_scope(patch.tree, named, progress)
+        first = self._first_look(patch, scope.before, progress)
+        change = JudgedChange(
             trees=self._trees,
-            runner=self._runner,
+            tree=patch.tree,
             issue=self._issue,
-            patch=patch,
-            named=named,
-            before=before,
-            progress=progress,
-            first=first,
-            ties=self._ties_of(before) if self._needs_ties else None,
-            asked=self._asked,
-            part=part,
+            before=scope.before,
+            base=scope.base,
+            part=scope.part,
+            fallback=scope.fallback,
             limits=self._suite,
+            ties=self._ties_of(scope.before) if self._needs_ties else None,
+            asked=self._asked,
         )
+        known = scope.before
+        base_runs = (
+            (summarize_run("base", scope.part.files if scope.part else (), known),)
+            if scope.base is None or known.results
+            else ()
+        )
+        judgement = Judgement(change, runner=self._runner, named=named, progress=progress, first=first)
         verdict = judgement.judge()
-        self._compared = {patch.tree: (before, judgement.after)} if judgement.after is not None else {}
+        before, after = change.before, judgement.after
+        if after is not None and change.part is None:
+            self._base.learn_duration(after)
+        self._compared = {patch.tree: (before, after)} if after is not None else {}
         return verdict.model_copy(
             update={
                 "before": before.outcome_counts,
                 "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
                 "runs": (
-                    summarize_run("base", part.files if part else (), before),
+                    *base_runs,
                     *first.runs,
                     *judgement.runs.made,
                 ),
@@ -321,7 +270,7 @@ class WorktreeVerifier:
 
     def _tests_passing_on_base(self, files: Sequence[str]) -> frozenset[str]:
         """Return tests in these files that pass on the base, without waiting for the whole suite."""
-        report = self._baseline if self._baseline is None or self._baseline.problem is None else None
+        report = self._base.report if self._base.report is None or self._base.report.problem is None else None
         if report is None and files:
             with self._trees.checkout(self._trees.base, ()) as tree:
                 existing = [path for path in files if (tree / path).is_file()]

@@ -70,6 +70,7 @@ def _find_lost_by_old_tests(change: JudgedChange, runs: Runs, part: Sequence[str
     """Return tests of a part (empty: the suite) that passed on the base and fail twice on changed sources."""
     old = runs.run("old tests", change.tree, change.sources, part)
     among = match_test_ids(part) if part else lambda _test: True
+    change.complete_before(old, part, runs)
     lost = find_regressions(change.before, old, among=among, missing_counts=old.problem is None)
     suspected = [result.id for result in lost]
     if not suspected:

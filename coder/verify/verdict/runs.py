@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import TestRunner
+from coder.core.ports.tests import SelectiveTestRunner
 from coder.core.values.base import Value
 from coder.core.values.verdict import TestReport, TestRun
 from coder.verify.running.runner import with_label
@@ -15,12 +15,20 @@ from coder.verify.verdict.evidence import summarize_run
 LEAST_SECONDS, TIMES = 60.0, 5.0
 """What a run may take in any case, and how many times as long as the suite took on the base."""
 
+LEAST_RED_SECONDS, RED_TIMES = 30.0, 10.0
+"""What targets may take without the change in any case, and how many times as long as with it."""
+
 
 def patience(before: TestReport | None) -> float | None:
     """Return the seconds after which a run counts as hanging, from the suite on the base; None if unknown."""
     if before is None or before.problem is not None:
         return None
     return max(LEAST_SECONDS, TIMES * before.seconds)
+
+
+def patience_without_change(targets: TestReport) -> float:
+    """Return the seconds that targets may take without the change, from a run with it."""
+    return max(LEAST_RED_SECONDS, RED_TIMES * targets.seconds)
 
 
 class SuiteLimits(Value):
@@ -35,6 +43,8 @@ class SuiteLimits(Value):
     """The suite is not even tried."""
     impacted_seconds: float = 120.0
     """Time limit of one run of impacted tests."""
+    base_on_demand: bool = False
+    """Tests can be run singly, so those of the base are run only where the change does not pass."""
 
 
 WHOLE = SuiteLimits()
@@ -62,13 +72,13 @@ class Runs:
         self,
         *,
         trees: Trees,
-        runner: TestRunner,
+        runner: SelectiveTestRunner,
         tree: str,
         sources: Sequence[str],
-        before: TestReport,
+        seconds: float | None,
         progress: Progress | None,
     ) -> None:
-        """Judge `tree`; `before` is the base's own report.
+        """Judge `tree`; a run has so many seconds where nothing else is said.
 
         Where a file of `sources` is loaded from elsewhere, a run says nothing.
         """
@@ -77,9 +87,9 @@ class Runs:
         self._tree = tree
         self._sources = sources
         self._progress = progress
-        self._seconds = patience(before)
+        self._seconds = seconds
         self.made: list[TestRun] = []
-        self.reached_on_base: set[str] = {*before.reached}
+        self.reached_on_base: set[str] = set()
         self.reached_on_change: set[str] = set()
 
     def on_change(self, label: str, tests: Sequence[str], *, seconds: float | None = None) -> TestReport:
@@ -87,6 +97,19 @@ class Runs:
 
     def on_base(self, label: str, tests: Sequence[str]) -> TestReport:
         return self.run(label, self._trees.base, (), tests)
+
+    def collect_on_base(self, files: Sequence[str]) -> TestReport:
+        """Collect those test files that the base has; with none given, all of its tests."""
+        with self._trees.checkout(self._trees.base, ()) as place:
+            existing = [path for path in files if (place / path).is_file()]
+            if files and not existing:
+                return TestReport(command=self._runner.command)
+            report = self._runner.collect(
+                place, existing, progress=with_label("collection on the base", self._progress)
+            )
+        self.made.append(summarize_run("collection on the base", existing, report))
+        is_empty = report.problem is not None and report.problem.kind == "no_tests"
+        return report.model_copy(update={"problem": None}) if is_empty else report
 
     def run(
         self,

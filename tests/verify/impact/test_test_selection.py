@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.impact.test_selection import count_tests, find_test_files_naming, select_test_files
+from coder.verify.impact.test_selection import find_test_files_naming, find_tests, select_test_files
 from tests.builders import write
 
 Reached = Callable[..., tuple[str, ...] | None]
@@ -103,7 +103,7 @@ def test_doctests_of_changed_module_are_its_tests(select_tests: Reached) -> None
 
 def test_counts_tests_and_finds_users_of_test_module(tmp_path: Path) -> None:
     write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
-    assert count_tests(tmp_path) == 6
+    assert len(find_tests(tmp_path)) == 6
     assert find_test_files_naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == (
         "tests/test_cart.py",
         "tests/test_all.py",

@@ -154,6 +154,16 @@ def test_runs_single_tests(
             assert (result.body.started, result.body.ended) == (1, 1)
 
 
+def test_collects_without_running(tmp_path: Path, make_runner: Run) -> None:
+    write(tmp_path, TREE)
+    report = make_runner(tmp_path, command="python -m unittest").collect(
+        tmp_path, [f"{CALC}Adding", "tests/test_wrong.py"]
+    )
+    assert (report.problem, outcomes(report)) == (None, {"tests/test_wrong.py": "error in collect"})
+    assert len(report.collected) == 8
+    assert f"{CALC}Adding::test_some" in report.collected
+
+
 def test_directory_means_its_test_files(tmp_path: Path, make_runner: Run) -> None:
     write(tmp_path, TREE)
     runner = make_runner(tmp_path, command="python -m unittest")

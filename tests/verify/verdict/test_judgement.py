@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
+from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
 from coder.verify.verdict.proof import WorktreeVerifier
 from coder.verify.verdict.runs import SuiteLimits
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
@@ -18,6 +19,16 @@ NEW_TEST = {TEST: "old new"}
 ADDED = f"{TEST}::test_added"
 OLD = f"{TEST}::test_old"
 OTHER = "tests/test_other.py::test_other"
+
+
+BASE_RUNS = ["up front"]
+"""Whether the base's own suite runs before the change, or only where the change does not pass."""
+
+
+@pytest.fixture(autouse=True, params=["up front", "on demand"])
+def base_runs(request: pytest.FixtureRequest) -> str:
+    BASE_RUNS[0] = request.param
+    return BASE_RUNS[0]
 
 
 def suite(files: Files) -> list[TestResult]:
@@ -44,8 +55,15 @@ def judge(
     by_exit_code: bool = False,
 ) -> Verdict:
     trees = FakeTrees(tmp_path, base, change)
+    history = tmp_path / "history.json"
+    if BASE_RUNS[0] == "on demand" and not by_exit_code:
+        SuiteHistory(history, "pytest").write(SuiteFacts(seconds=10_000))
     verifier = WorktreeVerifier(
-        trees=trees, runner=FakeRunner(ending, by_exit_code=by_exit_code), issue=issue
+        trees=trees,
+        runner=FakeRunner(ending, by_exit_code=by_exit_code),
+        issue=issue,
+        suite=SuiteLimits(base_on_demand=not by_exit_code),
+        history=SuiteHistory(history, "pytest"),
     )
     verdict = verifier.verify(trees.patch, named_tests)
     assert trees.live == 0
@@ -58,13 +76,13 @@ def in_verdict(result: TestResult, cause: str) -> TestResult:
     return result.model_copy(update={"cause": cause})
 
 
-def test_turning_green_proves_fix(tmp_path: Path) -> None:
+def test_turning_green_proves_fix(tmp_path: Path, base_runs: str) -> None:
     verdict = judge(tmp_path, {**FIX, **NEW_TEST})
     assert verdict == Verdict(
         kind=VerdictKind.PROVEN,
         reason="1 test went from red to green, and nothing that passed before fails now.",
         targets=(ADDED,),
-        before=Counts(passed=2),
+        before=Counts(passed=2) if base_runs == "up front" else Counts(partial=True),
         after=Counts(passed=3),
         commands=("pytest",),
         runs=verdict.runs,
@@ -73,11 +91,13 @@ def test_turning_green_proves_fix(tmp_path: Path) -> None:
         tree="change",
     )
     assert [(run.label, run.tests, run.counts.passed, run.counts.failed) for run in verdict.runs] == [
-        ("base", (), 2, 0),
+        *([("base", (), 2, 0)] if base_runs == "up front" else []),
         ("targets", (TEST,), 2, 0),
+        *([("collection on the base", (TEST,), 0, 0)] if base_runs == "on demand" else []),
         ("red check", (TEST,), 1, 1),
         ("red check, again", (TEST,), 1, 1),
         ("suite", (), 3, 0),
+        *([("collection on the base", (), 0, 0)] if base_runs == "on demand" else []),
         ("old tests", (TEST,), 1, 0),
     ]
 
