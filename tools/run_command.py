@@ -29,6 +29,7 @@ def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, n
     execution = workspace.sandbox.run(
         ["sh", "-c", command],
         cwd=workspace.root,
+        environment=workspace.environment,
         policy=workspace.policy,
         limits=Limits(wall_seconds=float(seconds)),
         on_line=workspace.progress,

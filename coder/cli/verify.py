@@ -177,12 +177,12 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
     """
     from coder.core.errors import UserError
     from coder.repo.git import find_checkout
-    from coder.verify.project.configuration import hinted_commands
+    from coder.verify.project.hints import find_hints
 
     if stored_command is None:
         return None
     print(f"The evidence names the test command: {stored_command}", file=sys.stderr)
-    if stored_command not in {command for command, _ in hinted_commands(find_checkout(repo).root)}:
+    if stored_command not in {hint.command for hint in find_hints(find_checkout(repo).root)}:
         raise UserError(
             f"This repository names no test command {stored_command!r}, so it was not run. If it is yours, "
             "add "

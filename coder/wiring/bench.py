@@ -18,13 +18,15 @@ from coder.settings import Config, index_database, load_config, sandbox_caps, st
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
 from coder.verify.project.overlay import Overlay
-from coder.verify.project.project import Project, find_project
+from coder.verify.project.project import Project, find_candidates
+from coder.verify.project.roots import import_roots
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
 from coder.verify.running.dependencies import OverlayInstaller
 from coder.verify.running.launch import TARGET
 from coder.verify.running.runner import PytestRunner
+from coder.verify.running.selection import CommandSelection, accepted_candidate
 from coder.verify.running.tracing import PytestTracer
 from coder.verify.verdict.examination import ExaminationTools
 from coder.verify.verdict.proof import WorktreeVerifier
@@ -56,7 +58,7 @@ def make_sandbox(walls: SandboxBackend | None, config: Config | None = None) -> 
 class ProjectRuntime:
     """Factory of everything that runs the project's code, in any checkout of it."""
 
-    project: Project
+    selection: CommandSelection
     sandbox: ProcessSandbox
     limits: Limits
     coverage_path: Path
@@ -74,6 +76,11 @@ class ProjectRuntime:
         """Close all warm test processes."""
         for standby in self.standbys:
             standby.close()
+
+    @property
+    def project(self) -> Project:
+        """The selected way to test the project; final once a verifier was made."""
+        return self.selection.project
 
     def runner(self) -> PytestRunner:
         return PytestRunner(
@@ -127,6 +134,7 @@ class ProjectRuntime:
 
         def verifier(repository: Repository) -> WorktreeVerifier:
             if repository.base not in verifiers_by_base:
+                self._settle(repository)
                 verifiers_by_base[repository.base] = WorktreeVerifier(
                     trees=repository,
                     runner=self.runner(),
@@ -142,6 +150,12 @@ class ProjectRuntime:
             return verifiers_by_base[repository.base]
 
         return verifier
+
+    def _settle(self, repository: Repository) -> None:
+        """Select the test command, on a clean checkout of the base if it has to be tried."""
+        if not self.selection.is_settled:
+            with repository.checkout(repository.base, ()) as tree:
+                self.selection.settle(tree)
 
     def _standby(self, repository: Repository) -> WarmBase:
         standby = WarmBase(
@@ -172,40 +186,59 @@ class ProjectRuntime:
 def build_project_runtime(
     task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
 ) -> ProjectRuntime:
-    project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
+    candidates = find_candidates(
+        root, sandbox=sandbox, environment=os.environ, test_command=task.test_command
+    )
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
     coverage_path = index_database(root).with_suffix(".reached.json")
     strict = config.checks == "block"
     packages_path = index_database(root).with_suffix(".packages.json")
     overlay = Overlay(
-        interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen_file=packages_path
+        interpreter=candidates[0].interpreter, root=state_directory() / OVERLAYS, chosen_file=packages_path
     )
     seed = str(secrets.randbelow(1 << 32))
-    project = project.model_copy(
-        update={
-            "overlay": overlay,
-            "why": (
-                *project.why,
-                f"Hash seed: {seed}, the same on both sides.",
-                *filter(None, [overlay.evidence_sentence]),
-            ),
-            "environment": {**project.environment, "PYTHONHASHSEED": seed},
-        }
+    sentences = (f"Hash seed: {seed}, the same on both sides.", *filter(None, [overlay.evidence_sentence]))
+    projects = [
+        project.model_copy(
+            update={
+                "overlay": overlay,
+                "why": (*project.why, *sentences),
+                "environment": {**project.environment, "PYTHONHASHSEED": seed},
+            }
+        )
+        for project in candidates
+    ]
+    selection = CommandSelection(
+        projects,
+        make_runner=lambda project: PytestRunner(
+            project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits
+        ),
+        memory=command_memory(root),
     )
-    suite = suite_limits(config, os.environ) if project.command.is_pytest else WHOLE
-    if project.command.is_pytest:
+    suite = suite_limits(config, os.environ) if projects[0].command.is_recorded else WHOLE
+    if projects[0].command.is_recorded:
         suite = suite.model_copy(update={"base_on_demand": True})
-    candidates = task.budget.candidates
     return ProjectRuntime(
-        project=project,
+        selection=selection,
         sandbox=sandbox,
         limits=limits,
         coverage_path=coverage_path,
         history_path=index_database(root).with_suffix(".suite.json"),
         strict=strict,
         suite=suite,
-        max_candidates=candidates,
+        max_candidates=task.budget.candidates,
     )
+
+
+def command_memory(root: Path) -> Path:
+    """Return the file that stores the accepted test command of a repository."""
+    return index_database(root).with_suffix(".command.json")
+
+
+def import_environment(worktree: Path) -> dict[str, str]:
+    """Return the variables that make commands import a worktree instead of an editable installation."""
+    roots = os.pathsep.join(map(str, import_roots(worktree)))
+    return {"PYTHONPATH": roots} if roots else {}
 
 
 def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
@@ -227,6 +260,7 @@ def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
 def inspect_project(root: Path, *, walls: SandboxBackend | None) -> Project:
     """Return how the repository at `root` is tested."""
     with make_sandbox(walls) as sandbox:
-        return find_project(
+        candidates = find_candidates(
             root, sandbox=sandbox, environment=os.environ, test_command=load_config(root, {}).test
         )
+        return accepted_candidate(candidates, command_memory(root)) or candidates[0]

@@ -48,7 +48,7 @@ from coder.settings import (
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
 from coder.wiring.approach import Approach
-from coder.wiring.bench import build_project_runtime, make_sandbox
+from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox
 from coder.wiring.recovery import recover_sessions
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
@@ -233,6 +233,7 @@ def _workspace_factory(
             workspaces[candidate.id] = Workspace(
                 root=candidate.worktree,
                 sandbox=residue_sandbox,
+                environment=import_environment(candidate.worktree),
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
                 run=lambda tests, progress: verifier.preview(
                     candidate.worktree,

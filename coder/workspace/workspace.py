@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -40,6 +40,8 @@ class Workspace:
     """Traces failing tests in this worktree, to rank functions that they execute and passing ones do not."""
     policy: Policy = Policy()  # noqa: RUF009 (a frozen value)
     """Access policy for the commands of the current call."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables of commands, such as the import path that puts this worktree before an installed copy."""
     deny_read: tuple[str, ...] = DENY_READ
     """Patterns of files whose content is not shown, as in `coder.permissions.private_files`."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)

@@ -24,6 +24,7 @@ class FakeSandbox:
 
     end: Execution
     calls: list[tuple[tuple[str, ...], Path, float]] = field(default_factory=list)
+    environments: list[Mapping[str, str] | None] = field(default_factory=list)
 
     def run(
         self,
@@ -37,6 +38,7 @@ class FakeSandbox:
         private: Path | None = None,
     ) -> Execution:
         self.calls.append((tuple(argv), cwd, (limits or Limits()).wall_seconds))
+        self.environments.append(environment)
         return self.end
 
     def stop(self) -> None:

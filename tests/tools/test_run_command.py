@@ -15,6 +15,14 @@ def test_runs_shell_in_root_and_returns_output(tmp_path: Path) -> None:
     assert space.named == {"src/box.py": {7}}
 
 
+def test_command_has_variables_of_workspace(tmp_path: Path) -> None:
+    sandbox = FakeSandbox(end=Execution(exit_code=0, output="", seconds=0.1))
+    space = workspace(tmp_path, {}, sandbox=sandbox)
+    space.environment = {"PYTHONPATH": f"{tmp_path}/src"}
+    call_tool(run_command, space, command="python -c 'import shop'")
+    assert sandbox.environments == [{"PYTHONPATH": f"{tmp_path}/src"}]
+
+
 def test_timeout_returns_partial_output(tmp_path: Path) -> None:
     sandbox = FakeSandbox(end=Execution(exit_code=None, output="half", seconds=600.0, timed_out=True))
     answer = call_tool(

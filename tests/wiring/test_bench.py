@@ -1,6 +1,15 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config
 from coder.verify.verdict.runs import WHOLE, SuiteLimits
-from coder.wiring.bench import suite_limits
+from coder.wiring.bench import import_environment, suite_limits
+from tests.builders import write
 
 
 def test_suite_scope_follows_settings() -> None:
@@ -11,3 +20,25 @@ def test_suite_scope_follows_settings() -> None:
 
 def test_ci_gives_whole_suite_full_time() -> None:
     assert suite_limits(Config(), {"CI": "true"}).whole_seconds == Config().suite_seconds
+
+
+@pytest.mark.parametrize("root", ["src", "packages/shop/src", "."])
+def test_commands_import_worktree_despite_editable_install(tmp_path: Path, root: str) -> None:
+    files = {f"{root}/shop/__init__.py": "", "packages/shop/pyproject.toml": "[project]\nname = 'shop'\n"}
+    write(tmp_path / "checkout", files)
+    write(tmp_path / "worktree", files)
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    packages = next(venv.glob("lib/python*/site-packages"))
+    (packages / "shop.pth").write_text(f"{tmp_path / 'checkout' / root}\n")
+    script = "import shop, sys; sys.exit('/worktree/' not in shop.__file__)"
+    outside = tmp_path / "worktree" / "elsewhere"
+    outside.mkdir()
+    with ProcessSandbox(os.environ) as sandbox:
+        codes = [
+            sandbox.run(
+                [str(venv / "bin" / "python"), "-c", script], cwd=outside, environment=environment
+            ).exit_code
+            for environment in ({}, import_environment(tmp_path / "worktree"))
+        ]
+    assert codes == [1, 0]

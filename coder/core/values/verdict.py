@@ -77,7 +77,16 @@ class RunProblem(Value):
     """Why a run gives no evidence about the code."""
 
     kind: Literal[
-        "no_runner", "usage", "timeout", "crash", "no_tests", "no_report", "wrong_code", "stopped", "forged"
+        "no_runner",
+        "usage",
+        "timeout",
+        "crash",
+        "no_tests",
+        "no_report",
+        "wrong_code",
+        "stopped",
+        "forged",
+        "unusable",
     ]
     text: str
     """Explanation and remedy, one or two sentences."""

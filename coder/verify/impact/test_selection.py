@@ -22,6 +22,8 @@ DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
 DEFAULT_FILES = frozenset({"test_*.py", "*_test.py", "tests.py"})
 """Patterns of test files that `is_test_file` covers."""
+GENERIC_STEMS = frozenset({"test", "tests"})
+"""Names of modules that many packages have."""
 PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
 PROSE_FOLDERS = frozenset(
     {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes"}
@@ -95,14 +97,25 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
 
 def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
     """Return the existing ones of `tests`, then test files that mention the name of one of these."""
-    stems = {PurePosixPath(path).stem for path in tests}
+    names = [_distinctive_words(path) for path in tests]
     existing = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
     others = (
         path
         for path in project_files(tree)
         if path.endswith(".py") and is_test_file(path) and path not in existing
     )
-    return (*existing, *(path for path in others if stems & _words_of(tree / path)))
+
+    def mentions_any(path: str) -> bool:
+        words = _words_of(tree / path)
+        return any(name <= words for name in names)
+
+    return (*existing, *filter(mentions_any, others))
+
+
+def _distinctive_words(path: str) -> set[str]:
+    """Return the words by which another file names a module: `tests` alone would be any package's."""
+    pure = PurePosixPath(path)
+    return {pure.stem, pure.parent.name} - {""} if pure.stem in GENERIC_STEMS else {pure.stem}
 
 
 def find_tests(tree: Path) -> list[str]:

@@ -4,12 +4,20 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path, PurePath
+from typing import Literal
 
 from coder.core.values.base import Value
+from coder.verify.project.roots import read_text
+
+RunnerKind = Literal["pytest", "unittest", "django", "other"]
+"""The program that runs the tests. All but `other` run under our recorder and can run single tests."""
 
 LAUNCHERS = frozenset({"coverage", "hatch", "pdm", "pipenv", "poetry", "run", "uv", "-m", "--"})
-"""Words that may precede `pytest` and only choose an environment, which the project's interpreter already is.
+"""Words that may precede a test runner and only choose an environment, which the project's interpreter
+already is.
 """
+DJANGO_OPTIONS = ("--parallel=1", "--noinput")
+"""Options of Django's runner: other processes could not be recorded, and nobody answers a question."""
 SHELL = re.compile(r"[|&;<>`$\n]")
 
 
@@ -22,14 +30,24 @@ class Command(Value):
     """Assignments before the command."""
     argv: tuple[str, ...]
     """What to execute, without test ids."""
-    is_pytest: bool
-    """Whether paths and pytest options may be appended."""
+    runner: RunnerKind
+    """What starts when it is executed."""
+
+    @property
+    def is_pytest(self) -> bool:
+        """Whether paths and pytest options may be appended."""
+        return self.runner == "pytest"
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether results come from our recorder, and single tests can run."""
+        return self.runner != "other"
 
 
-def parse_command(text: str, interpreter: Path) -> Command:
+def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> Command:
     """Parse a test command, replacing `pytest` and `python` by those of `interpreter`.
 
-    A launcher that precedes them is dropped.
+    A launcher that precedes them is dropped. Scripts are looked up in `root`.
 
     Raises:
         ValueError: quotes do not match, or there is no command.
@@ -41,22 +59,46 @@ def parse_command(text: str, interpreter: Path) -> Command:
     if not words:
         raise ValueError("there is no command in it")
     if SHELL.search(text):
-        return Command(text=text, argv=("sh", "-c", text), is_pytest=False)
-    pytest_index = next(
-        (index for index, word in enumerate(words) if PurePath(word).name in ("pytest", "py.test")), None
-    )
-    if pytest_index is not None and all(_is_launcher(word) for word in words[:pytest_index]):
-        as_module = words[:pytest_index][-1:] == ["-m"] or not (interpreter.parent / "pytest").is_file()
-        start = ("-m", "pytest") if as_module else (str(interpreter.parent / "pytest"),)
-        return Command(
-            text=text,
-            environment=environment,
-            argv=(str(interpreter), *start, *words[pytest_index + 1 :]),
-            is_pytest=True,
-        )
-    if _is_python(words[0]):
-        words[0] = str(interpreter)
-    return Command(text=text, environment=environment, argv=tuple(_with_verbosity(words)), is_pytest=False)
+        return Command(text=text, argv=("sh", "-c", text), runner="other")
+    runner, index = _find_runner(words, root)
+    match runner:
+        case "pytest":
+            as_module = words[:index][-1:] == ["-m"] or not (interpreter.parent / "pytest").is_file()
+            start = ["-m", "pytest"] if as_module else [str(interpreter.parent / "pytest")]
+            words = [*start, *words[index + 1 :]]
+        case "unittest":
+            words = ["-m", "unittest", *words[index + 1 :]]
+        case "django":
+            script = "" if PurePath(words[index]).name == "manage.py" else _script_text(words[index], root)
+            options = [
+                option for option in DJANGO_OPTIONS if not script or option.partition("=")[0] in script
+            ]
+            words = [*words[index:], *options]
+        case "other":
+            argv = [str(interpreter), *words[1:]] if _is_python(words[0]) else words
+            return Command(text=text, environment=environment, argv=tuple(argv), runner="other")
+    return Command(text=text, environment=environment, argv=(str(interpreter), *words), runner=runner)
+
+
+def _find_runner(words: list[str], root: Path | None) -> tuple[RunnerKind, int]:
+    """Return the test runner that a command starts, and the position of its name."""
+    for index, word in enumerate(words):
+        match PurePath(word).name:
+            case "pytest" | "py.test":
+                return "pytest", index
+            case "unittest" if words[index - 1] == "-m":
+                return "unittest", index
+            case "manage.py" if words[index + 1 : index + 2] == ["test"]:
+                return "django", index
+            case "runtests.py" if "django" in _script_text(word, root):
+                return "django", index
+            case _ if not _is_launcher(word):
+                break
+    return "other", 0
+
+
+def _script_text(path: str, root: Path | None) -> str:
+    return read_text(root / path) if root is not None else ""
 
 
 def named_interpreter(text: str) -> Path | None:
@@ -77,17 +119,6 @@ def named_interpreter(text: str) -> Path | None:
         else None
     )
     return python if python is not None and python.is_absolute() and python.is_file() else None
-
-
-def _with_verbosity(words: list[str]) -> list[str]:
-    """Return a command of unittest or Django with the option to list each test, not only those that fail."""
-    if any(re.match(r"-v|--verbos", word) for word in words):
-        return words
-    if words[1:3] == ["-m", "unittest"]:
-        options = 4 if words[3:4] == ["discover"] else 3  # a subcommand comes before its options
-        return [*words[:options], "-v", *words[options:]]
-    django = len(words) > 2 and PurePath(words[1]).name == "manage.py" and words[2] == "test"
-    return [*words, "--verbosity=2"] if django else words
 
 
 def _is_launcher(word: str) -> bool:

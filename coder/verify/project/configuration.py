@@ -1,15 +1,14 @@
-"""Test configuration of a repository: pytest options, plugins, hinted test commands."""
+"""Test configuration of a repository: pytest options and plugins."""
 
 import json
 import re
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from coder.files.regular_files import read_regular_text
-from coder.verify.project.roots import read_ini, read_text, read_toml
+from coder.verify.project.roots import read_ini, read_toml
 
 PYTEST_FILES = (
     "pytest.toml",
@@ -37,7 +36,6 @@ PLUGIN_OF_OPTION = {
     "--timeout": "pytest_timeout",
     "-n": "xdist",
 }
-DJANGO_COMMAND = "python manage.py test"
 IMPLICITLY_LOADED = ("conftest.py", "sitecustomize.py", "usercustomize.py")
 """Python files that run before any test without being imported by name."""
 TEST_MACHINERY = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
@@ -143,26 +141,6 @@ def needed_distributions(options: dict[str, Any]) -> tuple[str, ...]:
         re.match(r"[A-Za-z][\w.-]*", word) for word in _split_option(options.get("required_plugins", ""))
     )
     return tuple(match[0] for match in matches if match)
-
-
-def hinted_commands(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the test commands found in files of the project as (command, source), best first."""
-    if command := read_toml(root / "pyproject.toml").get("tool", {}).get("coder", {}).get("test"):
-        yield str(command), "[tool.coder] in pyproject.toml"
-    for line in read_ini(root / "tox.ini").get("testenv", "commands", fallback="").splitlines():
-        yield re.sub(r"\s*\{posargs[^}]*\}", "", line).strip(), "commands in tox.ini"
-    makefile = root / "Makefile"
-    in_test_target = False
-    for line in read_text(makefile).splitlines():
-        in_test_target = (
-            line.split(":")[0].split() in (["test"], ["tests"])
-            if not line.startswith("\t")
-            else in_test_target
-        )
-        if in_test_target and line.startswith("\t"):
-            yield line.strip().lstrip("@-"), "the test target in Makefile"
-    if "DJANGO_SETTINGS_MODULE" in read_text(root / "manage.py"):
-        yield DJANGO_COMMAND, "Django's manage.py"
 
 
 def _options_in(file: Path) -> dict[str, Any] | None:

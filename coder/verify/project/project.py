@@ -12,18 +12,20 @@ from coder.core.values.verdict import RunProblem
 from coder.verify.project.command import Command, named_interpreter, parse_command
 from coder.verify.project.configuration import (
     DISTRIBUTION_OF_MODULE,
-    DJANGO_COMMAND,
-    hinted_commands,
     needed_distributions,
     needed_modules,
     pytest_options,
 )
+from coder.verify.project.hints import CODER_TABLE, find_hints
 from coder.verify.project.interpreter import interpreter_candidates, virtual_environment_of
 from coder.verify.project.overlay import Overlay
 
 DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parents[1] / "target" / "coder_probe.py"
+UNITTEST_COMMAND = "python -m unittest"
 OLDEST_PYTEST = (6, 2)
+MOST_CANDIDATES = 6
+"""Test commands of a project that are considered."""
 
 
 class Project(Value):
@@ -48,9 +50,21 @@ class Project(Value):
 def find_project(
     root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
 ) -> Project:
-    """Discover how the repository at `root` is tested, without installing or changing anything.
+    """Return the likeliest way to test the repository at `root`, as `find_candidates` finds it.
 
-    `root` is the user's checkout: a worktree has no environment in it.
+    Raises:
+        UserError: `test_command` cannot be parsed.
+    """
+    return find_candidates(root, sandbox=sandbox, environment=environment, test_command=test_command)[0]
+
+
+def find_candidates(
+    root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
+) -> tuple[Project, ...]:
+    """Return the ways in which the repository at `root` may be tested, likeliest first, changing nothing.
+
+    `root` is the user's checkout: a worktree has no environment in it. A command that the user names is the
+    only one.
 
     Raises:
         UserError: `test_command` cannot be parsed.
@@ -64,43 +78,59 @@ def find_project(
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
-    command, where = _choose_command(root, interpreter, test_command)
-    reasons.append(f"Test command: {command.text}, {where}.")
-    project = Project(
-        interpreter=interpreter,
-        command=command,
-        why=tuple(reasons),
-        environment=_activation_environment(interpreter, environment),
-    )
-    return _probe_pytest(project, root, sandbox)
+    activation = _activation_environment(interpreter, environment)
+    candidates = [
+        Project(
+            interpreter=interpreter,
+            command=command,
+            why=(*reasons, f"Test command: {command.text}, {where}."),
+            environment=activation,
+        )
+        for command, where in _candidate_commands(root, interpreter, test_command)
+    ]
+    probed = tuple(_probe_pytest(project, root, sandbox) for project in candidates)
+    if test_command is not None or not all(project.problem for project in probed):
+        return probed
+    command = parse_command(UNITTEST_COMMAND, interpreter)
+    sentence = f"Test command: {command.text}, since there is no usable pytest."
+    return (*probed, candidates[0].model_copy(update={"command": command, "why": (*reasons, sentence)}))
 
 
-def _choose_command(root: Path, interpreter: Path, test_command: str | None) -> tuple[Command, str]:
+def _candidate_commands(
+    root: Path, interpreter: Path, test_command: str | None
+) -> tuple[tuple[Command, str], ...]:
+    """Return the possible test commands and where they come from, each once and likeliest first."""
     if test_command is not None:
         try:
-            return parse_command(test_command, interpreter), "as given"
+            return ((parse_command(test_command, interpreter, root=root), "as given"),)
         except ValueError as error:
             raise UserError(
                 f"The test command {test_command!r} cannot be understood: {error}. "
                 "Give one such as 'python -m pytest'."
             ) from error
     file, _ = pytest_options(root)
-    for text, where in hinted_commands(root):
-        is_configured_for_coder = where.startswith("[tool.coder]")
+    preferred: list[tuple[Command, str]] = []
+    others: list[tuple[Command, str]] = []
+    for hint in find_hints(root):
         try:
-            command = parse_command(text, interpreter)
+            command = parse_command(hint.command, interpreter, root=root)
         except ValueError as error:
-            if is_configured_for_coder:
+            if hint.source == CODER_TABLE:
                 raise UserError(
-                    f"The test command {text!r} of {where} cannot be understood: {error}."
+                    f"The test command {hint.command!r} of {hint.source} cannot be understood: {error}."
                 ) from error
             continue
-        is_runner = command.is_pytest or text == DJANGO_COMMAND
-        if is_configured_for_coder or (is_runner and not file and "{" not in text):
-            return command, f"from {where}"
-    return parse_command(
-        DEFAULT_COMMAND, interpreter
-    ), f"the default, configured in {file}" if file else "the default"
+        if hint.source == CODER_TABLE:
+            return ((command, f"from {hint.source}"),)
+        if command.is_recorded:
+            is_preferred = not file and not (hint.is_weak and command.is_pytest)
+            (preferred if is_preferred else others).append((command, f"from {hint.source}"))
+    default = parse_command(DEFAULT_COMMAND, interpreter)
+    found = [*preferred, (default, f"the default, configured in {file}" if file else "the default"), *others]
+    unique: dict[tuple[str, ...], tuple[Command, str]] = {}
+    for command, where in found:
+        unique.setdefault(command.argv, (command, where))
+    return tuple(unique.values())[:MOST_CANDIDATES]
 
 
 def _activation_environment(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:

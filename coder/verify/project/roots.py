@@ -25,6 +25,11 @@ NOT_THE_PROJECT = frozenset(
         "tests",
     }
 )
+PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
+NESTED_LEVELS = 2
+"""Depth to which projects inside of a project are looked for."""
+VENDORED = frozenset({"build", "dist", "env", "node_modules", "site-packages", "test", "tests", "venv"})
+"""Directories whose projects are copies or data of tests."""
 NOT_MODULES = frozenset({"__init__", "conftest", "fabfile", "noxfile", "setup", "tasks", "versioneer"})
 
 
@@ -46,6 +51,20 @@ def source_roots(tree: Path) -> tuple[Path, ...]:
     if roots:
         return tuple(roots)
     return (tree,) if holds_code(tree) else ()
+
+
+def import_roots(tree: Path) -> tuple[Path, ...]:
+    """Return the source roots of a tree, then those of nested projects, as in `packages/a/src`."""
+    nested = (
+        root
+        for depth in range(1, NESTED_LEVELS + 1)
+        for name in PROJECT_FILES
+        for file in sorted(tree.glob("*/" * depth + name))
+        if not any(part.startswith(".") or part in VENDORED for part in file.relative_to(tree).parts)
+        for root in source_roots(file.parent)
+        if root.resolve().is_relative_to(tree.resolve())
+    )
+    return tuple(dict.fromkeys((*source_roots(tree), *nested)))
 
 
 def module_name(path: str, tree: Path) -> str | None:

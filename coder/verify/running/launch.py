@@ -1,4 +1,4 @@
-"""Command lines and environments of test runs with our pytest plugins loaded."""
+"""Command lines and environments of test runs with our recorders or pytest plugins loaded."""
 
 import json
 import os
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.values.base import Value
-from coder.core.values.paths import is_test_path
-from coder.verify.project.command import Command
+from coder.core.values.paths import is_test_file, is_test_path
 from coder.verify.project.project import Project
-from coder.verify.project.roots import source_roots
+from coder.verify.project.roots import import_roots, source_roots
+from coder.verify.running.labels import prepare_labelled_run
 
 TARGET = Path(__file__).parents[1] / "target"
 PLUGIN_PATH = tuple(str(TARGET / part) for part in (".", "server", "tracing", "trials"))
@@ -79,7 +79,7 @@ def search_path(project: Project, tree: Path) -> list[str]:
     """
     command_paths = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
     return [
-        *map(str, source_roots(tree)),
+        *map(str, import_roots(tree)),
         *command_paths,
         *([str(project.overlay.directory)] if project.overlay and project.overlay.directory else []),
     ]
@@ -88,41 +88,40 @@ def search_path(project: Project, tree: Path) -> list[str]:
 def prepare_cold_launch(
     project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]
 ) -> Launch:
-    """Prepare a run for evidence.
+    """Prepare a run for evidence of the tests at `paths`, all if empty.
 
     The runner starts inside of coder_start, which loads the recorder before the tree can be imported.
     """
-    launched = prepare_launch(
-        project, tree, place, paths=(), requests={REPORT: {**request, **_start_request(project, tree)}}
-    )
-    arguments = project.command.argv[3 if _runs_module(project) else 2 :]
-    argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *arguments, *paths)
-    return launched.model_copy(
-        update={"argv": argv, "environment": {**launched.environment, "PYTHONPATH": ""}}
-    )
+    arguments, start = _start_request(project, tree, paths)
+    launched = prepare_launch(project, tree, place, paths=(), requests={REPORT: {**request, **start}})
+    argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *arguments)
+    environment = {**launched.environment, "PYTHONPATH": ""}
+    if not project.command.is_pytest:
+        del environment["PYTEST_ADDOPTS"]
+    return launched.model_copy(update={"argv": argv, "environment": environment})
 
 
-def _start_request(project: Project, tree: Path) -> dict[str, Any]:
-    has_own_runner = any(
-        (root / name).exists() for root in source_roots(tree) for name in ("_pytest", "pluggy", "iniconfig")
-    )
-    script = "" if _runs_module(project) else project.command.argv[1]
-    runner = "unittest" if is_unittest(project.command) else "pytest"
-    return {
-        "runner": runner,
-        "script": script,
+def _start_request(
+    project: Project, tree: Path, paths: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the arguments of the runner, and what coder_start needs to know to start it."""
+    command = project.command
+    runs_module = command.argv[1:2] == ("-m",)
+    request: dict[str, Any] = {
+        "runner": command.runner,
+        "script": "" if runs_module else command.argv[1],
         "path": search_path(project, tree),
-        "own_runner": has_own_runner,
+        "own_runner": any(
+            (root / name).exists()
+            for root in source_roots(tree)
+            for name in ("_pytest", "pluggy", "iniconfig")
+        ),
     }
-
-
-def _runs_module(project: Project) -> bool:
-    return project.command.argv[1:2] == ("-m",)
-
-
-def is_unittest(command: Command) -> bool:
-    """Tell whether a command starts Python's unittest as a module."""
-    return command.argv[1:3] == ("-m", "unittest")
+    if command.is_pytest:
+        return (*command.argv[3 if runs_module else 2 :], *paths), request
+    run = prepare_labelled_run(command, test_files_at(paths, tree), tree)
+    label_root = str(tree / run.root) if run.root else ""
+    return run.arguments, {**request, "labels": run.labels, "label_root": label_root}
 
 
 def source_files(tree: Path) -> Iterator[str]:
@@ -135,6 +134,24 @@ def source_files(tree: Path) -> Iterator[str]:
             path = Path(folder, name).relative_to(tree).as_posix()
             if name.endswith(".py") and not is_test_path(path):
                 yield path
+
+
+def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """Return the existing files at `paths`, and the test files of the directories there, each once."""
+    files: dict[str, None] = {}
+    for path in paths:
+        if (tree / path).is_file():
+            files[path] = None
+        for folder, folders, names in os.walk(tree / path):
+            folders[:] = sorted(
+                name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
+            )
+            files |= {
+                Path(folder, name).relative_to(tree).as_posix(): None
+                for name in sorted(names)
+                if is_test_file(name)
+            }
+    return tuple(files)
 
 
 def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:

@@ -6,14 +6,17 @@ from pathlib import Path
 
 from coder.core.ports.sandbox import Execution
 from coder.core.values.verdict import RunProblem
+from coder.verify.project.command import RunnerKind
 from coder.verify.running.recording import Recording
 
 INTERNAL_ERROR = 3
 USAGE_ERROR = 4
+NO_TESTS = 5
+"""Exit codes of pytest; unittest has the last one too."""
 
 
 def run_problem(
-    recording: Recording, execution: Execution, *, is_pytest: bool, wall_seconds: float
+    recording: Recording, execution: Execution, *, runner: RunnerKind, wall_seconds: float
 ) -> RunProblem | None:
     """Return why the results of a test command cannot be used, None if they can."""
     if execution.timed_out:
@@ -32,8 +35,8 @@ def run_problem(
     if execution.exit_code is None:
         return RunProblem(kind="stopped", text="The test run was stopped.")
     if not recording.began:
-        return _session_problem(execution) if is_pytest else _start_problem(execution)
-    return _incomplete_run_problem(recording, execution)
+        return _start_problem(execution) if runner == "other" else _session_problem(execution, runner)
+    return _incomplete_run_problem(recording, execution, runner)
 
 
 def wrong_code_problem(
@@ -69,21 +72,24 @@ def _start_problem(execution: Execution) -> RunProblem | None:
     return RunProblem(kind="usage", text=text)
 
 
-def _session_problem(execution: Execution) -> RunProblem:
+def _session_problem(execution: Execution, runner: RunnerKind) -> RunProblem:
     error_line = find_error_line(execution.output)
-    if "No module named pytest" in execution.output:
+    if runner == "pytest" and "No module named pytest" in execution.output:
         return RunProblem(
             kind="no_runner", text=f"pytest is not installed in the project's interpreter: {error_line}"
         )
-    if execution.exit_code in (INTERNAL_ERROR, USAGE_ERROR):
+    if runner == "pytest" and execution.exit_code in (INTERNAL_ERROR, USAGE_ERROR):
         return RunProblem(kind="usage", text=f"pytest refused to run: {error_line}")
     return RunProblem(
         kind="no_report",
-        text=f"The test command ended with exit code {execution.exit_code} before pytest began: {error_line}",
+        text=f"The test command ended with exit code {execution.exit_code} before {runner} began: "
+        f"{error_line}",
     )
 
 
-def _incomplete_run_problem(recording: Recording, execution: Execution) -> RunProblem | None:
+def _incomplete_run_problem(
+    recording: Recording, execution: Execution, runner: RunnerKind
+) -> RunProblem | None:
     if not recording.finished:
         position = f" while {recording.running_tests[0]} was running" if recording.running_tests else ""
         return RunProblem(
@@ -91,22 +97,28 @@ def _incomplete_run_problem(recording: Recording, execution: Execution) -> RunPr
             text=f"The test process ended with exit code {execution.exit_code}{position}, "
             f"after {recording.progress}.",
         )
-    if recording.exit_status in (INTERNAL_ERROR, USAGE_ERROR):
+    if runner == "pytest" and recording.exit_status in (INTERNAL_ERROR, USAGE_ERROR):
         what = "failed inside" if recording.exit_status == INTERNAL_ERROR else "refused to run"
         return RunProblem(kind="usage", text=f"pytest {what}: {find_error_line(execution.output)}")
     if recording.has_ended_early:
         return RunProblem(
             kind="crash",
             text=(
-                f"pytest ended before its end, after {recording.progress}: "
+                f"{runner} ended before its end, after {recording.progress}: "
                 f"{find_error_line(execution.output)}"
             ),
         )
-    if not recording.results and not recording.listed:
+    if recording.results or recording.listed:
+        return None
+    if runner != "pytest" and recording.exit_status not in (0, NO_TESTS):
         return RunProblem(
-            kind="no_tests", text="No test was found. Name a test command with --test, or add a test."
+            kind="usage",
+            text=f"The test command ended with exit code {recording.exit_status} before any test ran: "
+            f"{find_error_line(execution.output)}",
         )
-    return None
+    return RunProblem(
+        kind="no_tests", text="No test was found. Name a test command with --test, or add a test."
+    )
 
 
 def find_error_line(output: str) -> str:

@@ -15,7 +15,7 @@ from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name
 from coder.verify.results.failure_reasons import NEVER_ENDING
 from coder.verify.results.reports import parse_reports
-from coder.verify.running.launch import REPORT, Launch, is_unittest, prepare_cold_launch, prepare_launch
+from coder.verify.running.launch import REPORT, Launch, prepare_cold_launch, prepare_launch
 from coder.verify.running.problems import run_problem, wrong_code_problem
 from coder.verify.running.record_pipe import RecordPipe
 from coder.verify.running.recording import Recording
@@ -31,6 +31,8 @@ FORGED = RunProblem(
     text="Something in the test process wrote records that are not the recorder's, "
     "so the results say nothing: look at what it executes.",
 )
+MOST_OBSERVED_FILES = 10
+"""The same for whole files named for a label-based runner: a run of impacted tests would be slowed down."""
 MOST_PATHS = 500
 """With more files named, everything is collected and the plugin selects."""
 TEST_SECONDS, ENDLESS_AGAIN_SECONDS, TIMES, SHARE = 60.0, 5.0, 20.0, 3.0
@@ -44,8 +46,8 @@ ended; in any case no more than the limit of the run divided by SHARE.
 class PytestRunner:
     """`TestRunner` of one project.
 
-    The result of a command that does not start pytest is read from its report, or else from its exit code
-    alone.
+    Results of pytest, unittest and Django come from our recorder. The result of any other command is read
+    from its report, or else from its exit code alone.
     """
 
     def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
@@ -95,7 +97,7 @@ class PytestRunner:
         tree = tree.resolve()
         tests = normalize_test_ids(tests, tree)
         paths = existing_test_paths(tests, tree)
-        if tests and not paths and self._project.command.is_pytest:
+        if tests and not paths and self._project.command.is_recorded:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
         limits = self._run_limits(timeout_seconds)
@@ -107,7 +109,7 @@ class PytestRunner:
             request = {
                 "report": str(pipe.path),
                 "key": pipe.key,
-                "observe": 0 < len(tests) <= MOST_OBSERVED,
+                "observe": self._observes(tests),
                 "select": [*tests],
                 "collect": collect,
                 "watch": [*watched],
@@ -147,9 +149,15 @@ class PytestRunner:
             else report.model_copy(update={"problem": wrong_code_problem(recording.loaded, watched, tree)})
         )
 
+    def _observes(self, tests: Sequence[str]) -> bool:
+        """Tell whether the bodies of tests are observed, from their names alone: both sides must agree."""
+        whole_files = sum("::" not in test for test in tests)
+        is_small = self._project.command.is_pytest or whole_files <= MOST_OBSERVED_FILES
+        return 0 < len(tests) <= MOST_OBSERVED and is_small
+
     def _prepare(self, tree: Path, place: Path, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
         command = self._project.command
-        if command.is_pytest or is_unittest(command):
+        if command.is_recorded:
             return prepare_cold_launch(
                 self._project, tree, place, paths=paths if len(paths) <= MOST_PATHS else (), request=request
             )
@@ -174,7 +182,7 @@ class PytestRunner:
             if timeout_seconds is None
             else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}
         )
-        output_limit = {} if self._project.command.is_pytest else {"output_bytes": PRINTED_BYTES}
+        output_limit = {} if self._project.command.is_recorded else {"output_bytes": PRINTED_BYTES}
         return self._limits.model_copy(update={**wall_limit, **output_limit})
 
     def _build_report(
@@ -189,15 +197,15 @@ class PytestRunner:
             collected=tuple(recording.listed),
         )
         problem = run_problem(
-            recording, execution, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds
+            recording, execution, runner=self._project.command.runner, wall_seconds=wall_seconds
         )
-        if recording.began or problem is not None or self._project.command.is_pytest:
+        if recording.began or problem is not None or self._project.command.is_recorded:
             results = (*recording.results, *crash_results(recording, problem))
             return report.model_copy(
                 update={
                     "results": results,
                     "problem": problem,
-                    "indirect": not self._project.command.is_pytest,
+                    "indirect": not self._project.command.is_recorded,
                 }
             )
         exit_result = TestResult(

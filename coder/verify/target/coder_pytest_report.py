@@ -22,6 +22,7 @@ import pytest
 from coder_failure import describe_exception, report_failure, unwrap_doctest  # type: ignore[import-not-found]  # on the import path of the run
 from coder_limits import EndlessTestPlugin  # type: ignore[import-not-found]
 from coder_observe import Observer  # type: ignore[import-not-found]
+from coder_selection import is_selected  # type: ignore[import-not-found]
 from coder_sign import make_signer  # type: ignore[import-not-found]
 
 PHASES = ("setup", "call", "teardown")
@@ -263,18 +264,6 @@ class Recorder:
 def file_identity(status: os.stat_result) -> tuple[int, int]:
     """Return the identity of a file: device and inode."""
     return status.st_dev, status.st_ino
-
-
-def is_selected(nodeid: str, selected: frozenset[str]) -> bool:
-    """Tell whether a test is selected by its id, function without parameters, class, file or directory."""
-    path, _, rest = nodeid.partition("::")
-    names = rest.partition("[")[0].split("::") if rest else []
-    folders = path.split("/")
-    return (
-        nodeid in selected
-        or any("::".join([path, *names[: index + 1]]) in selected for index in range(len(names)))
-        or any("/".join(folders[: index + 1]) in selected for index in range(len(folders)))
-    )
 
 
 def watched_files(watched: list[str]) -> Iterator[tuple[str, str]]:

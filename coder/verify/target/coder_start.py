@@ -1,7 +1,7 @@
 """Start of a test runner for evidence, with the recorder loaded before the tested tree can be imported.
 
 Standard library only, Python 3.8 or later; runs as a script in the project's interpreter. The JSON file named
-in CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest or unittest), `path`
+in CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest, unittest or django), `path`
 (directories before the standard library, as in PYTHONPATH), `script` (the runner's own script; empty for
 `python -m`, which puts the working directory first) and `own_runner` (the tree is pytest's own repository).
 The file is deleted before any code of the project runs.
@@ -27,12 +27,13 @@ def main() -> None:
 
     audit = Audit(request["tree"], (file, request["report"], here))
     other_entries = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    project = [os.path.dirname(request["script"]) if request["script"] else os.getcwd(), *request["path"]]
+    folder = os.path.dirname(os.path.abspath(request["script"])) if request["script"] else os.getcwd()
+    project = [folder, *request["path"]]
     sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
     recorder = load_recorder(request, file, audit)
     sys.path[:] = [*project, *other_entries, here]
     os.environ["PYTHONPATH"] = os.pathsep.join(request["path"])
-    if request["runner"] == "unittest":
+    if request["runner"] != "pytest":
         recorder.run()
     elif request["script"]:
         sys.argv[0] = request["script"]
@@ -44,7 +45,7 @@ def main() -> None:
 
 def load_recorder(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
     """Return the recorder of the runner, which binds all functions that it needs at import."""
-    if request["runner"] == "unittest":
+    if request["runner"] != "pytest":
         from coder_unittest_report import Recorder  # type: ignore[import-not-found]
 
         return Recorder(request, audit)

@@ -1,28 +1,44 @@
-"""Recording of the results of unittest's own runner.
+"""Recording of the results of unittest and of runners that derive from it, such as Django's.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later. Started by coder_start in place
-of `python -m unittest`, with the same arguments.
+of `python -m unittest` or of a script, with the same arguments. Whichever runner and result class these use,
+tests reach `unittest.TestSuite.run`: there the suite is reduced to the selected tests, and the class of the
+result is extended by one that records.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
-import re
+import runpy
 import sys
+import time
+import traceback
 import unittest
+import unittest.loader
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from coder_failure import describe_exception  # type: ignore[import-not-found]  # on the import path of the run
 from coder_observe import Observer  # type: ignore[import-not-found]
+from coder_selection import is_selected  # type: ignore[import-not-found]
 from coder_sign import make_signer  # type: ignore[import-not-found]
+from coder_unittest_names import (  # type: ignore[import-not-found]
+    FIXTURE,
+    class_name,
+    is_placeholder,
+    module_file,
+    test_id,
+)
 
-FIXTURE = re.compile(r"(\w+) \(([\w.]+)\)")
-"""Id of the placeholder for a failed setUpClass or setUpModule."""
+SUITE_CLASS: Any = unittest.TestSuite
+LOADER_CLASS: Any = unittest.TestLoader
+LOADER_MODULE: Any = unittest.loader
 
 
 class Recorder:
-    """Writes one line per test to the requested pipe."""
+    """Writes the records of each test to the requested pipe."""
 
     def __init__(self, request: dict[str, Any], audit: Any) -> None:
         self.request = request
@@ -30,10 +46,20 @@ class Recorder:
         self.sign = make_signer(request.pop("key"))
         self.descriptor = os.open(request["report"], os.O_WRONLY)
         self.calls = (os.write, json.dumps, os.getpid)
+        self.clock = time.perf_counter
         self.pid = os.getpid()
         self.observer = Observer()
-        self.incomplete = False
-        """Whether tests were skipped because a fixture of their class or module failed."""
+        self.selected = frozenset(request["select"])
+        self.selected_files = frozenset(name.partition("::")[0] for name in self.selected)
+        self.labels: dict[str, str] = request["labels"]
+        self.members: dict[str, list[str]] = {}
+        """Ids of the tests of each class and module, by dotted name."""
+        self.collected = 0
+        self.is_running = False
+        self.began_at = 0.0
+        self.has_result = False
+        self.has_skipped_part = False
+        """Whether a subtest of the running test was skipped: unittest then reports nothing for the test."""
 
     def write(self, kind: str, **fields: Any) -> None:
         """Write one record."""
@@ -45,45 +71,184 @@ class Recorder:
             remaining = remaining[write(self.descriptor, remaining) :]
 
     def run(self) -> None:
-        """Run the tests that the arguments name, and exit with unittest's own exit code."""
+        """Run the tests that the arguments name, and exit with the runner's own exit code."""
         self.write("session", pytest="", python=sys.version.split()[0])
+        self.hook_suites()
+        self.hook_loader()
         self.audit.keep()
-        recorder = self
-
-        class Runner(unittest.TextTestRunner):
-            def _makeResult(self) -> unittest.TextTestResult:
-                return result_class(recorder)(self.stream, self.descriptions, self.verbosity)
-
-            def run(self, test: Any) -> Any:
-                recorder.write("collected", count=test.countTestCases())
-                return super().run(test)
-
-        code = 1
+        code = 0
         try:
-            unittest.main(module=None, argv=["python -m unittest", *sys.argv[1:]], testRunner=Runner)
+            self.start_runner()
         except SystemExit as ending:
             code = ending.code if isinstance(ending.code, int) else int(bool(ending.code))
+            if isinstance(ending.code, str):
+                print(ending.code, file=sys.stderr)
+        except BaseException:  # noqa: BLE001 - whatever the script raises
+            traceback.print_exc()
+            code = 1
         loaded = {
             name: [os.path.realpath(path)] for name in self.request["watch"] if (path := module_file(name))
         }
-        self.write(
-            "finish", exit=code, loaded=loaded, stopped=self.incomplete, reached=[*self.audit.findings()]
-        )
+        self.write("finish", exit=code, loaded=loaded, stopped=False, reached=[*self.audit.findings()])
         sys.exit(code)
 
-    def tell(
-        self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False, seconds: float = 0.0
-    ) -> None:
-        """Write the result of a test."""
-        name, when = id_and_phase(test)
-        self.incomplete |= when == "setup"
-        failure = (
-            describe_exception(error[1], self.request["tree"], rendered="")
-            if outcome in ("failed", "error") and error
-            else None
+    def start_runner(self) -> None:
+        """Run the script, or unittest itself."""
+        if self.request["label_root"]:
+            sys.path.insert(0, self.request["label_root"])
+        script = self.request["script"]
+        if script:
+            sys.argv[0] = script
+            runpy.run_path(script, run_name="__main__")
+        else:
+            unittest.main(module=None, argv=["python -m unittest", *sys.argv[1:]])
+
+    def hook_suites(self) -> None:
+        """Record whatever the outermost test suite runs; not suites that tests themselves run."""
+        recorder, run_suite = self, SUITE_CLASS.run
+
+        def run(suite: Any, result: Any, *arguments: Any, **options: Any) -> Any:
+            if recorder.is_running:
+                return run_suite(suite, result, *arguments, **options)
+            recorder.prepare(suite, result)
+            recorder.is_running = True
+            try:
+                return run_suite(suite, result, *arguments, **options)
+            finally:
+                recorder.is_running = False
+
+        SUITE_CLASS.run = run
+
+    def hook_loader(self) -> None:
+        """Load requested files whole, and keep the exceptions of those that cannot be imported."""
+        labels, load_name, fail_import = (
+            self.labels,
+            LOADER_CLASS.loadTestsFromName,
+            LOADER_MODULE._make_failed_import_test,
         )
-        if failure is None and outcome in ("failed", "error"):
-            failure = {"type": "UnexpectedSuccess", "message": "", "frames": [], "text": ""}
+
+        def load(loader: Any, name: str, module: Any = None) -> Any:
+            if module is not None or name not in labels:
+                return load_name(loader, name, module)
+            try:
+                imported = importlib.import_module(name)
+            except unittest.SkipTest as skip:
+                return LOADER_MODULE._make_skipped_test(name, skip, loader.suiteClass)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - import runs the project's code
+                return loader.suiteClass([LOADER_MODULE._FailedTest(name, error)])
+            return loader.loadTestsFromModule(imported)
+
+        def fail(name: str, suite_class: Any) -> Any:
+            error = sys.exc_info()[1]
+            made = fail_import(name, suite_class)
+            for test in made[0]:
+                test.coder_error = error
+            return made
+
+        LOADER_CLASS.loadTestsFromName = load
+        LOADER_MODULE._make_failed_import_test = fail
+
+    def prepare(self, suite: Any, result: Any) -> None:
+        """Reduce a suite to the selected tests, and have its results recorded."""
+        if self.selected:
+            self.remove_tests(suite, self.is_requested)
+        if self.request["collect"]:
+            for test in iterate_tests(suite):
+                if not is_placeholder(test):
+                    self.write("listed", id=test_id(test, self.request["tree"]))
+            self.remove_tests(suite, is_placeholder)
+        for test in iterate_tests(suite):
+            name = test_id(test, self.request["tree"])
+            for owner in (class_name(test), type(test).__module__):
+                self.members.setdefault(owner, []).append(name)
+        self.collected += suite.countTestCases()
+        if not self.request["collect"]:
+            self.write("collected", count=self.collected)
+        result.__class__ = type("Result", (RecordedResult, type(result)), {"recorder": self})
+        result.failfast = False
+
+    def remove_tests(self, suite: Any, is_kept: Callable[[Any], bool]) -> None:
+        """Remove the tests of a suite that are not to be run."""
+        remaining = []
+        for test in suite:
+            if isinstance(test, unittest.BaseTestSuite):
+                self.remove_tests(test, is_kept)
+                if test.countTestCases():
+                    remaining.append(test)
+            elif is_kept(test):
+                remaining.append(test)
+        suite._tests = remaining
+
+    def is_requested(self, test: Any) -> bool:
+        """Tell whether a test was requested; a file that cannot be imported stands for each of its tests."""
+        name = test_id(test, self.request["tree"])
+        return bool(is_selected(name, self.selected_files if is_placeholder(test) else self.selected))
+
+    def start(self, test: Any) -> None:
+        """Record that a test begins."""
+        self.write("start", id=test_id(test, self.request["tree"]))
+        if self.request["observe"]:
+            function = getattr(test, getattr(test, "_testMethodName", ""), None)
+            self.observer.begin(getattr(function, "__func__", function))
+        self.has_result = self.has_skipped_part = False
+        self.began_at = self.clock()
+
+    def stop(self, test: Any) -> None:
+        """Record that a test has ended."""
+        self.audit.findings()
+        if self.has_skipped_part and not self.has_result:
+            self.report(test, "passed")
+        self.write_phase(test_id(test, self.request["tree"]), "teardown", "passed")
+
+    def report(self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False) -> None:
+        """Write the result of a test, or of a fixture that stands for the tests of its class or module."""
+        self.observer.end()
+        self.has_result = True
+        error = vars(test).get("coder_error") or (error[1] if error else None)
+        failure = None
+        if outcome in ("failed", "error"):
+            failure = (
+                describe_exception(error, self.request["tree"], rendered="")
+                if error is not None
+                else {"type": "UnexpectedSuccess", "message": "", "frames": [], "text": ""}
+            )
+        fixture = FIXTURE.fullmatch(test.id()) if not isinstance(test, unittest.TestCase) else None
+        if fixture:
+            self.report_fixture(fixture["name"], fixture["owner"], outcome, failure)
+            return
+        self.write_phase(
+            test_id(test, self.request["tree"]),
+            "collect" if is_placeholder(test) else "call",
+            outcome,
+            xfail=xfail,
+            failure=failure,
+            seconds=self.clock() - self.began_at,
+            body=self.observer.seen,
+        )
+
+    def report_fixture(self, name: str, owner: str, outcome: str, failure: Any) -> None:
+        """Write the result of a fixture: before the tests it counts for each of them, else for the last."""
+        tests = self.members.get(owner) or [f"{owner}.{name}"]
+        if not name.startswith("setUp"):
+            self.write_phase(tests[-1], "teardown", outcome, failure=failure)
+            return
+        for test in tests:
+            self.write("start", id=test)
+            self.write_phase(test, "setup", outcome, failure=failure)
+            self.write_phase(test, "teardown", "passed")
+
+    def write_phase(
+        self,
+        name: str,
+        when: str,
+        outcome: str,
+        *,
+        xfail: bool = False,
+        failure: Any = None,
+        seconds: float = 0.0,
+        body: Any = None,
+    ) -> None:
+        """Write the record of one phase of a test."""
         self.write(
             "phase",
             id=name,
@@ -92,74 +257,61 @@ class Recorder:
             xfail=xfail,
             seconds=seconds,
             failure=failure,
-            body=self.observer.seen,
+            body=body,
         )
 
 
-def result_class(recorder: Recorder) -> type[unittest.TextTestResult]:
-    """Return a result class that prints as unittest's own does, and records."""
-    return type("Result", (RecordedResult,), {"recorder": recorder})
-
-
-class RecordedResult(unittest.TextTestResult):
-    """Test result that reports each test to its recorder."""
+class RecordedResult(unittest.TestResult):
+    """Extension of a result class that reports each test to its recorder."""
 
     recorder: Recorder
 
     def startTest(self, test: Any) -> None:
         super().startTest(test)
-        self.recorder.write("start", id=id_and_phase(test)[0])
-        self.recorder.observer.begin(getattr(test, getattr(test, "_testMethodName", ""), None))
+        self.recorder.start(test)
 
     def stopTest(self, test: Any) -> None:
-        self.recorder.audit.findings()
+        self.recorder.stop(test)
         super().stopTest(test)
 
     def addSuccess(self, test: Any) -> None:
-        self.recorder.observer.end()
+        self.recorder.report(test, "passed")
         super().addSuccess(test)
-        self.recorder.tell(test, "passed")
 
     def addFailure(self, test: Any, err: Any) -> None:
-        self.recorder.observer.end()
+        self.recorder.report(test, "failed", error=err)
         super().addFailure(test, err)
-        self.recorder.tell(test, "failed", error=err)
 
     def addError(self, test: Any, err: Any) -> None:
-        self.recorder.observer.end()
+        self.recorder.report(test, "error", error=err)
         super().addError(test, err)
-        self.recorder.tell(test, "error", error=err)
 
     def addSkip(self, test: Any, reason: str) -> None:
+        if hasattr(test, "test_case"):  # a subtest
+            self.recorder.has_skipped_part = True
+        else:
+            self.recorder.report(test, "skipped")
         super().addSkip(test, reason)
-        self.recorder.tell(test, "skipped")
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
+        self.recorder.report(test, "skipped", xfail=True)
         super().addExpectedFailure(test, err)
-        self.recorder.tell(test, "skipped", xfail=True)
 
     def addUnexpectedSuccess(self, test: Any) -> None:
+        self.recorder.report(test, "failed")
         super().addUnexpectedSuccess(test)
-        self.recorder.tell(test, "failed")
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
-        super().addSubTest(test, subtest, err)
         if err is not None:
-            self.recorder.tell(
-                test, "failed" if issubclass(err[0], test.failureException) else "error", error=err
-            )
+            is_failure = issubclass(err[0], test.failureException)
+            self.recorder.report(test, "failed" if is_failure else "error", error=err)
+        super().addSubTest(test, subtest, err)
 
 
-def id_and_phase(test: Any) -> tuple[str, str]:
-    """Return a test's id, and the phase of its result."""
-    name = test.id()
-    fixture = FIXTURE.fullmatch(name)
-    if fixture:
-        return f"{fixture[2]}.{fixture[1]}", "setup"
-    return name, "collect" if "_FailedTest" in name else "call"
-
-
-def module_file(name: str) -> str:
-    """Return the file of an imported module, empty if there is none."""
-    path = getattr(sys.modules.get(name), "__file__", None)
-    return path if isinstance(path, str) else ""
+def iterate_tests(suite: Any) -> Iterator[Any]:
+    """Yield the tests of a suite and of those in it."""
+    for test in suite:
+        if isinstance(test, unittest.BaseTestSuite):
+            yield from iterate_tests(test)
+        else:
+            yield test

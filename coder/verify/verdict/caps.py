@@ -51,6 +51,8 @@ RUNNER_FILES = frozenset(
     }
 )
 """Files that decide how tests run and what is reported, for commands other than Python's own runners."""
+RUNNER_SCRIPTS = frozenset({"manage.py", "runtests.py"})
+"""Scripts that start Django's test runner."""
 
 
 def new_harness_access(on_base: Collection[str], on_change: Collection[str]) -> Iterator[str]:
@@ -139,13 +141,17 @@ def vacuous_tests(files: Mapping[str, str], greens: Sequence[TestResult], before
     return findings[:SHOWN]
 
 
-def changed_runner_files(command: str, changed: Sequence[str]) -> list[str]:
+def changed_runner_files(command: str, changed: Sequence[str], *, is_indirect: bool) -> list[str]:
     """Return the changed files that decide how the command runs tests.
 
-    Such files are in a fixed list, or the command names them.
+    The command names them; if its results are known `is_indirect`ly, those in a fixed list count too. Under
+    our recorder only scripts that start the runner can affect the results.
     """
     words = {word.strip("'\"./") for word in command.split()}
-    return [path for path in changed if path.rpartition("/")[2] in RUNNER_FILES or path.lstrip("./") in words]
+    named = [path for path in changed if path.lstrip("./") in words]
+    if not is_indirect:
+        return [path for path in named if path.rpartition("/")[2] in RUNNER_SCRIPTS]
+    return [path for path in changed if path in named or path.rpartition("/")[2] in RUNNER_FILES]
 
 
 def _is_assertion(node: ast.AST) -> bool:

@@ -31,6 +31,7 @@ def find_weaknesses(
         found += weak_test_findings(
             read_texts(new, hashes), results, before, changed=definitions, issue=change.issue
         )
-    if before.indirect and (files := changed_runner_files(before.command, change.changed)):
-        found.append(f"the change touches how tests run ({', '.join(files[:3])})")
+    runner_files = changed_runner_files(before.command, change.changed, is_indirect=before.indirect)
+    if runner_files:
+        found.append(f"the change touches how tests run ({', '.join(runner_files[:3])})")
     return found, hashes

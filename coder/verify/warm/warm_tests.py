@@ -289,7 +289,7 @@ class WarmRunner:
         self, forked: ForkResult, request: RunRequest, *, how: Literal["swapped", "imported"], why: str = ""
     ) -> WarmResult:
         recording, execution = forked.recording, forked.done
-        problem = run_problem(recording, execution, is_pytest=True, wall_seconds=request.seconds)
+        problem = run_problem(recording, execution, runner="pytest", wall_seconds=request.seconds)
         endless = next(
             (
                 result

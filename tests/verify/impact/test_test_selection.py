@@ -110,6 +110,18 @@ def test_counts_tests_and_finds_users_of_test_module(tmp_path: Path) -> None:
     )
 
 
+def test_finds_users_of_module_that_is_named_like_others(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "cart/tests.py": "def test_a(): pass\n",
+            "user/tests.py": "from cart import tests\n",
+            "page/tests.py": "from shop import tests\n",
+        },
+    )
+    assert find_test_files_naming(tmp_path, ["cart/tests.py"]) == ("cart/tests.py", "user/tests.py")
+
+
 def test_selects_deleted_test_file_on_base(tmp_path: Path) -> None:
     write(tmp_path / "old", SHOP)
     write(tmp_path / "new", {path: text for path, text in SHOP.items() if path != "tests/test_user.py"})

@@ -4,46 +4,55 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.command import Command, named_interpreter, parse_command
+from coder.verify.project.command import Command, RunnerKind, named_interpreter, parse_command
+from tests.builders import write
 
 PYTHON = Path("/venv/bin/python")
 MODULE = ("/venv/bin/python", "-m", "pytest")
 
 
 @pytest.mark.parametrize(
-    ("text", "argv", "is_pytest"),
+    ("text", "argv", "runner"),
     [
-        ("python -m pytest", MODULE, True),
-        ("python3.12 -m pytest -q tests/unit", (*MODULE, "-q", "tests/unit"), True),
-        ("pytest -k 'a b'", (*MODULE, "-k", "a b"), True),
-        ("uv run --frozen pytest -x", (*MODULE, "-x"), True),
-        ("poetry run python -m pytest", MODULE, True),
-        ("coverage run -m pytest tests", (*MODULE, "tests"), True),
-        ("python runtests.py --fast", ("/venv/bin/python", "runtests.py", "--fast"), False),
-        ("python -m unittest", ("/venv/bin/python", "-m", "unittest", "-v"), False),
+        ("python -m pytest", MODULE, "pytest"),
+        ("python3.12 -m pytest -q tests/unit", (*MODULE, "-q", "tests/unit"), "pytest"),
+        ("pytest -k 'a b'", (*MODULE, "-k", "a b"), "pytest"),
+        ("uv run --frozen pytest -x", (*MODULE, "-x"), "pytest"),
+        ("poetry run python -m pytest", MODULE, "pytest"),
+        ("coverage run -m pytest tests", (*MODULE, "tests"), "pytest"),
+        ("python runtests.py --fast", ("/venv/bin/python", "runtests.py", "--fast"), "other"),
+        ("python -m unittest", ("/venv/bin/python", "-m", "unittest"), "unittest"),
+        ("coverage run -m unittest -b", ("/venv/bin/python", "-m", "unittest", "-b"), "unittest"),
         (
             "python -m unittest discover -s tests -t .",
-            ("/venv/bin/python", "-m", "unittest", "discover", "-v", "-s", "tests", "-t", "."),
-            False,
-        ),
-        (
-            "python -m unittest discover -v -s tests",
-            ("/venv/bin/python", "-m", "unittest", "discover", "-v", "-s", "tests"),
-            False,
+            ("/venv/bin/python", "-m", "unittest", "discover", "-s", "tests", "-t", "."),
+            "unittest",
         ),
         (
             "python manage.py test shop",
-            ("/venv/bin/python", "manage.py", "test", "shop", "--verbosity=2"),
-            False,
+            ("/venv/bin/python", "manage.py", "test", "shop", "--parallel=1", "--noinput"),
+            "django",
         ),
-        ("make test", ("make", "test"), False),
-        ("nox -s pytest-3.12", ("nox", "-s", "pytest-3.12"), False),
-        ("docker compose run web pytest", ("docker", "compose", "run", "web", "pytest"), False),
-        ("cd sub && pytest", ("sh", "-c", "cd sub && pytest"), False),
+        ("make test", ("make", "test"), "other"),
+        ("nox -s pytest-3.12", ("nox", "-s", "pytest-3.12"), "other"),
+        ("docker compose run web pytest", ("docker", "compose", "run", "web", "pytest"), "other"),
+        ("cd sub && pytest", ("sh", "-c", "cd sub && pytest"), "other"),
     ],
 )
-def test_parses_test_command(text: str, argv: tuple[str, ...], is_pytest: bool) -> None:
-    assert parse_command(text, PYTHON) == Command(text=text, argv=argv, is_pytest=is_pytest)
+def test_parses_test_command(text: str, argv: tuple[str, ...], runner: RunnerKind) -> None:
+    assert parse_command(text, PYTHON) == Command(text=text, argv=argv, runner=runner)
+
+
+def test_recognizes_script_that_starts_runner_of_django(tmp_path: Path) -> None:
+    script = "import django\nparser.add_argument('--parallel')\n"
+    write(tmp_path, {"tests/runtests.py": script, "runtests.py": "import pytest\n"})
+    command = parse_command("python tests/runtests.py", PYTHON, root=tmp_path)
+    assert (command.argv, command.runner) == (
+        ("/venv/bin/python", "tests/runtests.py", "--parallel=1"),
+        "django",
+    )
+    assert parse_command("./manage.py test", PYTHON).argv[:3] == ("/venv/bin/python", "./manage.py", "test")
+    assert parse_command("python runtests.py", PYTHON, root=tmp_path).runner == "other"
 
 
 def test_assignments_become_environment() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from coder.verify.project.configuration import (
     configuration_of_tests,
-    hinted_commands,
     may_configure,
     needed_distributions,
     needed_modules,
@@ -62,24 +61,6 @@ def test_required_plugins_are_distributions() -> None:
         "pytest-django",
         "pytest-html",
     )
-
-
-def test_orders_command_hints(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {
-            "pyproject.toml": "[tool.coder]\ntest = 'pytest -q'",
-            "tox.ini": "[testenv]\ncommands =\n    pip check\n    pytest tests {posargs:-v}\n",
-            "Makefile": "all: test\n\techo\ntest: build\n\t@python -m pytest tests\nlint:\n\truff\n",
-        },
-    )
-    assert [command for command, _ in hinted_commands(tmp_path)] == [
-        "pytest -q",
-        "",
-        "pip check",
-        "pytest tests",
-        "python -m pytest tests",
-    ]
 
 
 def test_separates_test_configuration_from_other_files(tmp_path: Path) -> None:

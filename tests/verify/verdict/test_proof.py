@@ -195,14 +195,12 @@ def test_runner_with_test_names_can_prove_fix(tmp_path: Path, make_runner: Run) 
     runner = make_runner(tmp_path / "checkout", command="python -m unittest")
     trees = FakeTrees(tmp_path / "trees", base, change)
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
-    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.Adding.test_some",))
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::Adding::test_some",))
     assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
-    assert verdict.notes == (
-        "known from the report of `python -m unittest` alone: no test can be run by itself there",
-    )
+    assert verdict.notes == ()
     breaking = FakeTrees(tmp_path / "trees", base, {"calc.py": "def add(a, b):\n    return 1\n"})
     broken = WorktreeVerifier(trees=breaking, runner=runner, issue="").verify(breaking.patch, ())
     assert (broken.kind, [result.id for result in broken.broken]) == (
         VerdictKind.BROKEN,
-        ["test_calc.Adding.test_none"],
+        ["test_calc.py::Adding::test_none"],
     )

@@ -1,0 +1,87 @@
+"""Test commands in a project's files."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.verify.project.hints import find_hints
+from tests.builders import write
+
+WORKFLOW = """
+jobs:
+  test:
+    name: run pytest on all versions
+    steps:
+      - run: pip install pytest
+      - run: python -m pytest tests --strict-markers
+      - name: Django
+        run: |
+          python manage.py test
+          pytest --python ${{ matrix.python }}
+"""
+NOX = """
+import nox
+
+@nox.session
+def tests(session):
+    session.install("pytest")
+    session.run("pytest", "-q", *session.posargs)
+
+@nox.session
+def docs(session):
+    session.run("sphinx-build", "docs")
+"""
+GUIDE = "Run pytest often.\n\n```console\n$ pip install pytest\n$ python -m unittest discover -s tests\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "commands"),
+    [
+        ({"pyproject.toml": "[tool.coder]\ntest = 'make check'"}, ["make check"]),
+        ({"tox.ini": "[testenv]\ncommands =\n  pip check\n  pytest tests {posargs:-v}\n"}, ["pytest tests"]),
+        (
+            {"tox.ini": "[testenv]\nchangedir = tests\ncommands =\n    {envpython} runtests.py {posargs}\n"},
+            ["python tests/runtests.py"],
+        ),
+        ({"tox.ini": "[testenv]\ncommands = pytest {envtmpdir}\n"}, []),
+        ({"tox.toml": "[env_run_base]\ncommands = [['pytest', '-q']]"}, ["pytest -q"]),
+        ({"noxfile.py": NOX}, ["pytest -q"]),
+        ({"noxfile.py": "def ("}, []),
+        (
+            {"pyproject.toml": "[tool.hatch.envs.default.scripts]\ntest = 'pytest {args}'\nfmt = 'ruff'"},
+            ["pytest"],
+        ),
+        (
+            {"pyproject.toml": "[tool.pdm.scripts]\ntest = {cmd = 'python -m unittest'}"},
+            ["python -m unittest"],
+        ),
+        ({"pyproject.toml": "[tool.poe.tasks]\ntest = 'pytest -x'"}, ["pytest -x"]),
+        (
+            {"Makefile": "all: test\n\techo\ntest: build\n\t@$(PYTHON) -m pytest $(ARGS)\nlint:\n\tpytest\n"},
+            ["python -m pytest"],
+        ),
+        ({"justfile": "test *args:\n    cd tests && ./runtests.py\n"}, ["python tests/runtests.py"]),
+        (
+            {".github/workflows/ci.yml": WORKFLOW},
+            ["python -m pytest tests --strict-markers", "python manage.py test"],
+        ),
+        ({".gitlab-ci.yml": "test:\n  script:\n    - python -m unittest\n"}, ["python -m unittest"]),
+        ({"CONTRIBUTING.md": GUIDE}, ["python -m unittest discover -s tests"]),
+        ({"tests/runtests.py": "import django\n"}, ["python tests/runtests.py"]),
+        ({"manage.py": "DJANGO_SETTINGS_MODULE"}, ["python manage.py test"]),
+        ({"bin/test": "#!/usr/bin/env python"}, ["python bin/test"]),
+        ({"pyproject.toml": "[tool]\ncoder = 3\nhatch = []\n"}, []),
+    ],
+)
+def test_finds_test_commands(tmp_path: Path, files: dict[str, str], commands: list[str]) -> None:
+    write(tmp_path, files)
+    assert [hint.command for hint in find_hints(tmp_path)] == commands
+
+
+def test_jobs_and_examples_are_weak_hints(tmp_path: Path) -> None:
+    write(tmp_path, {".github/workflows/ci.yml": WORKFLOW, "Makefile": "test:\n\tpytest\n"})
+    assert [(hint.source, hint.is_weak) for hint in find_hints(tmp_path)] == [
+        ("the test target in Makefile", False),
+        (".github/workflows/ci.yml", True),
+        (".github/workflows/ci.yml", True),
+    ]
