@@ -25,6 +25,7 @@ from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
 from coder.verify.running.dependencies import OverlayInstaller
 from coder.verify.running.launch import TARGET
+from coder.verify.running.parallel import ParallelRunner
 from coder.verify.running.runner import PytestRunner
 from coder.verify.running.selection import CommandSelection, accepted_candidate
 from coder.verify.running.tracing import PytestTracer
@@ -135,9 +136,10 @@ class ProjectRuntime:
         def verifier(repository: Repository) -> WorktreeVerifier:
             if repository.base not in verifiers_by_base:
                 self._settle(repository)
+                history = SuiteHistory(self.history_path, self.project.command.text)
                 verifiers_by_base[repository.base] = WorktreeVerifier(
                     trees=repository,
-                    runner=self.runner(),
+                    runner=ParallelRunner(self.runner(), history),
                     issue=issue,
                     named_tests=requested_tests,
                     needs_ties=needs_ties,
@@ -145,7 +147,7 @@ class ProjectRuntime:
                     instruments=self.instruments(),
                     standby=self._standby(repository),
                     suite=self.suite,
-                    history=SuiteHistory(self.history_path, self.project.command.text),
+                    history=history,
                 )
             return verifiers_by_base[repository.base]
 

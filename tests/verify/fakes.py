@@ -114,6 +114,8 @@ class FakeRunner:
             by_exit_code=self._by_exit_code,
         )
 
+    run_parallel = run
+
     def collect(
         self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
     ) -> TestReport:

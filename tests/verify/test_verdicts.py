@@ -9,6 +9,8 @@ import pytest
 
 from coder.core.values.paths import extract_node_ids
 from coder.core.values.verdict import Verdict
+from coder.verify.running.parallel import ParallelRunner
+from coder.verify.verdict.base_tests import NO_HISTORY
 from coder.verify.verdict.proof import WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run
@@ -24,7 +26,8 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
-    verdict = WorktreeVerifier(trees=trees, runner=make_runner(tmp_path / "checkout"), issue=issue).verify(
+    runner = ParallelRunner(make_runner(tmp_path / "checkout"), NO_HISTORY)
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue=issue).verify(
         trees.patch, extract_node_ids(issue)
     )
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()

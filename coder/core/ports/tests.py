@@ -87,7 +87,21 @@ class TestRunner(Protocol):
 
 
 class SelectiveTestRunner(TestRunner, Protocol):
-    """Runs any of the tests by themselves, and can tell which there are."""
+    """Runs any of the tests by themselves or on all cores, and can tell which there are."""
+
+    def run_parallel(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> TestReport:
+        """Run the suite, or the files `tests`, on all cores where the suite allows it.
+
+        A test that fails there was repeated without others beside it.
+        """
 
     def collect(
         self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None

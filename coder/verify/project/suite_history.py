@@ -13,6 +13,8 @@ class SuiteFacts(Value):
 
     seconds: float | None = None
     """Wall-clock time of the newest whole run; None if none has ended."""
+    is_serial: bool = False
+    """Whether a test failed beside others that ran at the same time, and passed alone."""
 
 
 class SuiteHistory:

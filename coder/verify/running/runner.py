@@ -11,6 +11,7 @@ from typing import Any
 from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
 from coder.core.values.verdict import Failure, RunProblem, TestReport, TestResult
+from coder.verify.project.configuration import pytest_options
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name
 from coder.verify.results.failure_reasons import NEVER_ENDING
@@ -72,15 +73,33 @@ class PytestRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        shard: tuple[int, int] | None = None,
+        weights: Mapping[str, float] | None = None,
     ) -> TestReport:
-        """Run the suite, or only `tests`, in `tree` and return the report."""
-        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, collect=False)
+        """Run the suite, or only `tests`, in `tree` and return the report.
+
+        With `shard`, an index and a number, only that share of the files is run; they are shared out by
+        `weights`, the seconds of files as far as known.
+        """
+        more = {"shard": shard, "weights": weights or {}} if shard else {}
+        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, more)
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether each test is recorded, so that single tests can be run."""
+        return self._project.command.is_recorded
+
+    def is_configured(self, options: Sequence[str], tree: Path) -> bool:
+        """Tell whether the command or the project's configuration gives one of these options of pytest."""
+        configured = pytest_options(tree)[1].get("addopts", "")
+        words = configured.split() if isinstance(configured, str) else map(str, configured)
+        return any(word.startswith(tuple(options)) for word in (*words, *self._project.command.argv[1:]))
 
     def collect(
         self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
     ) -> TestReport:
         """Collect the suite, or only `tests`, in `tree` without running it."""
-        return self._run(tree, tests, None, (), progress, collect=True)
+        return self._run(tree, tests, None, (), progress, {"collect": True})
 
     def _run(
         self,
@@ -89,8 +108,7 @@ class PytestRunner:
         timeout_seconds: float | None,
         expect_loaded: Sequence[str],
         progress: Progress | None,
-        *,
-        collect: bool,
+        more: Mapping[str, Any],
     ) -> TestReport:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
@@ -111,7 +129,8 @@ class PytestRunner:
                 "key": pipe.key,
                 "observe": self._observes(tests),
                 "select": [*tests],
-                "collect": collect,
+                "collect": False,
+                **more,
                 "watch": [*watched],
                 "endless": {
                     "floor": ENDLESS_AGAIN_SECONDS if tests and self._is_endless else TEST_SECONDS,

@@ -22,7 +22,7 @@ import pytest
 from coder_failure import describe_exception, report_failure, unwrap_doctest  # type: ignore[import-not-found]  # on the import path of the run
 from coder_limits import EndlessTestPlugin  # type: ignore[import-not-found]
 from coder_observe import Observer  # type: ignore[import-not-found]
-from coder_selection import is_selected  # type: ignore[import-not-found]
+from coder_selection import files_of_shard, is_selected  # type: ignore[import-not-found]
 from coder_sign import make_signer  # type: ignore[import-not-found]
 
 PHASES = ("setup", "call", "teardown")
@@ -142,6 +142,12 @@ class Recorder:
             others = [item for item in items if not is_selected(item.nodeid, selected)]
             items[:] = [item for item in items if is_selected(item.nodeid, selected)]
             config.hook.pytest_deselected(items=others)
+        if self.request.get("shard"):
+            counts: dict[str, int] = {}
+            for item in items:
+                counts[file_of(item)] = counts.get(file_of(item), 0) + 1
+            mine = files_of_shard(counts, self.request["weights"], *self.request["shard"])
+            items[:] = [item for item in items if file_of(item) in mine]
 
     def pytest_collection_finish(self, session: Any) -> None:
         if self.request.get("collect"):
@@ -259,6 +265,11 @@ class Recorder:
         for name, paths in paths_by_module.items():
             known = self.loaded.setdefault(name, [])
             known.extend(path for path in paths if path not in known)
+
+
+def file_of(item: Any) -> str:
+    """Return the file of a test, relative to the root."""
+    return str(item.nodeid.partition("::")[0])
 
 
 def file_identity(status: os.stat_result) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Selection of tests by id, function, class, file or directory.
+"""Selection of tests by id, function, class, file or directory, and of a share of the files.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
@@ -16,3 +16,23 @@ def is_selected(nodeid: str, selected: frozenset[str]) -> bool:
         or any("::".join([path, *names[: index + 1]]) in selected for index in range(len(names)))
         or any("/".join(folders[: index + 1]) in selected for index in range(len(folders)))
     )
+
+
+def files_of_shard(counts: dict[str, int], weights: dict[str, float], index: int, number: int) -> set[str]:
+    """Return the files that the process with this index of `number` processes runs.
+
+    `counts` has the number of tests of each file, `weights` the seconds of some. The longest is assigned
+    first, each to the process with the least to do; all processes come to the same result.
+    """
+    known = [file for file in counts if file in weights]
+    seconds = sum(weights[file] for file in known)
+    per_test = seconds / max(1, sum(counts[file] for file in known)) or 1.0
+    expected = {file: weights.get(file, per_test * counts[file]) for file in counts}
+    loads = [0.0] * number
+    mine = set()
+    for file in sorted(counts, key=lambda name: (-expected[name], name)):
+        least = loads.index(min(loads))
+        loads[least] += expected[file]
+        if least == index:
+            mine.add(file)
+    return mine

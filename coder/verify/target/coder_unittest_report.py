@@ -22,7 +22,7 @@ from typing import Any
 
 from coder_failure import describe_exception  # type: ignore[import-not-found]  # on the import path of the run
 from coder_observe import Observer  # type: ignore[import-not-found]
-from coder_selection import is_selected  # type: ignore[import-not-found]
+from coder_selection import files_of_shard, is_selected  # type: ignore[import-not-found]
 from coder_sign import make_signer  # type: ignore[import-not-found]
 from coder_unittest_names import (  # type: ignore[import-not-found]
     FIXTURE,
@@ -157,6 +157,12 @@ class Recorder:
                 if not is_placeholder(test):
                     self.write("listed", id=test_id(test, self.request["tree"]))
             self.remove_tests(suite, is_placeholder)
+        if self.request.get("shard"):
+            counts: dict[str, int] = {}
+            for test in iterate_tests(suite):
+                counts[self.file_of(test)] = counts.get(self.file_of(test), 0) + 1
+            mine = files_of_shard(counts, self.request["weights"], *self.request["shard"])
+            self.remove_tests(suite, lambda test: self.file_of(test) in mine)
         for test in iterate_tests(suite):
             name = test_id(test, self.request["tree"])
             for owner in (class_name(test), type(test).__module__):
@@ -166,6 +172,10 @@ class Recorder:
             self.write("collected", count=self.collected)
         result.__class__ = type("Result", (RecordedResult, type(result)), {"recorder": self})
         result.failfast = False
+
+    def file_of(self, test: Any) -> str:
+        """Return the file of a test, relative to the tree."""
+        return str(test_id(test, self.request["tree"]).partition("::")[0])
 
     def remove_tests(self, suite: Any, is_kept: Callable[[Any], bool]) -> None:
         """Remove the tests of a suite that are not to be run."""

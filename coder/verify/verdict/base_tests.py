@@ -11,6 +11,7 @@ from coder.core.values.paths import is_test_file, test_file_of
 from coder.core.values.verdict import RunProblem, TestReport
 from coder.verify.impact.test_selection import SuiteSelection, find_tests, select_test_files
 from coder.verify.project.suite_history import SuiteHistory
+from coder.verify.results.merging import merge_reports
 from coder.verify.running.runner import with_label
 from coder.verify.verdict.runs import Runs, SuiteLimits, Trees
 
@@ -96,23 +97,6 @@ def tests_to_run(after: TestReport, collected: Collection[str]) -> list[str]:
     ]
 
 
-def merge_reports(first: TestReport, second: TestReport) -> TestReport:
-    """Return one report of two runs of the same tree; where both have a result, the second's counts."""
-    results = {result.id: result for result in (*first.results, *second.results)}
-    return first.model_copy(
-        update={
-            "command": first.command or second.command,
-            "results": tuple(results.values()),
-            "collected": tuple(dict.fromkeys((*first.collected, *second.collected))),
-            "seconds": first.seconds + second.seconds,
-            "problem": first.problem or second.problem,
-            "output": second.output or first.output,
-            "reached": tuple(dict.fromkeys((*first.reached, *second.reached))),
-            "exit_code": second.exit_code,
-        }
-    )
-
-
 NO_HISTORY = SuiteHistory(None, "")
 
 
@@ -169,7 +153,7 @@ class BaseSuite:
                             command=self._runner.command, problem=RunProblem(kind="timeout", text=reason)
                         )
                     else:
-                        self.report = self._runner.run(
+                        self.report = self._runner.run_parallel(
                             tree, timeout_seconds=seconds, progress=with_label("baseline", progress)
                         )
                         self.learn_duration(self.report)
@@ -239,7 +223,7 @@ class BaseSuite:
         with self._trees.checkout(self._trees.base, ()) as old:
             files = tuple(path for path in part.files if (old / path).is_file())
             if files and files not in self._impacted_base:
-                self._impacted_base[files] = self._runner.run(
+                self._impacted_base[files] = self._runner.run_parallel(
                     old,
                     files,
                     timeout_seconds=self._suite.impacted_seconds,

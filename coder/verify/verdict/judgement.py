@@ -68,6 +68,7 @@ class Judgement:
             tree=change.tree,
             sources=change.sources,
             seconds=None if change.base else patience(change.before),
+            counted_files=change.changed if change.base else None,
             progress=progress,
         )
         self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path

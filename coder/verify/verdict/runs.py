@@ -17,6 +17,8 @@ from coder.verify.verdict.evidence import summarize_run
 LEAST_SECONDS, TIMES = 60.0, 5.0
 """What a run may take in any case, and how many times as long as the suite took on the base."""
 
+PARALLEL_RUNS = frozenset({"impacted tests", "suite", "old tests"})
+"""Labels of runs that no target's red or green rests on."""
 STAGE_OF_RUN = {
     "targets": "targets",
     "red check": "targets",
@@ -89,8 +91,12 @@ class Runs:
         sources: Sequence[str],
         seconds: float | None,
         progress: Progress | None,
+        counted_files: Sequence[str] | None = None,
     ) -> None:
         """Judge `tree`; a run has so many seconds where nothing else is said.
+
+        `counted_files` are those whose access to the test process counts in large runs, which the base did
+        not make; None counts all.
 
         Where a file of `sources` is loaded from elsewhere, a run says nothing.
         """
@@ -100,6 +106,7 @@ class Runs:
         self._sources = sources
         self._progress = progress
         self._seconds = seconds
+        self._counted_files = counted_files
         self.made: list[TestRun] = []
         self.stages: dict[str, float] = defaultdict(float)
         """Wall-clock seconds by stage."""
@@ -144,13 +151,19 @@ class Runs:
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
             told = with_label(label, self._progress)
-            report = self._runner.run(
+            is_large = label in PARALLEL_RUNS
+            run = self._runner.run_parallel if is_large else self._runner.run
+            report = run(
                 place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told
             )
         self.made.append(summarize_run(label, tests, report))
         self.stages[STAGE_OF_RUN.get(label, "base")] += time.monotonic() - started
         if paths is None and tree == self._tree:
-            self.reached_on_change.update(report.reached)
+            counts_all = self._counted_files is None or label not in PARALLEL_RUNS
+            counted = frozenset(self._counted_files or ())
+            self.reached_on_change.update(
+                access for access in report.reached if counts_all or access.partition(": ")[0] in counted
+            )
         elif not paths or paths != self._sources:  # the old tests are run on changed sources
             self.reached_on_base.update(report.reached)
         return report

@@ -6,12 +6,19 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
+from coder.verify.running.parallel import ParallelRunner
+from coder.verify.running.runner import PytestRunner
+from coder.verify.verdict.base_tests import NO_HISTORY
 from coder.verify.verdict.proof import ENDLESS_TEST_ADVICE, WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
 TEST = "tests/test_calc.py"
+
+
+def _verifier(trees: FakeTrees, runner: PytestRunner, issue: str) -> WorktreeVerifier:
+    return WorktreeVerifier(trees=trees, runner=ParallelRunner(runner, NO_HISTORY), issue=issue)
 
 
 def test_measures_baseline_once(tmp_path: Path) -> None:
@@ -148,7 +155,9 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, make_runner: Run) -> 
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
     verifier = WorktreeVerifier(
-        trees=trees, runner=make_runner(tmp_path / "checkout"), issue="1 + 2 is not -1"
+        trees=trees,
+        runner=ParallelRunner(make_runner(tmp_path / "checkout"), NO_HISTORY),
+        issue="1 + 2 is not -1",
     )
     assert verifier.check_reproduction(trees.patch, ()).tests == ("tests/test_add.py::test_add",)
     verdict = verifier.verify(trees.patch, ())
@@ -175,9 +184,7 @@ def test_fixed_endless_loop_is_proven_by_real_runs(
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, {"calc.py": base["calc.py"].replace("a / 2", "a /= 2")})
-    verdict = WorktreeVerifier(trees=trees, runner=make_runner(tmp_path / "checkout"), issue="").verify(
-        trees.patch, ()
-    )
+    verdict = _verifier(trees, make_runner(tmp_path / "checkout"), "").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::test_some",))
     assert (verdict.before, verdict.after) == (Counts(passed=1, failed=1), Counts(passed=2))
 
@@ -194,12 +201,12 @@ def test_runner_with_test_names_can_prove_fix(tmp_path: Path, make_runner: Run) 
     (tmp_path / "trees").mkdir()
     runner = make_runner(tmp_path / "checkout", command="python -m unittest")
     trees = FakeTrees(tmp_path / "trees", base, change)
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    verdict = _verifier(trees, runner, "").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::Adding::test_some",))
     assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
     assert verdict.notes == ()
     breaking = FakeTrees(tmp_path / "trees", base, {"calc.py": "def add(a, b):\n    return 1\n"})
-    broken = WorktreeVerifier(trees=breaking, runner=runner, issue="").verify(breaking.patch, ())
+    broken = _verifier(breaking, runner, "").verify(breaking.patch, ())
     assert (broken.kind, [result.id for result in broken.broken]) == (
         VerdictKind.BROKEN,
         ["test_calc.py::Adding::test_none"],
