@@ -146,7 +146,9 @@ class FakeVerifier:
     tied: dict[str, IssueTie] = field(default_factory=dict)
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
-    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+    ) -> TestReport:
         return self.report
 
     def check_reproduction(

@@ -256,7 +256,9 @@ def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
     has_searched = threading.Event()
 
     class Slow(FakeVerifier):
-        def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+        def baseline(
+            self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+        ) -> TestReport:
             assert has_searched.wait(10)
             return REDS
 

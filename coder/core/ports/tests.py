@@ -115,10 +115,13 @@ class SelectiveTestRunner(TestRunner, Protocol):
 class Verifier(Protocol):
     """Verifies changes and returns verdicts."""
 
-    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+    ) -> TestReport:
         """Run the suite on the untouched base; measured once, then cached. Callable from several threads.
 
-        A suite that takes long is cut off, or not tried; with `whole` it gets all of its time.
+        A suite that takes long is cut off, or not tried; with `whole` it gets all of its time, if `brief`
+        only seconds.
         """
 
     def check_reproduction(

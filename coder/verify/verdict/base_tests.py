@@ -17,6 +17,8 @@ from coder.verify.verdict.runs import Runs, SuiteLimits, Trees
 
 UPFRONT_SECONDS = 10.0
 """Time that the whole suite has on the base before a change is judged; a longer one runs on demand."""
+BACKGROUND_SECONDS = 60.0
+"""Time that it has on the base while a model works, where it can be run on demand as well."""
 TESTS_PER_SECOND = 50
 """Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
 MOST_RED = 20
@@ -136,9 +138,18 @@ class BaseSuite:
         self._tests = BaseTests()
         self._impacted_base: dict[tuple[str, ...], TestReport] = {}
 
-    def measure(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
-        """Return the report of the suite on the untouched base, measured once."""
-        report = self._measure(progress, None if whole else self._suite.whole_seconds)
+    def measure(
+        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+    ) -> TestReport:
+        """Return the report of the suite on the untouched base, measured once.
+
+        Unless `whole`, a long one is cut off or not tried; if `brief`, also one that takes a minute.
+        """
+        limits = [self._suite.whole_seconds]
+        if self._suite.base_on_demand:
+            limits.append(UPFRONT_SECONDS if brief else BACKGROUND_SECONDS)
+        seconds = min((limit for limit in limits if limit is not None), default=None)
+        report = self._measure(progress, None if whole else seconds)
         if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
             return report
         return self._measure(progress, None, anew=True)
@@ -205,7 +216,7 @@ class BaseSuite:
                 fallback=part if fits and seconds is not None else None,
                 base=self._tests,
             )
-        if part is None:
+        if part is None or (fits and not self._is_whole):
             return JudgedScope(before=self.measure(progress, whole=True))
         return JudgedScope(before=self._run_impacted_base(part, progress), part=part)
 

@@ -88,9 +88,11 @@ class WorktreeVerifier:
         self._circumstances = circumstances
         self._lock = threading.Lock()
 
-    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+    ) -> TestReport:
         """Return the report of the suite on the untouched base, measured once."""
-        return self._base.measure(progress, whole=whole)
+        return self._base.measure(progress, whole=whole, brief=brief)
 
     def reset_baseline(self, circumstance: str) -> None:
         """Discard the results of the base: the test environment has changed."""
