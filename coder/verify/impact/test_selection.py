@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -18,6 +19,8 @@ MOST_FILES_OF_A_NAME = 40
 """A name in more source files than this is too common to identify users of the definition, and is not
 followed further.
 """
+MOST_DEFINERS = 5
+"""A function or class name that more source files define does not identify one of them."""
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
 DEFAULT_FILES = frozenset({"test_*.py", "*_test.py", "tests.py"})
@@ -29,6 +32,7 @@ PROSE_FOLDERS = frozenset(
     {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes"}
 )
 _TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
+_DEFINITION = re.compile(r"^[ \t]*(?:async def|def|class) (\w+)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d]\w*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -138,6 +142,7 @@ def _caller_levels(
             PurePosixPath(path).stem
         }
     known = set(level)
+    definers: Counter[str] = Counter()
     yield level
     for _ in range(LEVELS):
         rare = {
@@ -148,7 +153,9 @@ def _caller_levels(
         level = set()
         for path, words_in_file in words.items():
             if rare & set(words_in_file):
-                level |= _using_definitions(read_regular_text(new / path), rare)
+                definers = definers or _count_definers(new, words)
+                users = _using_definitions(read_regular_text(new / path), rare)
+                level |= {_distinctive_name(name, path, definers) for name in users}
         level -= known
         known |= level
         if not level:
@@ -235,8 +242,27 @@ def _is_binding(statement: ast.stmt) -> bool:
             return False
 
 
+def _count_definers(tree: Path, sources: Collection[str]) -> Counter[str]:
+    """Return in how many of the source files each function or class name is defined."""
+    return Counter(
+        name for path in sources for name in set(_DEFINITION.findall(read_regular_text(tree / path)))
+    )
+
+
+def _distinctive_name(qualified: str, path: str, definers: Mapping[str, int]) -> str:
+    """Return the name by which tests most likely refer to a definition in a file.
+
+    It is the definition's own or that of an enclosing one, unless many files define the same; else the
+    module's: `collectstatic` for its `Command.handle`.
+    """
+    parts = [part for part in qualified.split(".") if not (part.startswith("__") and part.endswith("__"))]
+    own = next((part for part in reversed(parts) if definers.get(part, 0) <= MOST_DEFINERS), "")
+    pure = PurePosixPath(path)
+    return own or (pure.parent.name if pure.stem == "__init__" else pure.stem)
+
+
 def _using_definitions(text: str, names: set[str]) -> set[str]:
-    """Return the functions and classes of a source that use one of `names`."""
+    """Return the qualified names of the functions and classes of a source that use one of `names`."""
     try:
         module = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -254,11 +280,11 @@ def _using_definitions(text: str, names: set[str]) -> set[str]:
                 else ""
             )
             if used in names and name:
-                users.add(_callable_name(name.lstrip(".")))
+                users.add(name.lstrip("."))
             visit(child, inner)
 
     visit(module, "")
-    return users - {""}
+    return users
 
 
 def _words_of(file: Path) -> frozenset[str]:

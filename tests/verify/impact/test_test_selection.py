@@ -136,3 +136,17 @@ def test_changed_import_reaches_users_of_name(select_tests: Reached) -> None:
         )
     }
     assert select_tests(change) == ("tests/test_bill.py", "tests/test_page.py")
+
+
+def test_user_with_a_common_name_is_looked_for_by_its_module(select_tests: Reached) -> None:
+    command = "class Command:\n    def handle(self):\n        return {body}\n"
+    base = {
+        "shop/cart.py": "def total(prices):\n    return sum(prices)\n",
+        **{f"shop/commands/c{number}.py": command.format(body=number) for number in range(8)},
+        "shop/commands/bill.py": f"from shop.cart import total\n\n\n{command.format(body='total([])')}",
+        "tests/test_bill.py": "def test_bill():\n    assert call_command('bill')\n",
+        "tests/test_other.py": "def test_other():\n    assert Command().handle()\n",
+        "tests/test_more.py": "def test_more():\n    pass\n",
+    }
+    change = {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"}
+    assert select_tests(change, base) == ("tests/test_bill.py",)
