@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from coder.core.values.base import Value
@@ -23,8 +24,6 @@ MOST_DEFINERS = 5
 """A function or class name that more source files define does not identify one of them."""
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
-DEFAULT_FILES = frozenset({"test_*.py", "*_test.py", "tests.py"})
-"""Patterns of test files that `is_test_file` covers."""
 GENERIC_STEMS = frozenset({"test", "tests"})
 """Names of modules that many packages have."""
 PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
@@ -57,11 +56,15 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
         changed: paths that differ, relative to both.
     """
     options = pytest_options(new)[1]
-    if not DEFAULT_FILES.issuperset(_option_words(options.get("python_files"))):
-        return None
+    patterns = _option_words(options.get("python_files"))
+
+    def is_test(path: str) -> bool:
+        name = PurePosixPath(path).name
+        return is_test_file(path) or any(fnmatchcase(name, pattern) for pattern in patterns)
+
     python_files = tuple(path for path in project_files(new) if path.endswith(".py"))
-    tests = sorted(path for path in python_files if is_test_file(path))
-    files = dict.fromkeys(filter(is_test_file, changed))  # deleted ones too
+    tests = sorted(filter(is_test, python_files))
+    files = dict.fromkeys(filter(is_test, changed))  # deleted ones too
     sources: list[str] = []
     helpers: list[str] = []
     for path in changed:
@@ -236,8 +239,10 @@ def _is_binding(statement: ast.stmt) -> bool:
             return True
         case ast.Assign(targets=targets):
             return all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
-        case ast.AnnAssign(target=ast.Name()) | ast.AugAssign(target=ast.Name()):
+        case ast.AnnAssign(target=ast.Name()) | ast.AugAssign(target=ast.Name()) | ast.Pass():
             return True
+        case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+            return not statement.orelse and all(map(_is_binding, statement.body))
         case _:
             return False
 

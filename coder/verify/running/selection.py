@@ -11,12 +11,13 @@ from coder.core.values.base import Value
 from coder.core.values.paths import is_test_path, test_file_of
 from coder.core.values.verdict import RunProblem, TestReport, TestResult
 from coder.verify.impact.test_selection import find_tests
+from coder.verify.project.configuration import pytest_options
 from coder.verify.project.project import Project
 from coder.verify.results.failure_reasons import ASSERTIONS, failure_headline, frames_in_tree
 
 SAMPLE_FILES, SAMPLE_TESTS = 12, 40
 """A sample ends with so many test files, or the first file that brings it to so many tests."""
-SAMPLE_SECONDS = 60.0
+SAMPLE_SECONDS = 20.0
 LEAST_TESTS, SHARE = 20, 0.8
 """From so many tests on, a reason shared by this part of them is the fault of the command."""
 SETUP_FAILURES = ("ImproperlyConfigured", "AppRegistryNotReady")
@@ -51,13 +52,16 @@ class CommandSelection:
     def settle(self, tree: Path) -> None:
         """Select the command by running a sample of the tests in `tree`, a checkout; once, and if needed.
 
-        A single command is tried too, where enough tests exist to tell a wrong command from a bug.
+        A single command is tried too, where enough tests exist to tell a wrong command from a bug; pytest is
+        not where the project configures it.
         """
         with self._lock:
             if self.is_settled:
                 return
             self.is_settled = True
             if not self.project.command.is_recorded:  # it cannot run a part of the tests
+                return
+            if self.project.command.is_pytest and pytest_options(tree)[0]:
                 return
             if len(self._candidates) == 1 and len(find_tests(tree)) < LEAST_TESTS:
                 return

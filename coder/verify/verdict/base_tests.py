@@ -19,7 +19,9 @@ UPFRONT_SECONDS = 10.0
 """Time that the whole suite has on the base before a change is judged; a longer one runs on demand."""
 BACKGROUND_SECONDS = 60.0
 """Time that it has on the base while a model works, where it can be run on demand as well."""
-TESTS_PER_SECOND = 50
+CAUTION = 2.0
+"""Factor by which a suite that was never timed may be slower than estimated."""
+TESTS_PER_SECOND = 100
 """Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
 MOST_RED = 20
 """Number of failing tests of a suite that was cut off that are run with the impacted ones."""
@@ -186,7 +188,7 @@ class BaseSuite:
         if (cut := self.report) is not None and cut.results:
             speed = len(cut.results) / cut.seconds
         text = f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
-        return text if tests > seconds * speed else ""
+        return text if CAUTION * tests > seconds * speed else ""
 
     def choose_scope(self, tree: str, named: Sequence[str], progress: Progress | None) -> JudgedScope:
         """Return the tests that a change is judged by, and the base's results for comparison.

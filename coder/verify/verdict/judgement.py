@@ -25,7 +25,7 @@ from coder.verify.verdict.caps import contradicting_observation, new_harness_acc
 from coder.verify.verdict.flaky import recovered_tests
 from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.regressions import confirm_broken, find_missing_packages, find_rewritten_tests
-from coder.verify.verdict.runs import Runs, patience, patience_without_change
+from coder.verify.verdict.runs import Runs, is_long, patience, patience_without_change
 from coder.verify.verdict.weaknesses import find_weaknesses
 from coder.verify.warm.warm_base import WarmFirstRun
 from coder.workspace.files import format_count
@@ -190,7 +190,7 @@ class Judgement:
         ]
         if not suspects:
             return (), None
-        report = self._run_red_check("red check")
+        report = self._run_red_check("red check", self._aims)
         if report.problem is not None and report.problem.kind not in PARTIAL:
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         targets: list[str] = []
@@ -229,11 +229,10 @@ class Judgement:
             self._notes.append(f"new tests that pass already on the base: {join_test_ids(idle)}")
         return self._red_again(targets), None
 
-    def _run_red_check(self, label: str) -> TestReport:
+    def _run_red_check(self, label: str, tests: Sequence[str]) -> TestReport:
         """Run the targets without the change, where they may not end, for as long as they may have to."""
-        assert self._targets_report is not None
         seconds = patience_without_change(self._targets_report)
-        return self.runs.run(label, self._change.tree, self._change.tests, self._aims, seconds=seconds)
+        return self.runs.run(label, self._change.tree, self._change.tests, tests, seconds=seconds)
 
     def _same_examples(self, paths: Sequence[str]) -> frozenset[str]:
         with (
@@ -246,7 +245,8 @@ class Judgement:
         """Return those that are red a second time: a flaky test proves nothing."""
         if not targets:
             return ()
-        again = self._run_red_check("red check, again")
+        tests = targets if is_long(self._targets_report) else self._aims
+        again = self._run_red_check("red check, again", tests)
         flaky = [
             target for target in targets if (result := again.result_for(target)) is None or not result.red
         ]

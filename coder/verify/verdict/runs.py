@@ -19,6 +19,7 @@ LEAST_SECONDS, TIMES = 60.0, 5.0
 
 PARALLEL_RUNS = frozenset({"impacted tests", "suite", "old tests"})
 """Labels of runs that no target's red or green rests on."""
+LONG_SECONDS = 5.0
 STAGE_OF_RUN = {
     "targets": "targets",
     "red check": "targets",
@@ -40,9 +41,14 @@ def patience(before: TestReport | None) -> float | None:
     return max(LEAST_SECONDS, TIMES * before.seconds)
 
 
-def patience_without_change(targets: TestReport) -> float:
+def patience_without_change(targets: TestReport | None) -> float:
     """Return the seconds that targets may take without the change, from a run with it."""
-    return max(LEAST_RED_SECONDS, RED_TIMES * targets.seconds)
+    return max(LEAST_RED_SECONDS, RED_TIMES * targets.seconds if targets else 0.0)
+
+
+def is_long(targets: TestReport | None) -> bool:
+    """Tell whether a run takes so long that only its red tests are run again."""
+    return targets is not None and targets.seconds > LONG_SECONDS
 
 
 class SuiteLimits(Value):

@@ -84,13 +84,25 @@ def test_module_is_found_by_names_in_its_users(select_tests: Reached) -> None:
     assert select_tests({"shop/rates.py": "RATE = 3\n"}, base) == ("tests/test_rates.py",)
 
 
-def test_ignores_test_files_with_unusual_names(select_tests: Reached) -> None:
-    assert (
-        select_tests(
-            {"shop/cart.py": "x = 1\n"}, {**SHOP, "pytest.ini": "[pytest]\npython_files = *_spec.py\n"}
-        )
-        is None
-    )
+def test_files_with_configured_names_are_tests(select_tests: Reached) -> None:
+    base = {
+        **SHOP,
+        "pytest.ini": "[pytest]\npython_files = *_spec.py\n",
+        "shop/bill_spec.py": "from shop.bill import bill\n\n\ndef test_bill():\n    assert bill([1]) == 1\n",
+    }
+    change = {"shop/bill.py": SHOP["shop/bill.py"].replace("(prices)\n", "(list(prices))\n")}
+    assert "shop/bill_spec.py" in (select_tests(change, base) or ())
+
+
+def test_imports_for_type_checkers_and_new_syntax_reach_only_users(select_tests: Reached) -> None:
+    start = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import {name}\n\n\n"
+    generic = "class Box[T]:\n    pass\n\n\ntype Pair[T] = tuple[T, T]\n\n\n"
+    bill = SHOP["shop/bill.py"].replace("from shop import cart\n\n\n", "from shop import cart\n")
+    base = {**SHOP, "shop/bill.py": start.format(name="os") + generic + bill}
+    change = {
+        "shop/bill.py": start.format(name="sys") + generic + bill.replace("(prices)\n", "([*prices])\n")
+    }
+    assert select_tests(change, base) == ("tests/test_bill.py", "tests/test_page.py")
 
 
 def test_doctests_of_changed_module_are_its_tests(select_tests: Reached) -> None:
