@@ -20,8 +20,10 @@ UPFRONT_SECONDS = 10.0
 BACKGROUND_SECONDS = 60.0
 """Time that it has on the base while a model works, where it can be run on demand as well."""
 CAUTION = 2.0
-"""Factor by which a suite that was never timed may be slower than estimated."""
-TESTS_PER_SECOND = 100
+"""Factor by which a suite may be slower than its beginning."""
+LEAST_TESTS_PER_SECOND = 5
+"""Speed that hardly any suite falls short of: whether one fits into its time is not left to hope."""
+TESTS_PER_SECOND = 50
 """Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
 MOST_RED = 20
 """Number of failing tests of a suite that was cut off that are run with the impacted ones."""
@@ -177,18 +179,21 @@ class BaseSuite:
         if report.problem is None:
             self._history.write(self._history.read().model_copy(update={"seconds": report.seconds}))
 
-    def _reason_for_part(self, tree: Path, seconds: float) -> str:
-        """Return why the whole suite is not tried, as far as known before it runs; empty if it is."""
+    def _reason_for_part(self, tree: Path, seconds: float, *, speed: float = TESTS_PER_SECOND) -> str:
+        """Return why the whole suite is not tried, as far as known before it runs; empty if it is.
+
+        `speed` is assumed of one that was never timed, in tests per second.
+        """
         if self._suite.only_impacted:
             return "Only the impacted tests are run, as was asked."
         if (known := self._history.read().seconds) is not None:
             text = f"The suite took {known:.0f} s before, longer than {seconds:g} s."
             return text if known > seconds else ""
-        tests, speed = len(find_tests(tree)), float(TESTS_PER_SECOND)
+        tests = len(find_tests(tree))
         if (cut := self.report) is not None and cut.results:
-            speed = len(cut.results) / cut.seconds
+            speed = len(cut.results) / cut.seconds / CAUTION
         text = f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
-        return text if CAUTION * tests > seconds * speed else ""
+        return text if tests > seconds * speed else ""
 
     def choose_scope(self, tree: str, named: Sequence[str], progress: Progress | None) -> JudgedScope:
         """Return the tests that a change is judged by, and the base's results for comparison.
@@ -206,7 +211,9 @@ class BaseSuite:
         seconds = self._suite.whole_seconds
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(tree) as new:
             part = select_test_files(old, new, changed)
-            fits = seconds is None or (is_lazy and not self._reason_for_part(old, seconds))
+            fits = seconds is None or (
+                is_lazy and not self._reason_for_part(old, seconds, speed=LEAST_TESTS_PER_SECOND)
+            )
         if part is not None:
             red = (test_file_of(result.id) for result in whole.failures[:MOST_RED])
             part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
