@@ -9,18 +9,16 @@ import threading
 
 PARSER_LOCK = threading.Lock()
 """Hold this lock while a library parses."""
-
-
 _TYPE_PARAMETERS = re.compile(
-    r"^(?P<start>[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+)\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]", re.MULTILINE
+    r"^(?P<kept>[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+)\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]", re.MULTILINE
 )
-_TYPE_ALIAS = re.compile(
-    r"^(?P<indent>[ \t]*)type[ \t]+(?P<name>\w+)(?:\[[^\n=]*\])?(?=[ \t]*=)", re.MULTILINE
-)
+_TYPE_ALIAS = re.compile(r"^(?P<kept>[ \t]*)type[ \t]+(?P<name>\w+)(?:\[[^\n=]*\])?(?=[ \t]*=)", re.MULTILINE)
 
 
 def parse_module(text: str, filename: str = "<unknown>") -> ast.Module:
-    """Parse a module; type parameters that this Python does not know (PEP 695) are left out.
+    """Parse a module; type parameters that this Python does not know (PEP 695) are read as spaces.
+
+    All positions are those of the text.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
@@ -29,10 +27,15 @@ def parse_module(text: str, filename: str = "<unknown>") -> ast.Module:
         try:
             return ast.parse(text, filename=filename)
         except SyntaxError:
-            older = _TYPE_ALIAS.sub(r"\g<indent>\g<name>", _TYPE_PARAMETERS.sub(r"\g<start>", text))
+            older = _TYPE_ALIAS.sub(_pad, _TYPE_PARAMETERS.sub(_pad, text))
             if older == text:
                 raise
         return ast.parse(older, filename=filename)
+
+
+def _pad(match: re.Match[str]) -> str:
+    """Return what is kept of a match, in its length."""
+    return "".join(match.groups()).ljust(len(match[0]))
 
 
 def parse_expression(text: str) -> ast.expr:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.errors import GitError, UserError
+from coder.files.replacing import replace_text
 from coder.repo.delivery.commits import NOTES_REF, short_session_id
 from coder.repo.delivery.pending import INTENT_FILE, PendingDelivery, read_pending
 from coder.repo.git import Git
@@ -60,9 +61,8 @@ class SessionPaths:
     def write_record(self) -> None:
         """Write the record into the session's directory atomically, creating directories where needed."""
         self.indexes.mkdir(parents=True, exist_ok=True)
-        draft = self.state / f"{RECORD_FILE}.new"
-        draft.write_text(json.dumps({"common": str(self.common), "head": self.head}), encoding="utf-8")
-        draft.replace(self.state / RECORD_FILE)
+        record = json.dumps({"common": str(self.common), "head": self.head})
+        replace_text(self.state / RECORD_FILE, record)
 
 
 def remove_traces(traces: SessionPaths) -> None:

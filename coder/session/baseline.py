@@ -9,11 +9,7 @@ from coder.session.context import SessionContext
 
 
 async def measure_baseline(
-    context: SessionContext,
-    candidate: Candidate,
-    *,
-    wait_seconds: float | None = None,
-    whole: bool = False,
+    context: SessionContext, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
 ) -> TestReport | None:
     """Measure the baseline and log it; return None if it takes longer than `wait_seconds`.
 
@@ -21,9 +17,8 @@ async def measure_baseline(
     change to be judged exists already; with `whole` it has all of its time.
     """
     progress = context.log.progress_listener(candidate.id)
-    brief = context.task.given
     task = asyncio.ensure_future(
-        asyncio.to_thread(context.verifier.baseline, progress, whole=whole, brief=brief)
+        asyncio.to_thread(context.verifier.baseline, progress, whole=whole, brief=context.task.given)
     )
     done, _ = await asyncio.wait({task}, timeout=wait_seconds)
     if not done:

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from coder.core.errors import CoderError, GitError
 from coder.core.events import SessionFinished, SessionStarted
@@ -31,8 +33,6 @@ class WholeSuiteRun(Value):
     session: str
     finished: SessionFinished | None = None
     """None while it runs, and where it was killed."""
-    is_reported: bool = False
-    """Whether the user was told of a failure."""
 
     @property
     def broke(self) -> Verdict | None:
@@ -80,9 +80,10 @@ def start_whole_suite(
 
 def lower_priority() -> None:
     """Give this process and all that it starts only the time that nobody else needs."""
-    os.nice(19)
-    if hasattr(os, "SCHED_IDLE"):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    with suppress(OSError):
+        os.nice(19)
+        if hasattr(os, "SCHED_IDLE"):
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def link_whole_suite(judged: str, session: str) -> None:
@@ -92,36 +93,39 @@ def link_whole_suite(judged: str, session: str) -> None:
 
 def read_whole_suite(directory: Path) -> WholeSuiteRun | None:
     """Return what became of the whole suite for a session; None if it was not started."""
+    link = _read_link(directory)
     try:
-        link = json.loads((directory / LINK_FILE).read_text(encoding="utf-8"))
-        finished = boundary_events(directory.parent / link["session"])[1]
-    except (OSError, ValueError, KeyError, TypeError, CoderError):
+        finished = boundary_events(directory.parent / link["session"])[1] if link else None
+    except CoderError:
         return None
-    return WholeSuiteRun(
-        judged=directory.name,
-        session=link["session"],
-        finished=finished,
-        is_reported=bool(link.get("reported")),
-    )
+    return WholeSuiteRun(judged=directory.name, session=link["session"], finished=finished) if link else None
 
 
 def unreported_failures(directory: Path) -> Iterator[WholeSuiteRun]:
-    """Yield failures of whole suites in the repository around `directory` that the user was not told of.
+    """Yield failures of whole suites in the repository around `directory` that were not reported yet.
 
-    Each is yielded once, in all processes.
+    Each is yielded once, in all processes. The log of a suite is read only until it has ended.
     """
-    links = sorted(sessions_directory().glob(f"*/{LINK_FILE}"))
-    runs = [run for link in links if (run := read_whole_suite(link.parent)) and not run.is_reported]
-    failures = [run for run in runs if run.broke]
-    if not failures:
-        return
-    root = str(find_checkout(directory).root)
-    for run in failures:
-        judged = sessions_directory() / run.judged
+    for link in sorted(sessions_directory().glob(f"*/{LINK_FILE}")):
+        judged = link.parent
+        if _read_link(judged).get("settled") or not (run := read_whole_suite(judged)) or not run.finished:
+            continue
         started = boundary_events(judged)[0]
-        if started is not None and started.repository == root:
-            replace_text(judged / LINK_FILE, json.dumps({"session": run.session, "reported": True}))
+        is_here = started is not None and started.repository == str(find_checkout(directory).root)
+        if run.broke and not is_here:
+            continue
+        replace_text(link, json.dumps({"session": run.session, "settled": True}))
+        if run.broke:
             yield run
+
+
+def _read_link(directory: Path) -> dict[str, Any]:
+    """Return the content of a session's link; empty if there is none."""
+    try:
+        link = json.loads((directory / LINK_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return link if isinstance(link, dict) and isinstance(link.get("session"), str) else {}
 
 
 def supersede_note(judged: str, finished: SessionFinished, root: Path) -> None:

@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -93,9 +94,10 @@ class Row:
     def render(self) -> str:
         again = "" if self.again_seconds is None else f" again {self.again_seconds:.1f} s"
         own = f" OWN COMMAND FAILED: {self.own_problem}" if self.own_problem else ""
+        reason = textwrap.shorten(self.reason, REASON_WIDTH, placeholder="...")
         return (
             f"{self.project:<16} {self.commit[:9]:<9} {self.verdict:<12} {self.scope:<8} "
-            f"{shorten(self.reason):<{REASON_WIDTH}} {self.seconds:>7.1f} {self.own_seconds:>7.1f} "
+            f"{reason:<{REASON_WIDTH}} {self.seconds:>7.1f} {self.own_seconds:>7.1f} "
             f"{self.ratio:>6.1f} {self.bar:>7.1f} {'yes' if self.met else 'NO':<3} {self.load:>5.1f}"
             f"{again}{own}"
         )
@@ -105,11 +107,6 @@ HEADER = (
     f"{'project':<16} {'commit':<9} {'verdict':<12} {'scope':<8} {'reason':<{REASON_WIDTH}} {'seconds':>7} "
     f"{'own':>7} {'ratio':>6} {'bar':>7} {'met':<3} {'load':>5}"
 )
-
-
-def shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= REASON_WIDTH else f"{line[: REASON_WIDTH - 3]}..."
 
 
 def project_environment(venv: Path) -> dict[str, str]:

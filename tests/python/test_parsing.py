@@ -14,3 +14,20 @@ def test_parses_after_syntax_error() -> None:
         parse_module("def (", "a.py")
     assert caught.value.filename == "a.py"
     assert parse_module("").body == []
+
+
+def test_type_parameters_keep_all_positions() -> None:
+    text = "class Box[T](Base):\n    def get[K: (int, str)](self, key: K = 1): ...\n\n\ntype Pair[T] = tuple[T, T]\n"
+    tree = parse_module(text)
+    base, one = (
+        next(node for node in ast.walk(tree) if ast.unparse(node) == source) for source in ("Base", "1")
+    )
+    assert [ast.get_source_segment(text, node) for node in (base, one)] == ["Base", "1"]
+    value = getattr(tree.body[-1], "value", None)
+    assert isinstance(value, ast.expr)
+    assert ast.get_source_segment(text, value) == "tuple[T, T]"
+
+
+def test_other_syntax_errors_are_raised() -> None:
+    with pytest.raises(SyntaxError):
+        parse_module("class Box[T]:\n    def (\n")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 from coder.core.ports.repository import WorktreeContext
 from coder.core.ports.sandbox import Progress
@@ -86,17 +86,19 @@ class TestRunner(Protocol):
         """
 
 
+class RunOptions(TypedDict, total=False):
+    """Options of `TestRunner.run`."""
+
+    timeout_seconds: float | None
+    expect_loaded: Sequence[str]
+    progress: Progress | None
+
+
 class SelectiveTestRunner(TestRunner, Protocol):
     """Runs any of the tests by themselves or on all cores, and can tell which there are."""
 
     def run_parallel(
-        self,
-        tree: Path,
-        tests: Sequence[str] = (),
-        *,
-        timeout_seconds: float | None = None,
-        expect_loaded: Sequence[str] = (),
-        progress: Progress | None = None,
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
     ) -> TestReport:
         """Run the suite, or the files `tests`, on all cores where the suite allows it.
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from coder.core.values.candidate import Delivery
+from coder.files.replacing import replace_text
 from coder.repo.delivery.commits import (
     add_note,
     branch_names,
@@ -42,9 +43,7 @@ class PendingDelivery:
             "common": str(self.common),
             "evidence": encode_git_text(self.evidence).decode() if self.evidence else "",
         }
-        draft = state / f"{INTENT_FILE}.new"
-        draft.write_text(json.dumps(fields), encoding="utf-8")
-        draft.replace(state / INTENT_FILE)
+        replace_text(state / INTENT_FILE, json.dumps(fields))
 
     def complete(self) -> Delivery:
         """Add the note and create the branch, as far as they are missing."""

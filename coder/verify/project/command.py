@@ -31,16 +31,16 @@ class Command(Value):
     argv: tuple[str, ...]
     """What to execute, without test ids."""
     runner: RunnerKind
-    """What starts when it is executed."""
+    """The program that it starts."""
 
     @property
     def is_pytest(self) -> bool:
-        """Whether paths and pytest options may be appended."""
+        """True if paths and options of pytest may be appended."""
         return self.runner == "pytest"
 
     @property
     def is_recorded(self) -> bool:
-        """Whether results come from our recorder, and single tests can run."""
+        """True if our recorder reports the results, and single tests can be run."""
         return self.runner != "other"
 
 

@@ -14,7 +14,7 @@ class SuiteFacts(Value):
     seconds: float | None = None
     """Wall-clock time of the newest whole run; None if none has ended."""
     is_serial: bool = False
-    """Whether a test failed beside others that ran at the same time, and passed alone."""
+    """True if a test failed in a parallel run and passed alone."""
 
 
 class SuiteHistory:

@@ -5,8 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Unpack
 
 from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import RunOptions
 from coder.core.values.paths import test_file_of
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.impact.test_selection import find_tests
@@ -32,7 +34,7 @@ class ParallelRunner:
         """Use so many `cores`; None is all that this process may use."""
         self._runner = runner
         self._history = history
-        self._cores = min(MOST_CORES, len(os.sched_getaffinity(0)) if cores is None else cores)
+        self._cores = min(MOST_CORES, cores or processor_count())
         self._seconds: dict[str, float] = {}
 
     @property
@@ -40,19 +42,9 @@ class ParallelRunner:
         """The test command as the user would type it."""
         return self._runner.command
 
-    def run(
-        self,
-        tree: Path,
-        tests: Sequence[str] = (),
-        *,
-        timeout_seconds: float | None = None,
-        expect_loaded: Sequence[str] = (),
-        progress: Progress | None = None,
-    ) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
         """Run the suite, or only `tests`, in one process."""
-        report = self._runner.run(
-            tree, tests, timeout_seconds=timeout_seconds, expect_loaded=expect_loaded, progress=progress
-        )
+        report = self._runner.run(tree, tests, **options)
         self._learn(report)
         return report
 
@@ -63,36 +55,22 @@ class ParallelRunner:
         return self._runner.collect(tree, tests, progress=progress)
 
     def run_parallel(
-        self,
-        tree: Path,
-        tests: Sequence[str] = (),
-        *,
-        timeout_seconds: float | None = None,
-        expect_loaded: Sequence[str] = (),
-        progress: Progress | None = None,
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
     ) -> TestReport:
         """Run the suite, or only the files `tests`, on all cores if that is worth it."""
         if not self._is_worth_splitting(tree, tests):
-            return self.run(
-                tree, tests, timeout_seconds=timeout_seconds, expect_loaded=expect_loaded, progress=progress
-            )
-        told = _CombinedProgress(self._cores, progress)
+            return self.run(tree, tests, **options)
+        progress = _CombinedProgress(options.get("progress"))
 
         def run_shard(index: int) -> TestReport:
-            return self._runner.run(
-                tree,
-                tests,
-                timeout_seconds=timeout_seconds,
-                expect_loaded=expect_loaded,
-                progress=told.listener(index),
-                shard=(index, self._cores),
-                weights=self._seconds,
-            )
+            shard_options: RunOptions = {**options, "progress": progress.listener(index)}
+            shard = (index, self._cores)
+            return self._runner.run(tree, tests, **shard_options, shard=shard, weights=self._seconds)
 
         with ThreadPoolExecutor(self._cores) as pool:
             report = merge_shards(list(pool.map(run_shard, range(self._cores))))
         self._learn(report)
-        return self._repeat_failures(report, tree, tests, timeout_seconds, expect_loaded, progress)
+        return self._repeat_failures(report, tree, tests, **options)
 
     def _is_worth_splitting(self, tree: Path, tests: Sequence[str]) -> bool:
         if self._cores < 2 or any("::" in test for test in tests) or self._history.read().is_serial:
@@ -106,25 +84,13 @@ class ParallelRunner:
         return sum(counts[file] for file in files) >= LEAST_TESTS
 
     def _repeat_failures(
-        self,
-        report: TestReport,
-        tree: Path,
-        tests: Sequence[str],
-        timeout_seconds: float | None,
-        expect_loaded: Sequence[str],
-        progress: Progress | None,
+        self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[RunOptions]
     ) -> TestReport:
         """Run what failed again in one process; that result counts."""
         reds = [result.id for result in report.failures if result.when != "collect"]
         if not reds or report.problem is not None:
             return report
-        again = self._runner.run(
-            tree,
-            reds if len(reds) <= MOST_REPEATED else tests,
-            timeout_seconds=timeout_seconds,
-            expect_loaded=expect_loaded,
-            progress=progress,
-        )
+        again = self._runner.run(tree, reds if len(reds) <= MOST_REPEATED else tests, **options)
         if any(result.green for result in again.results if result.id in frozenset(reds)):
             self._history.write(self._history.read().model_copy(update={"is_serial": True}))
         return merge_reports(report, again).model_copy(update={"problem": again.problem})
@@ -135,6 +101,11 @@ class ParallelRunner:
         for result in report.results:
             seconds[test_file_of(result.id)] += result.seconds
         self._seconds |= seconds
+
+
+def processor_count() -> int:
+    """Return the number of usable processors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def merge_shards(reports: Sequence[TestReport]) -> TestReport:
@@ -161,9 +132,8 @@ def merge_shards(reports: Sequence[TestReport]) -> TestReport:
 class _CombinedProgress:
     """Progress of several processes as one line."""
 
-    def __init__(self, count: int, progress: Progress | None) -> None:
+    def __init__(self, progress: Progress | None) -> None:
         self._lines: dict[int, str] = {}
-        self._count = count
         self._progress = progress
 
     def listener(self, index: int) -> Progress | None:

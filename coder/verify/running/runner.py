@@ -86,7 +86,7 @@ class PytestRunner:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether each test is recorded, so that single tests can be run."""
+        """True if each test is recorded, so that single tests can be run."""
         return self._project.command.is_recorded
 
     def is_configured(self, options: Sequence[str], tree: Path) -> bool:

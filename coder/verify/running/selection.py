@@ -4,12 +4,14 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from coder.core.ports.tests import TestRunner
 from coder.core.values.base import Value
 from coder.core.values.paths import is_test_path, test_file_of
 from coder.core.values.verdict import RunProblem, TestReport, TestResult
+from coder.files.replacing import replace_text
 from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.configuration import pytest_options
 from coder.verify.project.project import Project
@@ -31,7 +33,7 @@ class Rejection(Value):
     command: str
     reason: str
     is_unusable: bool
-    """Whether its results would say nothing about the code; False if packages or time are missing."""
+    """True if its results say nothing about the code; False if only packages or time are missing."""
 
 
 class CommandSelection:
@@ -91,8 +93,8 @@ class CommandSelection:
     def _accept(self, project: Project, rejections: Sequence[Rejection]) -> None:
         others = [f"`{rejection.command}` does not work: {rejection.reason}" for rejection in rejections]
         self.project = project.model_copy(update={"why": (*project.why, *others)})
-        self._memory.parent.mkdir(parents=True, exist_ok=True)
-        self._memory.write_text(json.dumps(memory_record(project, self._candidates)), encoding="utf-8")
+        with suppress(OSError):
+            replace_text(self._memory, json.dumps(memory_record(project, self._candidates)))
 
     def _reject_all(self, rejections: Sequence[Rejection]) -> None:
         tried = "; ".join(f"`{rejection.command}`: {rejection.reason}" for rejection in rejections)

@@ -59,7 +59,7 @@ class Recorder:
         self.began_at = 0.0
         self.has_result = False
         self.has_skipped_part = False
-        """Whether a subtest of the running test was skipped: unittest then reports nothing for the test."""
+        """True if a subtest of the running test was skipped; unittest reports no result for such a test."""
 
     def write(self, kind: str, **fields: Any) -> None:
         """Write one record."""

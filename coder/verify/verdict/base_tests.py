@@ -138,7 +138,7 @@ class BaseSuite:
         self.report: TestReport | None = None
         """The suite as a whole, or as far as its time went; None before it was measured."""
         self._is_whole = False
-        """Whether it ran without a reduced time limit."""
+        """True if it ran without a reduced time limit."""
         self._tests = BaseTests()
         self._impacted_base: dict[tuple[str, ...], TestReport] = {}
 

@@ -30,7 +30,7 @@ class JudgedChange:
     """Test files that stand for the suite if it turns out to take too long."""
     limits: SuiteLimits = WHOLE
     ties: Mapping[str, IssueTie] | None = None
-    """How red tests of the base are tied to the issue, by id; None where no tie is needed."""
+    """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
     asked: tuple[str, ...] = ()
     """Tests that the user named."""
     changed: tuple[str, ...] = field(init=False)

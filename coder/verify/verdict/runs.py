@@ -31,7 +31,7 @@ STAGE_OF_RUN = {
 }
 """Stage of a run by its label; any other run compares with the base."""
 LEAST_RED_SECONDS, RED_TIMES = 30.0, 10.0
-"""What targets may take without the change in any case, and how many times as long as with it."""
+"""Time limit of targets on the base: at least so many seconds, and a multiple of their time on the change."""
 
 
 def patience(before: TestReport | None) -> float | None:

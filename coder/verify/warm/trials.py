@@ -1,7 +1,6 @@
 """Trials of many candidate edits in one process that has collected the tests."""
 
 import json
-import os
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from coder.core.ports.repair import CallComparison, Edit, TrialResult
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.verify.project.project import Project
 from coder.verify.running.launch import source_files
+from coder.verify.running.parallel import processor_count
 from coder.verify.running.runner import existing_test_paths
 from coder.verify.warm.hot_swap import SwappableModule
 from coder.verify.warm.test_server import ServerGone, WarmServer
@@ -131,11 +131,6 @@ def _to_comparison(records: Sequence[Mapping[str, Any]], count: int) -> CallComp
         before=tuple(first[index] for index in stable),
         after=tuple(tuple(answers[index] for index in stable) if answers else () for answers in complete),
     )
-
-
-def processor_count() -> int:
-    """Return the number of usable processors."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def write_candidates(

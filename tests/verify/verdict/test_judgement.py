@@ -22,7 +22,7 @@ OTHER = "tests/test_other.py::test_other"
 
 
 BASE_RUNS = ["up front"]
-"""Whether the base's own suite runs before the change, or only where the change does not pass."""
+"""Mode of base runs: the whole suite up front, or on demand the tests that do not pass on the change."""
 
 
 @pytest.fixture(autouse=True, params=["up front", "on demand"])
