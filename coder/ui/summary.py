@@ -47,9 +47,14 @@ def format_role_shares(roles: Mapping[str, UsageTotals]) -> list[str]:
 
 
 def format_stages(stages: Mapping[str, float]) -> str:
-    """Format where the seconds of a session went; empty if it was short or that is not known."""
-    parts = [f"{name} {seconds:.0f}" for name, seconds in stages.items() if seconds >= 1]
-    return f" ({', '.join(parts)})" if len(parts) > 1 else ""
+    """Format the seconds of a session by stage; empty if they are unknown or no stage took a second.
+
+    Stages of less than a second count as other.
+    """
+    shown = {name: seconds for name, seconds in stages.items() if seconds >= 1 and name != "other"}
+    other = sum(stages.values()) - sum(shown.values())
+    parts = [f"{name} {seconds:.0f}" for name, seconds in shown.items()]
+    return f" ({', '.join([*parts, f'other {other:.0f}'])})" if parts else ""
 
 
 def format_money(spent: UsageTotals) -> str:

@@ -17,7 +17,10 @@ def test_parses_after_syntax_error() -> None:
 
 
 def test_type_parameters_keep_all_positions() -> None:
-    text = "class Box[T](Base):\n    def get[K: (int, str)](self, key: K = 1): ...\n\n\ntype Pair[T] = tuple[T, T]\n"
+    text = (
+        "class Box[T](Base):\n    def get[K: (int, str)](self, key: K = 1): ...\n\n\n"
+        "type Pair[T] = tuple[T, T]\n"
+    )
     tree = parse_module(text)
     base, one = (
         next(node for node in ast.walk(tree) if ast.unparse(node) == source) for source in ("Base", "1")

@@ -1,6 +1,6 @@
 from coder.core.events import SessionFinished
 from coder.core.messages import UsageTotals
-from coder.ui.summary import summary_lines
+from coder.ui.summary import format_stages, summary_lines
 
 FINISHED = SessionFinished(
     kind=None, summary="Interrupted.", spent=UsageTotals(requests=3, input_tokens=9_000), exit_code=130
@@ -23,3 +23,10 @@ def test_splits_cost_by_role() -> None:
 
 def test_does_not_name_single_role() -> None:
     assert "of which" not in summary_text(FINISHED)
+
+
+def test_stages_shown_add_up() -> None:
+    stages = {"model": 30.2, "base": 0.4, "targets": 4.1, "other": 5.3}
+    assert format_stages(stages) == " (model 30, targets 4, other 6)"
+    assert format_stages({"base": 0.4, "other": 5.0}) == ""
+    assert format_stages({}) == ""
