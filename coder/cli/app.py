@@ -85,7 +85,7 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     try:
         code = app(arguments, standalone_mode=False)
     except typer.TyperException as error:
-        message = error.format_message()
+        message = error.format_message().replace("Value error, ", "")
         print(
             f"coder: {message}{'' if message.endswith(('.', '?')) else '.'} See coder --help.",
             file=sys.stderr,
