@@ -109,8 +109,9 @@ class TestReport(Value):
     """The command is not pytest: it counts as one test with the command as its id, and gives no reasons."""
 
     indirect: bool = False
-    """Read from a report that the command wrote: tests cannot run alone, and the origin of the loaded code is
-    unknown."""
+    """Read from a report that the command wrote: the origin of the loaded code is unknown."""
+    whole_only: bool = False
+    """No test can be run by itself."""
     collected: tuple[str, ...] = ()
     """Ids of tests that were only collected; the results are those of tests that had to be run."""
 

@@ -4,13 +4,15 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import Literal
 
 from coder.core.values.base import Value
 from coder.verify.project.roots import read_text
+from coder.verify.runners.registry import recognize_command
 
-RunnerKind = Literal["pytest", "unittest", "django", "other"]
-"""The program that runs the tests. All but `other` run under our recorder and can run single tests."""
+RECORDED = ("pytest", "unittest", "django")
+"""Runners that run under our recorder."""
+OTHER = "other"
+"""A command whose runner is unknown."""
 
 LAUNCHERS = frozenset({"coverage", "hatch", "pdm", "pipenv", "poetry", "run", "uv", "-m", "--"})
 """Words that may precede a test runner and only choose an environment, which the project's interpreter
@@ -30,8 +32,10 @@ class Command(Value):
     """Assignments before the command."""
     argv: tuple[str, ...]
     """What to execute, without test ids."""
-    runner: RunnerKind
-    """The program that it starts."""
+    runner: str
+    """The program that runs the tests: one of RECORDED, the name of an adapter, or OTHER."""
+    folder: str = ""
+    """Directory to run in, relative to the tree."""
 
     @property
     def is_pytest(self) -> bool:
@@ -40,14 +44,20 @@ class Command(Value):
 
     @property
     def is_recorded(self) -> bool:
-        """True if our recorder reports the results, and single tests can be run."""
-        return self.runner != "other"
+        """True if our recorder reports the results."""
+        return self.runner in RECORDED
+
+    @property
+    def is_selective(self) -> bool:
+        """True if single test files can be run."""
+        return self.runner != OTHER
 
 
-def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> Command:
+def parse_command(text: str, interpreter: Path, *, root: Path | None = None, folder: str = "") -> Command:
     """Parse a test command, replacing `pytest` and `python` by those of `interpreter`.
 
-    A launcher that precedes them is dropped. Scripts are looked up in `root`.
+    A launcher that precedes them is dropped. Scripts are looked up in `root`; the command runs in `folder`
+    there.
 
     Raises:
         ValueError: quotes do not match, or there is no command.
@@ -59,7 +69,15 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
     if not words:
         raise ValueError("there is no command in it")
     if SHELL.search(text):
-        return Command(text=text, argv=("sh", "-c", text), runner="other")
+        return Command(text=text, argv=("sh", "-c", text), runner=OTHER, folder=folder)
+    if root is not None and (recognized := recognize_command(text, root / folder)):
+        return Command(
+            text=text,
+            environment=environment,
+            argv=recognized.argv,
+            runner=recognized.adapter,
+            folder=folder,
+        )
     runner, index = _find_runner(words, root)
     match runner:
         case "pytest":
@@ -74,13 +92,15 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
                 option for option in DJANGO_OPTIONS if not script or option.partition("=")[0] in script
             ]
             words = [*words[index:], *options]
-        case "other":
+        case _:
             argv = [str(interpreter), *words[1:]] if _is_python(words[0]) else words
-            return Command(text=text, environment=environment, argv=tuple(argv), runner="other")
-    return Command(text=text, environment=environment, argv=(str(interpreter), *words), runner=runner)
+            return Command(text=text, environment=environment, argv=tuple(argv), runner=OTHER, folder=folder)
+    return Command(
+        text=text, environment=environment, argv=(str(interpreter), *words), runner=runner, folder=folder
+    )
 
 
-def _find_runner(words: list[str], root: Path | None) -> tuple[RunnerKind, int]:
+def _find_runner(words: list[str], root: Path | None) -> tuple[str, int]:
     """Return the test runner that a command starts, and the position of its name."""
     for index, word in enumerate(words):
         match PurePath(word).name:
@@ -94,7 +114,7 @@ def _find_runner(words: list[str], root: Path | None) -> tuple[RunnerKind, int]:
                 return "django", index
             case _ if not _is_launcher(word):
                 break
-    return "other", 0
+    return OTHER, 0
 
 
 def _script_text(path: str, root: Path | None) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from coder.core.values.base import Value
 from coder.python.parsing import parse_module
 from coder.verify.project.roots import read_ini, read_text, read_toml
+from coder.verify.runners.registry import ADAPTERS
 
 DJANGO_COMMAND = "python manage.py test"
 CODER_TABLE = "[tool.coder] in pyproject.toml"
@@ -47,14 +48,16 @@ class Hint(Value):
     """Where it was found, in words."""
     is_weak: bool = False
     """It may run a part of the tests only: one job of several, or an example in a text."""
+    is_known: bool = False
+    """It is known to run tests, whatever words it consists of."""
 
 
 def find_hints(root: Path) -> Iterator[Hint]:
     """Yield the test commands that the files of a project name, each once, best first."""
     seen: set[str] = set()
     for hint in _all_hints(root):
-        command = hint.command if hint.source == CODER_TABLE else _fill_placeholders(hint.command)
-        is_usable = hint.source == CODER_TABLE or STARTS_TESTS.search(command)
+        command = hint.command if hint.is_known else _fill_placeholders(hint.command)
+        is_usable = hint.is_known or STARTS_TESTS.search(command)
         if command and is_usable and command not in seen:
             seen.add(command)
             yield hint.model_copy(update={"command": command})
@@ -63,7 +66,7 @@ def find_hints(root: Path) -> Iterator[Hint]:
 def _all_hints(root: Path) -> Iterator[Hint]:
     tool = _table(read_toml(root / "pyproject.toml"), "tool")
     if command := _table(tool, "coder").get("test"):
-        yield Hint(command=str(command), source=CODER_TABLE)
+        yield Hint(command=str(command), source=CODER_TABLE, is_known=True)
     yield from _tox_hints(root, tool)
     yield from _nox_hints(root)
     yield from _script_hints(tool)
@@ -73,14 +76,24 @@ def _all_hints(root: Path) -> Iterator[Hint]:
         yield Hint(command="python tests/runtests.py", source="Django's tests/runtests.py")
     if "DJANGO_SETTINGS_MODULE" in read_text(root / "manage.py"):
         yield Hint(command=DJANGO_COMMAND, source="Django's manage.py")
-    for pattern in CI_FILES:
-        for file in sorted(root.glob(pattern))[:MOST_FILES]:
-            yield from _workflow_hints(file, file.relative_to(root).as_posix())
-    for pattern in GUIDES:
-        for file in sorted(root.glob(pattern))[:MOST_FILES]:
-            yield from _guide_hints(file, file.relative_to(root).as_posix())
+    yield from _text_hints(root)
+    yield from _adapter_hints(root)
     if (root / "bin" / "test").is_file():
         yield Hint(command="python bin/test", source="bin/test")
+
+
+def _text_hints(root: Path) -> Iterator[Hint]:
+    """Yield commands that CI configurations and guides for contributors name."""
+    for patterns, find in ((CI_FILES, _workflow_hints), (GUIDES, _guide_hints)):
+        for pattern in patterns:
+            for file in sorted(root.glob(pattern))[:MOST_FILES]:
+                yield from find(file, file.relative_to(root).as_posix())
+
+
+def _adapter_hints(root: Path) -> Iterator[Hint]:
+    for adapter in ADAPTERS:
+        for command in adapter.find_commands(root):
+            yield Hint(command=command, source=f"the project's use of {adapter.name}", is_known=True)
 
 
 def _table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

@@ -24,6 +24,8 @@ DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parents[1] / "target" / "coder_probe.py"
 UNITTEST_COMMAND = "python -m unittest"
 OLDEST_PYTEST = (6, 2)
+PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "manage.py")
+"""Files of a project in Python, whose tests in Python are then run."""
 MOST_CANDIDATES = 6
 """Test commands of a project that are considered."""
 
@@ -122,9 +124,14 @@ def _candidate_commands(
             continue
         if hint.source == CODER_TABLE:
             return ((command, f"from {hint.source}"),)
-        if command.is_recorded:
+        if command.is_selective:
             is_preferred = not file and not (hint.is_weak and command.is_pytest)
             (preferred if is_preferred else others).append((command, f"from {hint.source}"))
+    is_python = file or any((root / name).exists() for name in PYTHON_FILES)
+    if not is_python and (adapted := [found for found in preferred if not found[0].is_recorded]):
+        return tuple(adapted[:1])
+    preferred = [found for found in preferred if found[0].is_recorded]
+    others = [found for found in others if found[0].is_recorded]
     default = parse_command(DEFAULT_COMMAND, interpreter)
     found = [*preferred, (default, f"the default, configured in {file}" if file else "the default"), *others]
     unique: dict[tuple[str, ...], tuple[Command, str]] = {}

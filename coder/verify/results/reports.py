@@ -66,7 +66,7 @@ def parse_junit(text: str) -> tuple[TestResult, ...]:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError:
         return ()
-    return _with_unique_ids([_parse_testcase(node) for node in root.iter("testcase")])
+    return with_unique_ids([_parse_testcase(node) for node in root.iter("testcase")])
 
 
 def _parse_testcase(node: ElementTree.Element) -> TestResult:
@@ -116,7 +116,7 @@ def parse_tap(output: str) -> tuple[TestResult, ...]:
             results.append(
                 TestResult(id=match["name"] or f"test {len(results) + 1}", outcome=outcome, failure=failure)
             )
-    return _with_unique_ids(results)
+    return with_unique_ids(results)
 
 
 def _diagnostics(lines: Sequence[str], start: int) -> Iterator[str]:
@@ -205,7 +205,7 @@ def _parse_failure(text: str, *, type: str, message: str) -> Failure:
     )
 
 
-def _with_unique_ids(results: Sequence[TestResult]) -> tuple[TestResult, ...]:
+def with_unique_ids(results: Sequence[TestResult]) -> tuple[TestResult, ...]:
     """Return the results with unique ids: the second of a name gets `#2`."""
     counts: dict[str, int] = {}
     unique = []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coder.core.ports.sandbox import Execution
 from coder.core.values.verdict import RunProblem
-from coder.verify.project.command import RunnerKind
+from coder.verify.project.command import RECORDED
 from coder.verify.running.recording import Recording
 
 INTERNAL_ERROR = 3
@@ -16,7 +16,7 @@ NO_TESTS = 5
 
 
 def run_problem(
-    recording: Recording, execution: Execution, *, runner: RunnerKind, wall_seconds: float
+    recording: Recording, execution: Execution, *, runner: str, wall_seconds: float
 ) -> RunProblem | None:
     """Return why the results of a test command cannot be used, None if they can."""
     if execution.timed_out:
@@ -35,7 +35,8 @@ def run_problem(
     if execution.exit_code is None:
         return RunProblem(kind="stopped", text="The test run was stopped.")
     if not recording.began:
-        return _start_problem(execution) if runner == "other" else _session_problem(execution, runner)
+        is_recorded = runner in RECORDED
+        return _session_problem(execution, runner) if is_recorded else _start_problem(execution)
     return _incomplete_run_problem(recording, execution, runner)
 
 
@@ -72,7 +73,7 @@ def _start_problem(execution: Execution) -> RunProblem | None:
     return RunProblem(kind="usage", text=text)
 
 
-def _session_problem(execution: Execution, runner: RunnerKind) -> RunProblem:
+def _session_problem(execution: Execution, runner: str) -> RunProblem:
     error_line = find_error_line(execution.output)
     if runner == "pytest" and "No module named pytest" in execution.output:
         return RunProblem(
@@ -87,9 +88,7 @@ def _session_problem(execution: Execution, runner: RunnerKind) -> RunProblem:
     )
 
 
-def _incomplete_run_problem(
-    recording: Recording, execution: Execution, runner: RunnerKind
-) -> RunProblem | None:
+def _incomplete_run_problem(recording: Recording, execution: Execution, runner: str) -> RunProblem | None:
     if not recording.finished:
         position = f" while {recording.running_tests[0]} was running" if recording.running_tests else ""
         return RunProblem(

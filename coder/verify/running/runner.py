@@ -16,6 +16,8 @@ from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name
 from coder.verify.results.failure_reasons import NEVER_ENDING
 from coder.verify.results.reports import parse_reports
+from coder.verify.runners.execution import make_run, missing_results_problem, output_tail, read_results
+from coder.verify.runners.registry import find_adapter
 from coder.verify.running.launch import REPORT, Launch, prepare_cold_launch, prepare_launch
 from coder.verify.running.problems import run_problem, wrong_code_problem
 from coder.verify.running.record_pipe import RecordPipe
@@ -47,8 +49,9 @@ ended; in any case no more than the limit of the run divided by SHARE.
 class PytestRunner:
     """`TestRunner` of one project.
 
-    Results of pytest, unittest and Django come from our recorder. The result of any other command is read
-    from its report, or else from its exit code alone.
+    Results of pytest, unittest and Django come from our recorder, those of runners with an adapter from
+    their own report. The result of any other command is read from a report that it writes, or else from its
+    exit code alone.
     """
 
     def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
@@ -57,6 +60,7 @@ class PytestRunner:
         self._sandbox = sandbox
         self._scratch = scratch
         self._limits = limits
+        self._adapter = find_adapter(project.command.runner)
         self._longest = 0.0
         self._is_endless = False
 
@@ -115,7 +119,7 @@ class PytestRunner:
         tree = tree.resolve()
         tests = normalize_test_ids(tests, tree)
         paths = existing_test_paths(tests, tree)
-        if tests and not paths and self._project.command.is_recorded:
+        if tests and not paths and self._project.command.is_selective:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
         limits = self._run_limits(timeout_seconds)
@@ -140,12 +144,12 @@ class PytestRunner:
                     "most": limits.wall_seconds / SHARE,
                 },
             }
-            launched = self._prepare(tree, place, paths, request)
+            launched = self._prepare(tree, place, tests, request)
             try:
                 with _reporting_progress(recording, progress):
                     execution = self._sandbox.run(
                         launched.argv,
-                        cwd=tree,
+                        cwd=tree / self._project.command.folder,
                         environment=launched.environment,
                         limits=limits,
                         private=place,
@@ -155,11 +159,12 @@ class PytestRunner:
                     command=self.command,
                     problem=RunProblem(kind="stopped", text=" ".join(str(error).split())),
                 )
+            adapted = self._read_adapted(tree, place, tests, execution)
         self._update_limits(recording.results)
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
         )  # the path of the worktree is meaningless later
-        report = self._build_report(recording, execution, tree, wall_seconds=limits.wall_seconds)
+        report = self._build_report(recording, execution, tree, adapted, wall_seconds=limits.wall_seconds)
         if pipe.forged_lines and not report.problem:
             return report.model_copy(update={"problem": FORGED})
         return (
@@ -174,8 +179,13 @@ class PytestRunner:
         is_small = self._project.command.is_pytest or whole_files <= MOST_OBSERVED_FILES
         return 0 < len(tests) <= MOST_OBSERVED and is_small
 
-    def _prepare(self, tree: Path, place: Path, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
+    def _prepare(self, tree: Path, place: Path, tests: Sequence[str], request: Mapping[str, Any]) -> Launch:
         command = self._project.command
+        if self._adapter is not None:
+            invocation = self._adapter.prepare(make_run(command, tests, tree, place))
+            variables = {**self._project.environment, **command.environment, **invocation.environment}
+            return Launch(argv=invocation.argv, environment=variables)
+        paths = existing_test_paths(tests, tree)
         if command.is_recorded:
             return prepare_cold_launch(
                 self._project, tree, place, paths=paths if len(paths) <= MOST_PATHS else (), request=request
@@ -185,6 +195,15 @@ class PytestRunner:
         ).environment
         # Reports are read from the output: lines of two streams must keep their order.
         return Launch(argv=command.argv, environment={"PYTHONUNBUFFERED": "1", **environment})
+
+    def _read_adapted(
+        self, tree: Path, place: Path, tests: Sequence[str], execution: Execution
+    ) -> tuple[TestResult, ...] | None:
+        """Return the results in the report of the project's own runner; None if it has no adapter."""
+        if self._adapter is None:
+            return None
+        run = make_run(self._project.command, tests, tree, place)
+        return read_results(self._adapter, run.model_copy(update={"output": execution.output}), tree, tests)
 
     def _update_limits(self, results: Sequence[TestResult]) -> None:
         """Remember the longest passing test, and whether one did not end.
@@ -205,7 +224,13 @@ class PytestRunner:
         return self._limits.model_copy(update={**wall_limit, **output_limit})
 
     def _build_report(
-        self, recording: Recording, execution: Execution, tree: Path, *, wall_seconds: float
+        self,
+        recording: Recording,
+        execution: Execution,
+        tree: Path,
+        adapted: tuple[TestResult, ...] | None,
+        *,
+        wall_seconds: float,
     ) -> TestReport:
         report = TestReport(
             command=self.command,
@@ -218,33 +243,35 @@ class PytestRunner:
         problem = run_problem(
             recording, execution, runner=self._project.command.runner, wall_seconds=wall_seconds
         )
-        if recording.began or problem is not None or self._project.command.is_recorded:
+        if not self._project.command.is_recorded:
+            report = report.model_copy(update={"indirect": True, "whole_only": adapted is None})
+        if recording.began or self._project.command.is_recorded:
             results = (*recording.results, *crash_results(recording, problem))
-            return report.model_copy(
-                update={
-                    "results": results,
-                    "problem": problem,
-                    "indirect": not self._project.command.is_recorded,
-                }
-            )
-        exit_result = TestResult(
-            id=self.command,
-            outcome="passed" if execution.exit_code == 0 else "failed",
-            seconds=execution.seconds,
-        )
-        if reported_results := parse_reports(
+            return report.model_copy(update={"results": results, "problem": problem})
+        if problem is not None:
+            return report.model_copy(update={"results": adapted or (), "problem": problem})
+        if adapted == ():
+            return report.model_copy(update={"problem": missing_results_problem(self.command, execution)})
+        reported = adapted or parse_reports(
             self._project.command.argv,
             "" if execution.truncated else execution.output,
             tree,
             since=time.time() - execution.seconds - 1,
-        ):
-            unexplained = (
-                ()
-                if execution.exit_code == 0 or any(result.red for result in reported_results)
-                else (exit_result,)
-            )
-            return report.model_copy(update={"results": (*reported_results, *unexplained), "indirect": True})
-        return report.model_copy(update={"results": (exit_result,), "by_exit_code": True})
+        )
+        exit_result = exit_code_result(self.command, execution)
+        if not reported:
+            return report.model_copy(update={"results": (exit_result,), "by_exit_code": True})
+        is_explained = not exit_result.red or any(result.red for result in reported)
+        return report.model_copy(update={"results": reported if is_explained else (*reported, exit_result)})
+
+
+def exit_code_result(command: str, execution: Execution) -> TestResult:
+    """Return the result of a whole command, with the end of its output if it failed."""
+    if execution.exit_code == 0:
+        return TestResult(id=command, outcome="passed", seconds=execution.seconds)
+    message = f"exit code {execution.exit_code}"
+    failure = Failure(type="ExitCode", message=message, text=output_tail(execution.output))
+    return TestResult(id=command, outcome="failed", seconds=execution.seconds, failure=failure)
 
 
 def normalize_test_ids(tests: Sequence[str], tree: Path) -> tuple[str, ...]:

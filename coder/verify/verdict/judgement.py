@@ -80,7 +80,7 @@ class Judgement:
             return verdict
         if self._change.before.by_exit_code:
             return self._by_exit_code()
-        if self._change.before.indirect:
+        if self._change.before.whole_only:
             self._notes.append(
                 f"known from the report of `{self._change.before.command}` alone: "
                 "no test can be run by itself there"

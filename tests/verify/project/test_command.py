@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.command import Command, RunnerKind, named_interpreter, parse_command
+from coder.verify.project.command import Command, named_interpreter, parse_command
 from tests.builders import write
 
 PYTHON = Path("/venv/bin/python")
@@ -39,7 +39,7 @@ MODULE = ("/venv/bin/python", "-m", "pytest")
         ("cd sub && pytest", ("sh", "-c", "cd sub && pytest"), "other"),
     ],
 )
-def test_parses_test_command(text: str, argv: tuple[str, ...], runner: RunnerKind) -> None:
+def test_parses_test_command(text: str, argv: tuple[str, ...], runner: str) -> None:
     assert parse_command(text, PYTHON) == Command(text=text, argv=argv, runner=runner)
 
 

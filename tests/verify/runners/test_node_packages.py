@@ -1,0 +1,83 @@
+"""Scripts of Node.js packages, and the stack traces of their runners."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coder.verify.runners.node_packages import parse_error, without_paths
+from coder.verify.runners.registry import ADAPTERS, recognize_command
+
+
+@pytest.mark.parametrize(
+    ("script", "adapter", "argv"),
+    [
+        ("vitest run", "vitest", ("vitest", "run")),
+        ("npx vitest --coverage", "vitest", ("vitest", "--coverage")),
+        ("eslint . && jest --ci", "jest", ("jest", "--ci")),
+        ("cross-env NODE_ENV=test jest", "jest", ("jest",)),
+        (
+            "node --experimental-vm-modules node_modules/jest/bin/jest.js",
+            "jest",
+            ("node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js"),
+        ),
+        ("c8 mocha 'test/**/*.js'", "mocha", ("mocha", "test/**/*.js")),
+        (
+            "node --import tsx --test src/*.test.ts",
+            "node",
+            ("node", "--import", "tsx", "--test", "src/*.test.ts"),
+        ),
+    ],
+)
+def test_recognizes_runner_behind_npm_test(
+    tmp_path: Path, script: str, adapter: str, argv: tuple[str, ...]
+) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
+    recognized = recognize_command("npm test", tmp_path)
+    assert recognized is not None and (recognized.adapter, recognized.argv) == (adapter, argv)
+
+
+@pytest.mark.parametrize("script", ["make check", "vitest run && mocha", "echo jest", "node test.js"])
+def test_leaves_other_scripts_alone(tmp_path: Path, script: str) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
+    assert recognize_command("npm test", tmp_path) is None
+
+
+def test_finds_runner_of_dependency_without_script(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"devDependencies": {"vitest": "^3"}}))
+    assert [command for adapter in ADAPTERS for command in adapter.find_commands(tmp_path)] == ["vitest"]
+
+
+def test_parses_stack_trace(tmp_path: Path) -> None:
+    text = (
+        "TypeError: x.trim is not a function\n"
+        f"    at clean ({tmp_path}/src/clean.js:3:11)\n"
+        f"    at {tmp_path}/test/clean.test.js:9:5\n"
+        f"    at run ({tmp_path}/node_modules/mocha/lib/runnable.js:1:2)\n"
+        "    at process.processTicks (node:internal/process/task_queues:95:5)\n"
+    )
+    failure = parse_error(text, tmp_path)
+    assert (failure.type, failure.message) == ("TypeError", "x.trim is not a function")
+    assert [frame.path for frame in failure.frames if not frame.path.startswith(("/", "<"))] == [
+        "test/clean.test.js",
+        "src/clean.js",
+    ]
+
+
+def test_expectation_is_an_assertion(tmp_path: Path) -> None:
+    text = "Error: expect(received).toBe(expected)\n\nExpected: 2\nReceived: 1\n    at a.test.js:1:2"
+    failure = parse_error(text, tmp_path)
+    assert failure.type == "AssertionError"
+    assert "Received: 1" in failure.message
+
+
+def test_keeps_values_of_options_when_dropping_paths(tmp_path: Path) -> None:
+    (tmp_path / "setup.js").touch()
+    (tmp_path / "test").mkdir()
+    words = ("--require", "setup.js", "test", "--grep", "x")
+    assert without_paths(words, tmp_path, before_values=("--require",)) == (
+        "--require",
+        "setup.js",
+        "--grep",
+        "x",
+    )

@@ -1,0 +1,64 @@
+"""The adapter of `node --test`, with Node itself and with recorded lines."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from coder.verify.runners.adapter import Run, Selection
+from coder.verify.runners.node_test import NodeTest
+from tests.verify.runners.running import run_adapter
+
+TESTS = """\
+import test, { describe, it } from "node:test";
+import assert from "node:assert";
+import { half } from "./half.js";
+test("even", () => assert.equal(half(4), 2));
+test("odd", () => assert.equal(half(3), 1));
+test("misuse", () => half(4).length.size);
+describe("suite", () => { it("inner", () => {}); it.skip("later", () => {}); });
+"""
+FILES = {
+    "package.json": '{"type": "module", "scripts": {"test": "npm run unit", "unit": "node --test"}}',
+    "half.js": "export function half(n) { return n / 2; }\n",
+    "half.test.js": TESTS,
+    "other.test.js": 'import { missing } from "./half.js";\n',
+}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_reports_each_test_with_its_file(tmp_path: Path) -> None:
+    results = run_adapter(NodeTest(), tmp_path, FILES)
+    assert {result.id: result.outcome for result in results} == {
+        "half.test.js::even": "passed",
+        "half.test.js::odd": "failed",
+        "half.test.js::misuse": "failed",
+        "half.test.js::suite > inner": "passed",
+        "half.test.js::suite > later": "skipped",
+        "other.test.js": "error",
+    }
+    odd, misuse, missing = (
+        next(result.failure for result in results if result.id == test)
+        for test in ("half.test.js::odd", "half.test.js::misuse", "other.test.js")
+    )
+    assert odd is not None and (odd.type, odd.frames[-1].path, odd.frames[-1].line) == (
+        "AssertionError",
+        "half.test.js",
+        5,
+    )
+    assert misuse is not None and misuse.type == "TypeError"
+    assert missing is not None and "does not provide an export named 'missing'" in missing.text
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_runs_the_selected_files_alone(tmp_path: Path) -> None:
+    files = {**FILES, "package.json": '{"type": "module", "scripts": {"test": "node --test *.test.js"}}'}
+    results = run_adapter(NodeTest(), tmp_path, files, tests=["half.test.js::even"])
+    assert [result.id for result in results] == ["half.test.js::even"]
+
+
+def test_expands_patterns_that_old_versions_do_not(tmp_path: Path) -> None:
+    for name in ("a.test.js", "b.test.js"):
+        (tmp_path / name).touch()
+    run = Run(argv=("node", "--test", "*.test.js"), folder=tmp_path, place=tmp_path, selection=Selection())
+    assert NodeTest().prepare(run).argv[-3:] == ("--test", "a.test.js", "b.test.js")

@@ -1,0 +1,55 @@
+"""The adapters of Vitest and Jest, with a report as both write it."""
+
+import json
+from pathlib import Path
+
+from coder.verify.runners.adapter import Run, Selection
+from coder.verify.runners.vitest_jest import REPORT, Jest, Vitest
+
+
+def test_reads_report(tmp_path: Path) -> None:
+    tests = [
+        {"ancestorTitles": ["slug"], "title": "keeps", "status": "passed", "duration": 1500},
+        {
+            "ancestorTitles": ["slug"],
+            "title": "joins",
+            "status": "failed",
+            "failureMessages": [
+                f"AssertionError: expected 'a' to be 'b'\n    at {tmp_path}/src/slug.test.ts:4:9"
+            ],
+        },
+        {"ancestorTitles": [], "title": "later", "status": "todo"},
+    ]
+    report = {
+        "testResults": [
+            {"name": f"{tmp_path}/src/slug.test.ts", "status": "failed", "assertionResults": tests},
+            {
+                "name": f"{tmp_path}/src/bad.test.ts",
+                "status": "failed",
+                "message": "Failed to resolve import './bad'\n",
+                "assertionResults": [],
+            },
+        ]
+    }
+    (tmp_path / REPORT).write_text(json.dumps(report))
+    results = list(Vitest().read_results(Run(argv=("vitest",), folder=tmp_path, place=tmp_path)))
+    assert [(result.id, result.outcome, result.when) for result in results] == [
+        ("src/slug.test.ts::slug > keeps", "passed", "call"),
+        ("src/slug.test.ts::slug > joins", "failed", "call"),
+        ("src/slug.test.ts::later", "skipped", "call"),
+        ("src/bad.test.ts", "error", "collect"),
+    ]
+    assert results[0].seconds == 1.5
+    assert results[1].failure is not None and results[1].failure.frames[0].line == 4
+
+
+def test_chooses_tests_by_file_and_name(tmp_path: Path) -> None:
+    selection = Selection(files=("src/a.test.ts",), names=("slug > joins (1)",))
+    run = Run(argv=("vitest", "--watch"), folder=tmp_path, place=tmp_path, selection=selection)
+    argv = Vitest().prepare(run).argv
+    assert argv[:2] == ("vitest", "run") and "--watch" not in argv
+    assert argv[-3:] == ("-t", r"^slug\ joins\ \(1\)$", "src/a.test.ts")
+    assert Jest().prepare(run.model_copy(update={"argv": ("jest",)})).argv[-2:] == (
+        "--runTestsByPath",
+        "src/a.test.ts",
+    )
