@@ -21,7 +21,12 @@ GUARD_SCRIPT = (
     'exec 3<&0 < /dev/null; { cat; kill -KILL -1; } <&3 > /dev/null 2>&1 & exec 3<&-; "$@"; exit $?'
 )
 """Kills everything inside when the client's standard input closes: a container outlives its client."""
-HOST_VARIABLES = frozenset({"HOME", "LOGNAME", "PATH", "PYENV_ROOT", "SHELL", "USER", "VIRTUAL_ENV"})
+HOST_VARIABLES = frozenset(
+    {
+        *("GOROOT", "HOME", "JAVA_HOME", "LOGNAME", "PATH", "PYENV_ROOT", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"),
+        *("SHELL", "USER", "VIRTUAL_ENV"),
+    }
+)
 """Variables of a command's environment that mean nothing in an image."""
 
 
@@ -135,7 +140,7 @@ def _mount_options(command: CommandSpec) -> Iterator[str]:
     Toolchain directories are left out: an image brings its own.
     """
     view = command.view
-    own_directories = {command.cwd, command.scratch}
+    own_directories = {command.cwd, command.scratch, *view.writable}
     mounts = {path: ",readonly" for path in view.shared} | {
         path: "" if path in view.writable else ",readonly" for path in own_directories
     }

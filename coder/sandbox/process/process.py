@@ -19,10 +19,16 @@ from coder.sandbox.backends.backend import CommandSpec, MountSourceMissing, Sand
 from coder.sandbox.process.capture import OutputCapture
 from coder.sandbox.process.launcher_client import CommandPipes, Launcher, ParentPipe
 from coder.sandbox.process.scratch import ScratchDirectory
+from coder.sandbox.view.build_tools import (
+    build_environment,
+    expire_cargo_builds,
+    package_caches,
+    prepare_build_directory,
+)
 from coder.sandbox.view.environment import filter_environment, private_directories
 from coder.sandbox.view.linked_worktree import git_directory, repository_contains
 from coder.sandbox.view.private_files import find_private_files
-from coder.sandbox.view.view import check_directory, find_tool_directories, plan_view
+from coder.sandbox.view.view import check_directory, find_tool_directories, home_directories, plan_view
 
 REDUCED = "Reduced sandbox: no network or shared memory (details: coder doctor)."
 
@@ -58,8 +64,10 @@ class ProcessSandbox:
         """
         self._scratch = ScratchDirectory()
         self._environment = filter_environment(environment, scratch=self._scratch.path)
+        self._user_environment = dict(environment)
+        self._home = next(iter(home_directories()), Path("/"))
         self.backend = backend
-        self._exposed = tuple(exposed)
+        self._exposed = (*exposed, *package_caches(environment, self._home))
         self._deny_read = tuple(deny_read)
         self._caps = dict(caps or {})
         self._access_by_directory: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
@@ -163,15 +171,36 @@ class ProcessSandbox:
         Raises:
             SandboxError: the command cannot be wrapped, or `cwd` does not exist or must not be exposed.
         """
+        policy = policy or Policy()
+        builds = self._build_directory(private, cwd)
         variables = {
             **self._environment,
+            **build_environment(
+                builds,
+                self._user_environment,
+                self._home,
+                network=policy.network,
+                shares_target=private is not None,
+            ),
             **(private_directories(private, self._environment) if private else {}),
             **(environment or {}),
         }
         scratch = private or self._scratch.path
         return self._wrap(
-            tuple(argv), cwd, variables, policy or Policy(), limits or Limits(), scratch=scratch
+            tuple(argv), cwd, variables, policy, limits or Limits(), scratch=scratch, builds=builds
         )
+
+    def _build_directory(self, private: Path | None, cwd: Path) -> Path:
+        """Return the directory that a command's build tools write, which later commands use again.
+
+        That of a private directory goes by its name, which belongs to one command at a time, so that no other
+        command can write it. All commands without one share theirs.
+        """
+        directory = self._scratch.path.with_name("builds") / (private.name if private else "commands")
+        prepare_build_directory(directory, self._user_environment, self._home)
+        if private is not None:
+            expire_cargo_builds(directory, cwd)
+        return directory
 
     def _wrap(
         self,
@@ -182,6 +211,7 @@ class ProcessSandbox:
         limits: Limits,
         *,
         scratch: Path,
+        builds: Path,
     ) -> WrappedCommand:
         if self.backend is None:
             return WrappedCommand(argv=argv, directory=str(cwd), environment=environment)
@@ -206,6 +236,7 @@ class ProcessSandbox:
             writes=policy.writes,
             network=policy.network,
             scratch=scratch,
+            builds=builds,
             git=git,
             exposed=self._exposed,
             denied=private,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from coder.sandbox.view.build_tools import TOOL_VARIABLES
+
 ALLOWED_VARIABLES = frozenset(
     {
         "HOME",
@@ -28,7 +30,9 @@ ALLOWED_VARIABLES = frozenset(
 
 def filter_environment(environment: Mapping[str, str], *, scratch: Path) -> dict[str, str]:
     """Return the variables that programs need to start, with temporary files directed to `scratch`."""
-    allowed = {name: value for name, value in environment.items() if name in ALLOWED_VARIABLES}
+    allowed = {
+        name: value for name, value in environment.items() if name in ALLOWED_VARIABLES | TOOL_VARIABLES
+    }
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", **allowed, "TERM": "dumb", "TMPDIR": str(scratch)}
 
 

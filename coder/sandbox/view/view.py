@@ -91,6 +91,7 @@ def plan_view(
     cwd: Path,
     writes: bool,
     scratch: Path,
+    builds: Path,
     git: Path | None,
     exposed: Iterable[Path] = (),
     denied: Iterable[Path] = (),
@@ -100,6 +101,7 @@ def plan_view(
 
     Args:
         tools: the result of `tools`.
+        builds: the directory that build tools write.
         git: the git directory of the checkout's repository, if any.
         exposed: paths that coder itself needs commands to read.
         denied: paths that must not be read, whatever else is allowed.
@@ -111,7 +113,7 @@ def plan_view(
     return FileSystemView(
         hidden=hidden,
         readable=(*tools, *_exposable_paths(requested, hidden)),
-        writable=(scratch, cwd) if writes else (scratch,),
+        writable=(scratch, builds, *([cwd] if writes else [])),
         protected=tuple(path for path in _protected_paths(cwd) if os.path.lexists(path)) if writes else (),
         shared=tuple(
             Path(os.path.realpath(path))

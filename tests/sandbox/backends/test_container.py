@@ -12,6 +12,7 @@ from coder.core.ports.sandbox import Limits
 from coder.sandbox.backends.container import GUARD_SCRIPT, Container, client_environment
 from coder.sandbox.choice import container_backends, probe_backend, require_backend
 from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.view.build_tools import build_environment
 from tests.builders import git, repo, write
 
 NO_DAEMON = """#!/bin/sh
@@ -37,10 +38,19 @@ def container_argv(
         walled = sandbox.wrap_command(
             ("make", "test"), cwd=tree, policy=policy, limits=limits, environment={"EXTRA": "1"}
         )
-        return [word.replace(str(sandbox.scratch), "SCRATCH") for word in walled.argv]
+        builds = str(sandbox.scratch.with_name("builds"))
+        return [
+            word.replace(str(sandbox.scratch), "SCRATCH").replace(builds, "BUILDS") for word in walled.argv
+        ]
 
 
-def test_container_gets_image_and_worktree_only(tree: Path) -> None:
+def test_container_gets_image_and_worktree_only(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))  # without package caches
+    builds = Path("BUILDS/commands")
+    variables = build_environment(builds, {}, tmp_path, network=False, shares_target=False)
+    del variables["RUSTUP_HOME"]
     argv = container_argv(
         tree, limits=Limits(processes=7, resident_bytes=1_000_000, open_files=9, file_bytes=11, cpu_seconds=3)
     )
@@ -72,7 +82,8 @@ def test_container_gets_image_and_worktree_only(tree: Path) -> None:
         ),
         *("--ulimit", "cpu=3:3", "--user", f"{os.getuid()}:{os.getgid()}"),
         *("--hostname", "sandbox", "--tmpfs", "/tmp:rw,exec,nosuid,nodev,size=1g,mode=1777"),
-        *("--mount", "type=bind,src=SCRATCH,dst=SCRATCH", "--mount", f"type=bind,src={tree},dst={tree}"),
+        *("--mount", "type=bind,src=SCRATCH,dst=SCRATCH", "--mount", f"type=bind,src={builds},dst={builds}"),
+        *("--mount", f"type=bind,src={tree},dst={tree}"),
         *(
             "--workdir",
             str(tree),
@@ -85,6 +96,7 @@ def test_container_gets_image_and_worktree_only(tree: Path) -> None:
             "--env",
             "TMPDIR=SCRATCH",
         ),
+        *(word for name, value in variables.items() for word in ("--env", f"{name}={value}")),
         *(
             "--env",
             "EXTRA=1",

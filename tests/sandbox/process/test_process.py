@@ -13,6 +13,7 @@ import pytest
 from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Limits
 from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.view.build_tools import build_environment
 from tests.sandbox.processes import MARK, all_gone, child_processes, has_appeared, marked_processes
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="daemons are adopted on Linux only")
@@ -74,7 +75,8 @@ def test_api_keys_do_not_reach_command(sandbox: ProcessSandbox, tree: Path) -> N
     with ProcessSandbox({**allowed, **keys}, backend=sandbox.backend) as own:
         result = own.run(["env"], cwd=tree, environment={"EXTRA": "1"})
         environment = dict(line.split("=", 1) for line in result.output.splitlines())
-        for name in ("PWD", "SHLVL", "_", "HOME"):
+        builds = build_environment(own.scratch, {}, Path("/"), network=False, shares_target=False)
+        for name in ("PWD", "SHLVL", "_", "HOME", *builds):
             environment.pop(name, None)
         assert environment == {**allowed, "EXTRA": "1", "TERM": "dumb", "TMPDIR": str(own.scratch)}
 
