@@ -39,6 +39,12 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def write_tree(directory: Path, files: Mapping[str, str]) -> Path:
+    """Write files into a directory and return it."""
+    write(directory, files)
+    return directory
+
+
 def repo(directory: Path, files: Mapping[str, str], *, message: str = "start") -> Path:
     """Make a repository on branch `main` with one commit that holds `files`, and return its root."""
     directory.mkdir(parents=True, exist_ok=True)

@@ -39,6 +39,7 @@ from coder.core.events import (
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text
+from coder.core.values.verdict import Verdict
 from coder.session.log import utc_now
 from coder.ui.summary import STYLES, format_counts, format_spending
 
@@ -196,10 +197,7 @@ def _plain_lines(event: Event) -> list[Text]:
             places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
             return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
         case Verified(verdict=verdict):
-            reds = [*verdict.still_red, *verdict.broken][:5]
-            lines = [Text.assemble("  ", (verdict.label, STYLES[verdict.kind]), f"  {verdict.reason}")]
-            notes = [Text(f"    noted: {note}", "dim") for note in verdict.notes[:3]]
-            return lines + [Text(f"    {result.id}", "red") for result in reds] + notes
+            return _verdict_lines(verdict)
         case QuestionAnswered(option=option, by=by):
             return (
                 [Text(f"  {option}", "dim")]
@@ -212,6 +210,14 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text(error, "red")]
         case _:
             return []
+
+
+def _verdict_lines(verdict: Verdict) -> list[Text]:
+    lines = [Text.assemble("  ", (verdict.label, STYLES[verdict.kind]), f"  {verdict.reason}")]
+    for result in [*verdict.still_red, *verdict.broken][:5]:
+        lines.append(Text(f"    {result.id}", "red"))
+        lines += [Text(f"      {line}", "dim") for line in result.output_tail]
+    return lines + [Text(f"    noted: {note}", "dim") for note in verdict.notes[:3]]
 
 
 def _branch_lines(event: StrategyChosen | CandidateForked | CandidateDropped) -> list[Text]:

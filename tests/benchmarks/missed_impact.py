@@ -195,7 +195,7 @@ class Project:
         file = self._outcome_file(edit)
         return (
             Outcomes(**{k: set(v) for k, v in json.loads(file.read_text("utf-8")).items()})
-            if (file.is_file())
+            if file.is_file()
             else Outcomes()
         )
 

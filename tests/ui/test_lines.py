@@ -17,7 +17,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import ToolCall, ToolMessage, UsageTotals
-from coder.core.values.verdict import Counts, TestResult, Verdict, VerdictKind
+from coder.core.values.verdict import EXIT_CODE, Counts, Failure, TestResult, Verdict, VerdictKind
 from coder.session.log import EventLog
 from coder.store.jsonl import boundary_events, read_records
 from coder.ui import summary
@@ -180,6 +180,14 @@ def test_prints_verdict_notes() -> None:
         make_records(Verified(candidate="c1", attempt=1, verdict=verdict), Warned(text="careful"))
     )
     assert text == "  PASSING  No test shows it.\n    noted: a.py::test_x: passes already\n  careful\n"
+
+
+def test_prints_end_of_output_of_failed_command() -> None:
+    failure = Failure(type=EXIT_CODE, message="exit code 2", text="make: *** [test] Error 1\nmake: stopped")
+    result = TestResult(id="make test", outcome="failed", failure=failure)
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="It fails as before.", still_red=(result,))
+    text = render_lines(make_records(Verified(candidate="c1", attempt=1, verdict=verdict)))
+    assert "    make test\n      make: *** [test] Error 1\n      make: stopped\n" in text
 
 
 @pytest.mark.parametrize("still_red", [(), (TestResult(id="a.py::test_x", outcome="failed"),)])

@@ -16,6 +16,10 @@ IssueTie = Literal["example", "message", "identifier"]
 TestStage = Literal["collect", "setup", "call", "teardown"]
 
 
+EXIT_CODE = "ExitCode"
+"""Failure type of a whole command; the text is the end of its output."""
+
+
 class Frame(Value):
     """One traceback frame."""
 
@@ -71,6 +75,13 @@ class TestResult(Value):
     def green(self) -> bool:
         """Whether the test passed, or failed as expected."""
         return self.outcome in ("passed", "xfailed", "xpassed")
+
+    @property
+    def output_tail(self) -> tuple[str, ...]:
+        """Last lines of output of a whole command that failed; empty for a test."""
+        if self.failure is None or self.failure.type != EXIT_CODE:
+            return ()
+        return tuple(self.failure.text.splitlines())
 
 
 class RunProblem(Value):

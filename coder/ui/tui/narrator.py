@@ -175,6 +175,8 @@ def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
     reds = [*verdict.still_red, *verdict.broken]
     for result in reds[:MAX_RED_TESTS]:
         yield _line(result.id, "red")
+        for line in result.output_tail:
+            yield _line(line, "about")
     if len(reds) > MAX_RED_TESTS:
         yield _line(f"and {len(reds) - MAX_RED_TESTS} more", "red")
     for note in verdict.notes:

@@ -34,8 +34,6 @@ class Command(Value):
     """What to execute, without test ids."""
     runner: str
     """The program that runs the tests: one of RECORDED, the name of an adapter, or OTHER."""
-    folder: str = ""
-    """Directory to run in, relative to the tree."""
 
     @property
     def is_pytest(self) -> bool:
@@ -53,11 +51,10 @@ class Command(Value):
         return self.runner != OTHER
 
 
-def parse_command(text: str, interpreter: Path, *, root: Path | None = None, folder: str = "") -> Command:
+def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> Command:
     """Parse a test command, replacing `pytest` and `python` by those of `interpreter`.
 
-    A launcher that precedes them is dropped. Scripts are looked up in `root`; the command runs in `folder`
-    there.
+    A launcher that precedes them is dropped. Scripts are looked up in `root`.
 
     Raises:
         ValueError: quotes do not match, or there is no command.
@@ -69,14 +66,13 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None, fol
     if not words:
         raise ValueError("there is no command in it")
     if SHELL.search(text):
-        return Command(text=text, argv=("sh", "-c", text), runner=OTHER, folder=folder)
-    if root is not None and (recognized := recognize_command(text, root / folder)):
+        return Command(text=text, argv=("sh", "-c", text), runner=OTHER)
+    if root is not None and (recognized := recognize_command(text, root)):
         return Command(
             text=text,
-            environment=environment,
+            environment=recognized.environment,
             argv=recognized.argv,
             runner=recognized.adapter,
-            folder=folder,
         )
     runner, index = _find_runner(words, root)
     match runner:
@@ -94,10 +90,8 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None, fol
             words = [*words[index:], *options]
         case _:
             argv = [str(interpreter), *words[1:]] if _is_python(words[0]) else words
-            return Command(text=text, environment=environment, argv=tuple(argv), runner=OTHER, folder=folder)
-    return Command(
-        text=text, environment=environment, argv=(str(interpreter), *words), runner=runner, folder=folder
-    )
+            return Command(text=text, environment=environment, argv=tuple(argv), runner=OTHER)
+    return Command(text=text, environment=environment, argv=(str(interpreter), *words), runner=runner)
 
 
 def _find_runner(words: list[str], root: Path | None) -> tuple[str, int]:

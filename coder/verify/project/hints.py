@@ -91,6 +91,7 @@ def _text_hints(root: Path) -> Iterator[Hint]:
 
 
 def _adapter_hints(root: Path) -> Iterator[Hint]:
+    """Yield the commands of runners of other languages."""
     for adapter in ADAPTERS:
         for command in adapter.find_commands(root):
             yield Hint(command=command, source=f"the project's use of {adapter.name}", is_known=True)

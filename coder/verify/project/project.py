@@ -1,7 +1,7 @@
 """Discovery of how a project is tested: interpreter, command, and missing test dependencies."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from coder.core.errors import SandboxError, UserError
@@ -16,7 +16,7 @@ from coder.verify.project.configuration import (
     needed_modules,
     pytest_options,
 )
-from coder.verify.project.hints import CODER_TABLE, find_hints
+from coder.verify.project.hints import CODER_TABLE, Hint, find_hints
 from coder.verify.project.interpreter import interpreter_candidates, virtual_environment_of
 from coder.verify.project.overlay import Overlay
 
@@ -113,31 +113,40 @@ def _candidate_commands(
     file, _ = pytest_options(root)
     preferred: list[tuple[Command, str]] = []
     others: list[tuple[Command, str]] = []
-    for hint in find_hints(root):
-        try:
-            command = parse_command(hint.command, interpreter, root=root)
-        except ValueError as error:
-            if hint.source == CODER_TABLE:
-                raise UserError(
-                    f"The test command {hint.command!r} of {hint.source} cannot be understood: {error}."
-                ) from error
-            continue
+    adapted: list[tuple[Command, str]] = []
+    for hint, command in _parsed_hints(root, interpreter):
         if hint.source == CODER_TABLE:
             return ((command, f"from {hint.source}"),)
-        if command.is_selective:
+        if command.is_recorded:
             is_preferred = not file and not (hint.is_weak and command.is_pytest)
             (preferred if is_preferred else others).append((command, f"from {hint.source}"))
+        elif command.is_selective:
+            adapted.append((command, f"from {hint.source}"))
     is_python = file or any((root / name).exists() for name in PYTHON_FILES)
-    if not is_python and (adapted := [found for found in preferred if not found[0].is_recorded]):
+    if adapted and not is_python:
         return tuple(adapted[:1])
-    preferred = [found for found in preferred if found[0].is_recorded]
-    others = [found for found in others if found[0].is_recorded]
     default = parse_command(DEFAULT_COMMAND, interpreter)
     found = [*preferred, (default, f"the default, configured in {file}" if file else "the default"), *others]
     unique: dict[tuple[str, ...], tuple[Command, str]] = {}
     for command, where in found:
         unique.setdefault(command.argv, (command, where))
     return tuple(unique.values())[:MOST_CANDIDATES]
+
+
+def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command]]:
+    """Yield the hints of a project whose commands can be parsed.
+
+    Raises:
+        UserError: the command in coder's own table cannot be.
+    """
+    for hint in find_hints(root):
+        try:
+            yield hint, parse_command(hint.command, interpreter, root=root)
+        except ValueError as error:
+            if hint.source == CODER_TABLE:
+                raise UserError(
+                    f"The test command {hint.command!r} of {hint.source} cannot be understood: {error}."
+                ) from error
 
 
 def _activation_environment(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:

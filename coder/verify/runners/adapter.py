@@ -6,20 +6,11 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.values.base import Value
-from coder.core.values.paths import test_file_of
 from coder.core.values.verdict import Failure, TestResult
 
 LONGEST_TEXT = 6000
+ERROR_LINE = re.compile(r"\b\w*(?:Error|Exception): ")
 ESCAPE_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
-
-
-class Selection(Value):
-    """The tests to run; none means the whole suite."""
-
-    files: tuple[str, ...] = ()
-    """Existing files and directories of the tests, relative to the working directory."""
-    names: tuple[str, ...] = ()
-    """Names of tests within their files, where all that is asked for are single tests."""
 
 
 class Run(Value):
@@ -27,13 +18,14 @@ class Run(Value):
 
     argv: tuple[str, ...]
     """The parsed command, without our options."""
-    folder: Path
-    """Absolute path of the working directory, inside of the tested tree."""
+    tree: Path
+    """The tested tree, which is the working directory."""
     place: Path
     """A directory for the report, made for this run."""
-    selection: Selection = Selection()
+    files: tuple[str, ...] = ()
+    """Existing test files and directories to run, relative to the tree; none means the whole suite."""
     output: str = ""
-    """What it printed, once it has ended."""
+    """The runner's output; empty before it has ended."""
 
 
 class Invocation(Value):
@@ -46,17 +38,17 @@ class Invocation(Value):
 class Adapter(Protocol):
     """A test runner: how it is found, started, and how its results are read.
 
-    Ids are `path::name`, with the path of the file that defines the test, relative to the working directory.
+    Ids are `path::name`, with the path of the file that defines the test, relative to the tree.
     """
 
     name: str
 
-    def find_commands(self, folder: Path) -> Iterator[str]:
+    def find_commands(self, root: Path) -> Iterator[str]:
         """Yield the commands with which the project in this directory runs its tests."""
         ...
 
-    def recognize(self, words: Sequence[str]) -> tuple[str, ...] | None:
-        """Return the command line that a command amounts to; None if it does not start this runner."""
+    def recognizes(self, words: Sequence[str]) -> bool:
+        """Tell whether a command, without launchers before its program, starts this runner."""
         ...
 
     def prepare(self, run: Run) -> Invocation:
@@ -71,19 +63,17 @@ class Adapter(Protocol):
         ...
 
 
-def select_tests(tests: Sequence[str], folder: str) -> Selection:
-    """Return the selection of test ids, relative to the tree, for a run in its directory `folder`."""
-    inside = [test.removeprefix(f"{folder}/") for test in tests] if folder else tests
-    names = [name for _, _, name in (test.partition("::") for test in inside)]
-    return Selection(
-        files=tuple(dict.fromkeys(map(test_file_of, inside))),
-        names=tuple(dict.fromkeys(names)) if all(names) else (),
+def collection_failure(path: str, text: str) -> TestResult:
+    """Return the result of a test file that could not be compiled or loaded, with what was printed about it.
+
+    Its message is the first line that names an error, else the first line that is no heading.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip(" ●")]
+    named = (line for line in lines if ERROR_LINE.search(line))
+    message = next(
+        named, next((line for line in lines if not line.startswith("●")), "it could not be loaded")
     )
-
-
-def collection_failure(path: str, message: str, text: str = "") -> TestResult:
-    """Return the result of a test file that could not be compiled or loaded."""
-    failure = Failure(type="CollectionError", message=message, text=(text or message)[-LONGEST_TEXT:])
+    failure = Failure(type="CollectionError", message=message, text=text[-LONGEST_TEXT:])
     return TestResult(id=path, outcome="error", when="collect", failure=failure)
 
 

@@ -3,13 +3,15 @@
 import json
 import re
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.values.verdict import Failure, Frame
+from coder.core.values.verdict import Failure, Frame, TestResult
 from coder.files.regular_files import read_regular_text
-from coder.verify.runners.adapter import LONGEST_TEXT, Adapter, plain_text
+from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, plain_text
 
 LAUNCHERS = frozenset(
     {"npx", "yarn", "pnpm", "bunx", "npm", "exec", "x", "--", "env", "cross-env", "c8", "nyc"}
@@ -20,90 +22,110 @@ SCRIPT_CALL = re.compile(
     r"(?: --)?(?P<rest>(?: .*)?)"
 )
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-MOST_REDIRECTIONS = 5
-"""Scripts that may call each other before the search for a runner ends."""
 STACK_FRAME = re.compile(
     r"^\s*at (?:(?P<function>[^(\n]*) \()?(?:file://)?(?P<path>[^()\s]+):(?P<line>\d+):\d+\)?$"
 )
 ERROR_LINE = re.compile(
-    r"^(?:Uncaught )?(?P<type>[A-Z]\w*(?:Error|Exception)?)(?: \[\w+\])?(?:: (?P<message>.*))?$", re.S
+    r"^(?:Uncaught )?(?P<type>\w*(?:Error|Exception))(?: \[\w+\])?(?:: (?P<message>.*))?\Z", re.M | re.S
 )
+JEST_ASSERTION = "expect("
+"""Start of the message of Jest's assertions, whose type is Error."""
 ENVIRONMENT: Mapping[str, str] = {"CI": "1", "NO_COLOR": "1", "FORCE_COLOR": "0"}
 """With CI set, no snapshot is written and no file is watched."""
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+class NodeAdapter(ABC):
+    """Adapter of a test runner of Node.js, found in the scripts and dependencies of a package."""
+
+    name: str
+
+    def find_commands(self, root: Path) -> Iterator[str]:
+        """Yield the test scripts that start the runner, else its bare command if it is a dependency."""
+        manifest = read_manifest(root)
+        scripts = _table(manifest, "scripts")
+        found = False
+        for script in _find_test_scripts(scripts):
+            for words in find_programs(script, scripts):
+                if self.recognizes(split_launchers(words)[1]):
+                    found = True
+                    yield shlex.join(words)
+        is_dependency = any(self.name in _table(manifest, key) for key in ("devDependencies", "dependencies"))
+        if not found and is_dependency:
+            yield self.name
+
+    @abstractmethod
+    def recognizes(self, words: Sequence[str]) -> bool: ...
+
+    @abstractmethod
+    def prepare(self, run: Run) -> Invocation: ...
+
+    @abstractmethod
+    def read_results(self, run: Run) -> Iterator[TestResult]: ...
+
+
+def read_manifest(root: Path) -> dict[str, Any]:
     """Return package.json; empty if it is missing or no object."""
     try:
-        manifest = json.loads(read_regular_text(folder / "package.json"))
+        manifest = json.loads(read_regular_text(root / "package.json"))
     except ValueError:
         return {}
     return manifest if isinstance(manifest, dict) else {}
 
 
-def test_scripts(folder: Path) -> Iterator[str]:
-    """Yield the scripts of a package that are named after tests, `test` first."""
-    scripts = read_manifest(folder).get("scripts")
-    if isinstance(scripts, dict):
-        for name in sorted(
-            scripts, key=lambda name: (name != "test", not name.startswith("test:unit"), name)
-        ):
-            if re.match(r"test\b", name) and not re.search(r"watch|cov|e2e|lint|types?\b|update", name):
-                yield str(scripts[name])
+def read_scripts(root: Path) -> Mapping[str, str]:
+    """Return the scripts of a package by name."""
+    return _table(read_manifest(root), "scripts")
 
 
-def find_test_commands(adapter: Adapter, folder: Path) -> Iterator[str]:
-    """Yield the package's test scripts that start a runner, else its bare command if it is a dependency."""
-    found = False
-    for script in test_scripts(folder):
-        for words in find_runner_calls(script, folder):
-            if adapter.recognize(words) is not None:
-                found = True
-                yield shlex.join(words)
-    manifest = read_manifest(folder)
-    dependencies = [manifest.get(key) for key in ("devDependencies", "dependencies")]
-    if not found and any(isinstance(names, dict) and adapter.name in names for names in dependencies):
-        yield adapter.name
+def _table(manifest: Mapping[str, Any], key: str) -> Mapping[str, str]:
+    """Return the strings in an object of a manifest."""
+    table = manifest.get(key)
+    entries = table.items() if isinstance(table, dict) else ()
+    return {name: value for name, value in entries if isinstance(value, str)}
 
 
-def find_runner_calls(
-    command: str, folder: Path, *, depth: int = MOST_REDIRECTIONS
-) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each program that a command starts, also through the package's scripts."""
-    for part in re.split(r"&&|\|\||;", command):
-        if (match := SCRIPT_CALL.fullmatch(part.strip())) and depth:
-            scripts = read_manifest(folder).get("scripts")
-            name = match["script"] or "test"
-            if isinstance(scripts, dict) and isinstance(scripts.get(name), str):
-                yield from find_runner_calls(scripts[name] + match["rest"], folder, depth=depth - 1)
-            continue
-        try:
-            words = shlex.split(part)
-        except ValueError:
-            continue
-        if words:
-            yield tuple(words)
+def _find_test_scripts(scripts: Mapping[str, str]) -> Iterator[str]:
+    """Yield the scripts that are named after tests, `test` first."""
+    for name in sorted(scripts, key=lambda name: (name != "test", not name.startswith("test:unit"), name)):
+        if re.match(r"test\b", name) and not re.search(r"watch|cov|e2e|lint|types?\b|update", name):
+            yield scripts[name]
 
 
-def strip_launchers(words: Sequence[str]) -> tuple[str, ...]:
-    """Return a command without the launchers before its program."""
+def find_programs(command: str, scripts: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each program that a command starts, also through a package's scripts, each once."""
+    pending, seen = [command], set[str]()
+    while pending:
+        for part in re.split(r"&&|\|\||;", pending.pop()):
+            if match := SCRIPT_CALL.fullmatch(part.strip()):
+                name = match["script"] or "test"
+                if name in scripts and name not in seen:
+                    seen.add(name)
+                    pending.append(scripts[name] + match["rest"])
+                continue
+            with suppress(ValueError):
+                yield tuple(shlex.split(part))
+
+
+def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the variables that the start of a command sets, and the command without launchers."""
+    environment: dict[str, str] = {}
     remaining = list(words)
-    while remaining and (
-        remaining[0] in LAUNCHERS or remaining[0].startswith("-") or ASSIGNMENT.fullmatch(remaining[0])
-    ):
+    while remaining:
+        if ASSIGNMENT.fullmatch(remaining[0]):
+            name, _, environment[name] = remaining[0].partition("=")
+        elif remaining[0] not in LAUNCHERS and not remaining[0].startswith("-"):
+            break
         del remaining[0]
-    return tuple(remaining)
+    return environment, tuple(remaining)
 
 
-def find_binary(folder: Path, name: str) -> str:
-    """Return the path of a program that a package or one above it installed; the bare name if none did."""
-    for parent in (folder, *folder.parents):
-        if (binary := parent / "node_modules" / ".bin" / name).exists():
-            return str(binary)
-    return name
+def find_binary(tree: Path, name: str) -> str:
+    """Return the path of a program that the package installed; the bare name if it did not."""
+    binary = tree / "node_modules" / ".bin" / name
+    return str(binary) if binary.exists() else name
 
 
-def without_paths(words: Sequence[str], folder: Path, *, before_values: Sequence[str]) -> tuple[str, ...]:
+def without_paths(words: Sequence[str], tree: Path, *, before_values: Sequence[str]) -> tuple[str, ...]:
     """Return arguments without those that name test files, so that others can be named.
 
     Options in `before_values` are followed by a value, which is kept.
@@ -111,28 +133,36 @@ def without_paths(words: Sequence[str], folder: Path, *, before_values: Sequence
     kept: list[str] = []
     for word in words:
         is_value = bool(kept) and kept[-1] in before_values
-        names_files = "*" in word or (not word.startswith("-") and (folder / word).exists())
+        names_files = "*" in word or (not word.startswith("-") and (tree / word).exists())
         if is_value or not names_files:
             kept.append(word)
     return tuple(kept)
 
 
-def parse_error(text: str, folder: Path) -> Failure:
+def read_json(file: Path) -> dict[str, Any]:
+    """Return a report; empty if it is missing or was cut off."""
+    try:
+        report = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError):
+        return {}
+    return report if isinstance(report, dict) else {}
+
+
+def parse_error(text: str, tree: Path) -> Failure:
     """Return the failure that a stack trace of JavaScript describes."""
     lines = plain_text(text).strip().splitlines()
     frames = [match for line in lines if (match := STACK_FRAME.match(line))]
     head = "\n".join(line for line in lines if not STACK_FRAME.match(line)).strip()
-    first, _, rest = head.partition("\n")
-    match = ERROR_LINE.match(first)
-    type, message = (match["type"], match["message"] or "") if match else ("Error", first)
-    if message.startswith(("expect(", "Expected", "expected")) or "AssertionError" in first:
+    match = ERROR_LINE.search(head)
+    type, message = (match["type"], match["message"] or "") if match else ("Error", head)
+    if message.startswith(JEST_ASSERTION):
         type = "AssertionError"
     return Failure(
         type=type,
-        message=f"{message}\n{rest}".strip(),
+        message=message.strip(),
         frames=tuple(
             Frame(
-                path=relative_path(frame["path"], folder),
+                path=relative_path(frame["path"], tree),
                 line=int(frame["line"]),
                 function=(frame["function"] or "").removeprefix("async ") or "<anonymous>",
             )
@@ -142,11 +172,11 @@ def parse_error(text: str, folder: Path) -> Failure:
     )
 
 
-def relative_path(path: str, folder: Path) -> str:
+def relative_path(path: str, tree: Path) -> str:
     """Return a reported path relative to the directory; absolute outside and in installed packages."""
     pure = PurePosixPath(path.removeprefix("file://"))
     if not pure.is_absolute():
         return f"<{path}>" if path.startswith("node:") else path
-    if "node_modules" in pure.parts or not pure.is_relative_to(folder.resolve()):
+    if "node_modules" in pure.parts or not pure.is_relative_to(tree.resolve()):
         return str(pure)
-    return pure.relative_to(folder.resolve()).as_posix()
+    return pure.relative_to(tree.resolve()).as_posix()

@@ -9,11 +9,10 @@ from coder.core.values.verdict import Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, collection_failure
 from coder.verify.runners.node_packages import (
     ENVIRONMENT,
+    NodeAdapter,
     find_binary,
-    find_test_commands,
     parse_error,
     relative_path,
-    strip_launchers,
     without_paths,
 )
 
@@ -33,31 +32,25 @@ BEFORE_VALUES = (
 )
 
 
-class NodeTest:
+class NodeTest(NodeAdapter):
     """Adapter of `node --test`, and of `tsx --test`, which passes it on."""
 
     name = "node"
 
-    def find_commands(self, folder: Path) -> Iterator[str]:
-        """Yield the package's test scripts that start the runner."""
-        return find_test_commands(self, folder)
-
-    def recognize(self, words: Sequence[str]) -> tuple[str, ...] | None:
-        """Return the command without launchers; None if it does not run tests with Node."""
-        words = strip_launchers(words)
-        is_ours = bool(words) and words[0].rpartition("/")[2] in PROGRAMS and "--test" in words
-        return (words[0].rpartition("/")[2], *words[1:]) if is_ours else None
+    def recognizes(self, words: Sequence[str]) -> bool:
+        """Tell whether Node runs tests, itself or started by tsx."""
+        return bool(words) and words[0].rpartition("/")[2] in PROGRAMS and "--test" in words
 
     def prepare(self, run: Run) -> Invocation:
         """Report through our reporter; patterns are expanded, which Node does since 21 only."""
         words: Sequence[str] = [
             word for word in run.argv[1:] if not word.startswith(("--test-reporter", "--watch"))
         ]
-        if run.selection.files:
-            words = (*without_paths(words, run.folder, before_values=BEFORE_VALUES), *run.selection.files)
-        words = [path for word in words for path in _expand(word, run.folder)]
+        if run.files:
+            words = (*without_paths(words, run.tree, before_values=BEFORE_VALUES), *run.files)
+        words = [path for word in words for path in _expand(word, run.tree)]
         report = (f"--test-reporter={REPORTER.as_uri()}", f"--test-reporter-destination={run.place / REPORT}")
-        program = run.argv[0] if run.argv[0] == "node" else find_binary(run.folder, run.argv[0])
+        program = find_binary(run.tree, run.argv[0])
         return Invocation(argv=(program, *report, *words), environment=ENVIRONMENT)
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
@@ -71,29 +64,27 @@ class NodeTest:
                 record = json.loads(line)
             except ValueError:
                 continue  # the last line of a run that was cut off
-            yield _to_result(record, run.folder)
+            yield _to_result(record, run.tree)
 
 
-def _expand(word: str, folder: Path) -> Iterator[str]:
+def _expand(word: str, tree: Path) -> Iterator[str]:
     if word.startswith("-") or "*" not in word:
         yield word
         return
-    for path in sorted(folder.glob(word.removeprefix("./"))):
+    for path in sorted(tree.glob(word.removeprefix("./"))):
         if "node_modules" not in path.parts:
-            yield path.relative_to(folder).as_posix()
+            yield path.relative_to(tree).as_posix()
 
 
-def _to_result(record: dict[str, Any], folder: Path) -> TestResult:
-    path = relative_path(record["file"], folder)
+def _to_result(record: dict[str, Any], tree: Path) -> TestResult:
+    path = relative_path(record["file"], tree)
     error = record.get("error") or ""
     if record["is_file"]:  # a file that ends with an error outside of any test
-        return collection_failure(
-            path, parse_error(error, folder).message or "the file ended with an error", error
-        )
+        return collection_failure(path, error)
     outcome: Outcome = "skipped" if record["skipped"] else "passed" if record["passed"] else "failed"
     return TestResult(
         id=f"{path}::{' > '.join(record['names'])}",
         outcome=outcome,
         seconds=record["seconds"],
-        failure=parse_error(error, folder) if outcome == "failed" else None,
+        failure=parse_error(error, tree) if outcome == "failed" else None,
     )

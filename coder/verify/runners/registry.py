@@ -1,12 +1,12 @@
 """All adapters, and the recognition of test commands by them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from coder.core.values.base import Value
 from coder.verify.runners.adapter import Adapter
 from coder.verify.runners.mocha import Mocha
-from coder.verify.runners.node_packages import find_runner_calls
+from coder.verify.runners.node_packages import find_programs, read_scripts, split_launchers
 from coder.verify.runners.node_test import NodeTest
 from coder.verify.runners.vitest_jest import Jest, Vitest
 
@@ -18,6 +18,8 @@ class RecognizedCommand(Value):
 
     adapter: str
     """The adapter's name."""
+    environment: Mapping[str, str]
+    """Assignments before the command."""
     argv: tuple[str, ...]
 
 
@@ -26,17 +28,11 @@ def find_adapter(name: str) -> Adapter | None:
     return next((adapter for adapter in ADAPTERS if adapter.name == name), None)
 
 
-def recognize_words(words: Sequence[str]) -> RecognizedCommand | None:
-    """Return the command of the adapter that the words start; None if there is none."""
-    for adapter in ADAPTERS:
-        if argv := adapter.recognize(words):
-            return RecognizedCommand(adapter=adapter.name, argv=argv)
-    return None
-
-
-def recognize_command(text: str, folder: Path) -> RecognizedCommand | None:
+def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
     """Return the one test runner that a command of a shell starts, also through a script of its package."""
-    found = [
-        recognized for words in find_runner_calls(text, folder) if (recognized := recognize_words(words))
-    ]
+    found = []
+    for words in find_programs(text, read_scripts(root)):
+        environment, argv = split_launchers(words)
+        if adapter := next((adapter for adapter in ADAPTERS if adapter.recognizes(argv)), None):
+            found.append(RecognizedCommand(adapter=adapter.name, environment=environment, argv=argv))
     return found[0] if len(found) == 1 else None

@@ -10,13 +10,14 @@ from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
-from coder.core.values.verdict import Failure, RunProblem, TestReport, TestResult
+from coder.core.values.verdict import EXIT_CODE, Failure, RunProblem, TestReport, TestResult
 from coder.verify.project.configuration import pytest_options
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name
 from coder.verify.results.failure_reasons import NEVER_ENDING
 from coder.verify.results.reports import parse_reports
-from coder.verify.runners.execution import make_run, missing_results_problem, output_tail, read_results
+from coder.verify.runners.adapter import Run
+from coder.verify.runners.execution import missing_results_problem, output_tail, read_results
 from coder.verify.runners.registry import find_adapter
 from coder.verify.running.launch import REPORT, Launch, prepare_cold_launch, prepare_launch
 from coder.verify.running.problems import run_problem, wrong_code_problem
@@ -144,12 +145,13 @@ class PytestRunner:
                     "most": limits.wall_seconds / SHARE,
                 },
             }
-            launched = self._prepare(tree, place, tests, request)
+            own = Run(argv=self._project.command.argv, tree=tree, place=place, files=paths)
+            launched = self._prepare(own, request)
             try:
                 with _reporting_progress(recording, progress):
                     execution = self._sandbox.run(
                         launched.argv,
-                        cwd=tree / self._project.command.folder,
+                        cwd=tree,
                         environment=launched.environment,
                         limits=limits,
                         private=place,
@@ -159,7 +161,8 @@ class PytestRunner:
                     command=self.command,
                     problem=RunProblem(kind="stopped", text=" ".join(str(error).split())),
                 )
-            adapted = self._read_adapted(tree, place, tests, execution)
+            finished = own.model_copy(update={"output": execution.output})
+            adapted = read_results(self._adapter, finished, tests) if self._adapter else None
         self._update_limits(recording.results)
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
@@ -179,31 +182,25 @@ class PytestRunner:
         is_small = self._project.command.is_pytest or whole_files <= MOST_OBSERVED_FILES
         return 0 < len(tests) <= MOST_OBSERVED and is_small
 
-    def _prepare(self, tree: Path, place: Path, tests: Sequence[str], request: Mapping[str, Any]) -> Launch:
+    def _prepare(self, run: Run, request: Mapping[str, Any]) -> Launch:
         command = self._project.command
         if self._adapter is not None:
-            invocation = self._adapter.prepare(make_run(command, tests, tree, place))
-            variables = {**self._project.environment, **command.environment, **invocation.environment}
+            invocation = self._adapter.prepare(run)
+            variables = {**self._project.environment, **invocation.environment, **command.environment}
             return Launch(argv=invocation.argv, environment=variables)
-        paths = existing_test_paths(tests, tree)
         if command.is_recorded:
             return prepare_cold_launch(
-                self._project, tree, place, paths=paths if len(paths) <= MOST_PATHS else (), request=request
+                self._project,
+                run.tree,
+                run.place,
+                paths=run.files if len(run.files) <= MOST_PATHS else (),
+                request=request,
             )
         environment = prepare_launch(
-            self._project, tree, place, paths=(), requests={REPORT: request}
+            self._project, run.tree, run.place, paths=(), requests={REPORT: request}
         ).environment
         # Reports are read from the output: lines of two streams must keep their order.
         return Launch(argv=command.argv, environment={"PYTHONUNBUFFERED": "1", **environment})
-
-    def _read_adapted(
-        self, tree: Path, place: Path, tests: Sequence[str], execution: Execution
-    ) -> tuple[TestResult, ...] | None:
-        """Return the results in the report of the project's own runner; None if it has no adapter."""
-        if self._adapter is None:
-            return None
-        run = make_run(self._project.command, tests, tree, place)
-        return read_results(self._adapter, run.model_copy(update={"output": execution.output}), tree, tests)
 
     def _update_limits(self, results: Sequence[TestResult]) -> None:
         """Remember the longest passing test, and whether one did not end.
@@ -270,7 +267,7 @@ def exit_code_result(command: str, execution: Execution) -> TestResult:
     if execution.exit_code == 0:
         return TestResult(id=command, outcome="passed", seconds=execution.seconds)
     message = f"exit code {execution.exit_code}"
-    failure = Failure(type="ExitCode", message=message, text=output_tail(execution.output))
+    failure = Failure(type=EXIT_CODE, message=message, text=output_tail(execution.output))
     return TestResult(id=command, outcome="failed", seconds=execution.seconds, failure=failure)
 
 

@@ -2,7 +2,7 @@ import os
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 from coder.core.ports.sandbox import Execution, Limits
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
-from tests.builders import repo, write
+from tests.builders import repo, write, write_tree
 
 CREDENTIALS = (
     *(
@@ -67,12 +67,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     if (tools / ".rustup").is_dir():
         monkeypatch.setenv("RUSTUP_HOME", os.environ.get("RUSTUP_HOME", str(tools / ".rustup")))
-    return filled(tmp_path / "home", dict.fromkeys((*CREDENTIALS, *CACHES), "content\n"))
-
-
-def filled(directory: Path, files: Mapping[str, str]) -> Path:
-    write(directory, files)
-    return directory
+    return write_tree(tmp_path / "home", dict.fromkeys((*CREDENTIALS, *CACHES), "content\n"))
 
 
 @contextmanager
@@ -106,7 +101,7 @@ def test_shows_package_caches_without_credentials(walls: SandboxBackend, home: P
 def test_cargo_judges_no_artifact_of_another_tree(walls: SandboxBackend, home: Path, tmp_path: Path) -> None:
     require("cargo")
     # Base first: its files are older than what is built from the change.
-    base, change = filled(tmp_path / "base", BASE), filled(tmp_path / "change", CHANGE)
+    base, change = write_tree(tmp_path / "base", BASE), write_tree(tmp_path / "change", CHANGE)
     with ProcessSandbox(os.environ, backend=walls) as sandbox:
         runs = [run_tests(sandbox, tree, "cargo", "test") for tree in (change, base, change, base)]
     assert [run.exit_code for run in runs] == [0, 101, 0, 101], [run.output for run in runs]
@@ -118,12 +113,12 @@ def test_cargo_builds_downloaded_packages_once(walls: SandboxBackend, home: Path
     shutil.rmtree(home / ".cargo")
     rate = repo(tmp_path / "rate", {**RUST, "Cargo.toml": RUST["Cargo.toml"].replace("money", "rate")})
     manifest = f'{RUST["Cargo.toml"]}[dependencies]\nrate = {{ git = "file://{rate}" }}\n'
-    fetched = filled(tmp_path / "fetched", {**CHANGE, "Cargo.toml": manifest})
+    fetched = write_tree(tmp_path / "fetched", {**CHANGE, "Cargo.toml": manifest})
     environment = {**os.environ, "CARGO_HOME": str(home / ".cargo"), "CARGO_NET_OFFLINE": "false"}
     subprocess.run(["cargo", "fetch", "-q"], cwd=fetched, env=environment, check=True)
     lock = (fetched / "Cargo.lock").read_text(encoding="utf-8")
     files = {**CHANGE, "Cargo.toml": manifest, "Cargo.lock": lock}
-    trees = [filled(tmp_path / name, files) for name in ("one", "two")]
+    trees = [write_tree(tmp_path / name, files) for name in ("one", "two")]
     with ProcessSandbox(os.environ, backend=walls) as sandbox:
         runs = [run_tests(sandbox, tree, "cargo", "test") for tree in trees]
     assert [run.exit_code for run in runs] == [0, 0], [run.output for run in runs]
@@ -136,12 +131,12 @@ def test_go_builds_from_read_only_module_cache(
     require("go")
     shutil.rmtree(home / "go")
     module = "module example.com/rate\n\ngo 1.19\n"
-    versions = filled(tmp_path / "proxy" / "example.com" / "rate" / "@v", {"list": "v1.0.0\n"})
+    versions = write_tree(tmp_path / "proxy" / "example.com" / "rate" / "@v", {"list": "v1.0.0\n"})
     write(versions, {"v1.0.0.info": '{"Version": "v1.0.0"}', "v1.0.0.mod": module})
     with zipfile.ZipFile(versions / "v1.0.0.zip", "w") as archive:
         archive.writestr("example.com/rate@v1.0.0/go.mod", module)
         archive.writestr("example.com/rate@v1.0.0/rate.go", "package rate\n\nfunc Rate() int { return 2 }\n")
-    tree = filled(tmp_path / "tree", {"go.mod": GO_MODULE, "money_test.go": GO_TEST})
+    tree = write_tree(tmp_path / "tree", {"go.mod": GO_MODULE, "money_test.go": GO_TEST})
     environment = {
         **os.environ,
         "GOPROXY": f"file://{tmp_path}/proxy",

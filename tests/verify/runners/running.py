@@ -5,10 +5,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from coder.core.values.paths import test_file_of
 from coder.core.values.verdict import TestResult
 from coder.verify.project.command import parse_command
-from coder.verify.runners.adapter import Adapter
-from coder.verify.runners.execution import make_run, read_results
+from coder.verify.runners.adapter import Adapter, Run
+from coder.verify.runners.execution import read_results
+from tests.builders import write
 
 
 def run_adapter(
@@ -17,21 +19,20 @@ def run_adapter(
     """Run the tests of a project with the command that its adapter finds, and return the results."""
     tree, place = root / "tree", root / "place"
     place.mkdir(parents=True)
-    for path, text in files.items():
-        (tree / path).parent.mkdir(parents=True, exist_ok=True)
-        (tree / path).write_text(text)
+    write(tree, files)
     text = next(iter(adapter.find_commands(tree)))
     command = parse_command(text, Path("/venv/bin/python"), root=tree)
     assert command.runner == adapter.name
-    run = make_run(command, tests, tree, place)
+    paths = tuple(dict.fromkeys(map(test_file_of, tests)))
+    run = Run(argv=command.argv, tree=tree, place=place, files=paths)
     invocation = adapter.prepare(run)
     execution = subprocess.run(
         invocation.argv,
         cwd=tree,
-        env={**os.environ, **invocation.environment},
+        env={**os.environ, **invocation.environment, **command.environment},
         capture_output=True,
         text=True,
         check=False,
     )
     finished = run.model_copy(update={"output": execution.stdout + execution.stderr})
-    return read_results(adapter, finished, tree, tests)
+    return read_results(adapter, finished, tests)

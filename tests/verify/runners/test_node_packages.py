@@ -37,6 +37,25 @@ def test_recognizes_runner_behind_npm_test(
     assert recognized is not None and (recognized.adapter, recognized.argv) == (adapter, argv)
 
 
+def test_keeps_variables_that_a_script_sets(tmp_path: Path) -> None:
+    script = "cross-env NODE_OPTIONS=--experimental-vm-modules jest"
+    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
+    recognized = recognize_command("npm test", tmp_path)
+    assert recognized is not None
+    assert recognized.environment == {"NODE_OPTIONS": "--experimental-vm-modules"}
+
+
+def test_scripts_that_call_each_other_end(tmp_path: Path) -> None:
+    scripts = {
+        "test": "npm run a && npm run a",
+        "a": "npm test && npm run b && npm run b",
+        "b": "npm test; mocha",
+    }
+    (tmp_path / "package.json").write_text(json.dumps({"scripts": scripts}))
+    recognized = recognize_command("npm test", tmp_path)
+    assert recognized is not None and recognized.adapter == "mocha"
+
+
 @pytest.mark.parametrize("script", ["make check", "vitest run && mocha", "echo jest", "node test.js"])
 def test_leaves_other_scripts_alone(tmp_path: Path, script: str) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
@@ -69,6 +88,18 @@ def test_expectation_is_an_assertion(tmp_path: Path) -> None:
     failure = parse_error(text, tmp_path)
     assert failure.type == "AssertionError"
     assert "Received: 1" in failure.message
+
+
+def test_message_of_the_code_under_test_is_no_assertion(tmp_path: Path) -> None:
+    assert parse_error("Error: Expected a number\n    at a.js:1:2", tmp_path).type == "Error"
+
+
+def test_finds_error_below_the_source_line(tmp_path: Path) -> None:
+    text = (
+        "file:///x/a.test.js:1\nimport {b} from './b.js'\n\nSyntaxError: no export named 'b'\n    at a.js:1:2"
+    )
+    failure = parse_error(text, tmp_path)
+    assert (failure.type, failure.message) == ("SyntaxError", "no export named 'b'")
 
 
 def test_keeps_values_of_options_when_dropping_paths(tmp_path: Path) -> None:

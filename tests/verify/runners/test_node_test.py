@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.adapter import Run, Selection
+from coder.verify.runners.adapter import Run
 from coder.verify.runners.node_test import NodeTest
 from tests.verify.runners.running import run_adapter
 
@@ -60,5 +60,5 @@ def test_runs_the_selected_files_alone(tmp_path: Path) -> None:
 def test_expands_patterns_that_old_versions_do_not(tmp_path: Path) -> None:
     for name in ("a.test.js", "b.test.js"):
         (tmp_path / name).touch()
-    run = Run(argv=("node", "--test", "*.test.js"), folder=tmp_path, place=tmp_path, selection=Selection())
+    run = Run(argv=("node", "--test", "*.test.js"), tree=tmp_path, place=tmp_path)
     assert NodeTest().prepare(run).argv[-3:] == ("--test", "a.test.js", "b.test.js")

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from coder.verify.runners.adapter import Run, Selection
+from coder.verify.runners.adapter import Run
 from coder.verify.runners.vitest_jest import REPORT, Jest, Vitest
 
 
@@ -32,7 +32,7 @@ def test_reads_report(tmp_path: Path) -> None:
         ]
     }
     (tmp_path / REPORT).write_text(json.dumps(report))
-    results = list(Vitest().read_results(Run(argv=("vitest",), folder=tmp_path, place=tmp_path)))
+    results = list(Vitest().read_results(Run(argv=("vitest",), tree=tmp_path, place=tmp_path)))
     assert [(result.id, result.outcome, result.when) for result in results] == [
         ("src/slug.test.ts::slug > keeps", "passed", "call"),
         ("src/slug.test.ts::slug > joins", "failed", "call"),
@@ -43,13 +43,10 @@ def test_reads_report(tmp_path: Path) -> None:
     assert results[1].failure is not None and results[1].failure.frames[0].line == 4
 
 
-def test_chooses_tests_by_file_and_name(tmp_path: Path) -> None:
-    selection = Selection(files=("src/a.test.ts",), names=("slug > joins (1)",))
-    run = Run(argv=("vitest", "--watch"), folder=tmp_path, place=tmp_path, selection=selection)
+def test_runs_once_and_selects_files(tmp_path: Path) -> None:
+    run = Run(argv=("vitest", "--watch"), tree=tmp_path, place=tmp_path, files=("src/a.test.ts",))
     argv = Vitest().prepare(run).argv
-    assert argv[:2] == ("vitest", "run") and "--watch" not in argv
-    assert argv[-3:] == ("-t", r"^slug\ joins\ \(1\)$", "src/a.test.ts")
-    assert Jest().prepare(run.model_copy(update={"argv": ("jest",)})).argv[-2:] == (
-        "--runTestsByPath",
-        "src/a.test.ts",
-    )
+    assert "--run" in argv and "--watch" not in argv
+    assert argv[-1] == "src/a.test.ts"
+    jest = Jest().prepare(run.model_copy(update={"argv": ("jest",)}))
+    assert jest.argv[-2:] == ("--runTestsByPath", "src/a.test.ts")

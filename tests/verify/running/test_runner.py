@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.verdict import RunProblem, TestReport
-from tests.builders import write
+from tests.builders import write, write_tree
 from tests.verify.conftest import Run
 
 CALC = {
@@ -22,11 +22,6 @@ def outcomes(report: TestReport) -> dict[str, str]:
         result.id: result.outcome if result.when == "call" else f"{result.outcome} in {result.when}"
         for result in report.results
     }
-
-
-def write_tree(place: Path, files: dict[str, str]) -> Path:
-    write(place, files)
-    return place
 
 
 def list_files(place: Path) -> set[str]:
