@@ -193,10 +193,12 @@ class ProcessSandbox:
     def _build_directory(self, private: Path | None, cwd: Path) -> Path:
         """Return the directory that a command's build tools write, which later commands use again.
 
-        That of a private directory goes by its name, which belongs to one command at a time, so that no other
+        That of a private directory goes by its path, which belongs to one command at a time, so that no other
         command can write it. All commands without one share theirs.
         """
-        directory = self._scratch.path.with_name("builds") / (private.name if private else "commands")
+        scratch = self._scratch.path
+        name = private.relative_to(scratch) if private else "commands"
+        directory = scratch.with_name("builds") / name
         prepare_build_directory(directory, self._user_environment, self._home)
         if private is not None:
             expire_cargo_builds(directory, cwd)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.values.base import Value
-from coder.core.values.verdict import Failure, TestResult
+from coder.core.values.verdict import Failure, Frame, TestResult
 
 LONGEST_TEXT = 6000
 ERROR_LINE = re.compile(r"\b\w*(?:Error|Exception): ")
@@ -24,8 +24,10 @@ class Run(Value):
     """A directory for the report, made for this run."""
     files: tuple[str, ...] = ()
     """Existing test files and directories to run, relative to the tree; none means the whole suite."""
+    tests: tuple[str, ...] = ()
+    """Ids of the tests to run, in `files`; more may be run than these."""
     output: str = ""
-    """The runner's output; empty before it has ended."""
+    """The runner's output; empty before it has ended, and if a part of it was dropped."""
 
 
 class Invocation(Value):
@@ -63,17 +65,18 @@ class Adapter(Protocol):
         ...
 
 
-def collection_failure(path: str, text: str) -> TestResult:
+def collection_failure(path: str, text: str, frames: tuple[Frame, ...] = ()) -> TestResult:
     """Return the result of a test file that could not be compiled or loaded, with what was printed about it.
 
-    Its message is the first line that names an error, else the first line that is no heading.
+    `frames` are the positions of the errors. Its message is the first line that names an error, else the
+    first line that is no heading.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip(" ●")]
     named = (line for line in lines if ERROR_LINE.search(line))
     message = next(
         named, next((line for line in lines if not line.startswith("●")), "it could not be loaded")
     )
-    failure = Failure(type="CollectionError", message=message, text=text[-LONGEST_TEXT:])
+    failure = Failure(type="CollectionError", message=message, frames=frames, text=text[-LONGEST_TEXT:])
     return TestResult(id=path, outcome="error", when="collect", failure=failure)
 
 

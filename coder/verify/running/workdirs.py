@@ -1,10 +1,14 @@
 """Work directories of test runs."""
 
+import hashlib
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+
+from coder.files.regular_files import read_regular
 
 
 @contextmanager
@@ -26,3 +30,19 @@ def _try_create(path: Path) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def content_name(tree: Path, key: bytes) -> str:
+    """Return a name for the content of a tree, which nobody without the key can compute or interpret.
+
+    Build directories go by it: code of one tree then never runs where artefacts of another one are written.
+    """
+    digest = hashlib.blake2b(key=key, digest_size=8)
+    for folder, folders, names in os.walk(tree):
+        folders[:] = sorted(name for name in folders if name not in (".git", "node_modules"))
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for path in (Path(folder, name) for name in sorted([*names, *links])):
+            content = os.fsencode(path.readlink()) if path.is_symlink() else read_regular(path) or b""
+            digest.update(b"%s\0%d\0" % (os.fsencode(path.relative_to(tree)), len(content)))
+            digest.update(content)
+    return digest.hexdigest()
