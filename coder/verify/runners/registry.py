@@ -5,13 +5,14 @@ from pathlib import Path
 
 from coder.core.values.base import Value
 from coder.verify.runners.adapter import Adapter
+from coder.verify.runners.cargo_test import CargoTest
 from coder.verify.runners.go_test import GoTest
 from coder.verify.runners.mocha import Mocha
 from coder.verify.runners.node_packages import find_programs, read_scripts, split_launchers
 from coder.verify.runners.node_test import NodeTest
 from coder.verify.runners.vitest_jest import Jest, Vitest
 
-ADAPTERS: tuple[Adapter, ...] = (Vitest(), Jest(), Mocha(), NodeTest(), GoTest())
+ADAPTERS: tuple[Adapter, ...] = (Vitest(), Jest(), Mocha(), NodeTest(), GoTest(), CargoTest())
 
 
 class RecognizedCommand(Value):
