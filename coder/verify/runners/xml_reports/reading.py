@@ -1,0 +1,63 @@
+"""Reading of JUnit reports, and what adapters make of their failures."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.files.regular_files import read_regular
+from coder.verify.results.reports import LARGEST_XML, parse_junit
+from coder.verify.runners.adapter import Run, collection_failure
+
+ASSERTIONS = frozenset(
+    {
+        *(
+            "AssertionError",
+            "AssertionFailedError",
+            "AssertionFailure",
+            "ComparisonFailure",
+            "MultipleFailures",
+        ),
+        *("ExpectationFailedException", "ExpectationNotMetError", "ConditionNotSatisfiedError"),
+    }
+)
+"""Exceptions by which assertions of JUnit, AssertJ, Spock, PHPUnit and RSpec fail."""
+STACK = re.compile(r"\n(?:\s+at |/\S+:\d+$)", re.M)
+"""The first line of a stack trace below a message."""
+
+
+def read_report(file: Path, tree: Path) -> tuple[TestResult, ...]:
+    """Return the results in a JUnit report, with ids `classname::name`; none if there is no such file."""
+    return parse_junit(read_xml(file, tree))
+
+
+def read_xml(file: Path, tree: Path) -> str:
+    """Return the text of a report below a directory; empty if it is missing or too large."""
+    return (read_regular(file, within=tree, limit_bytes=LARGEST_XML) or b"").decode("utf-8", "replace")
+
+
+def with_frames(result: TestResult, id: str, frames: Iterable[Frame]) -> TestResult:
+    """Return a result under another id; its failure has these frames and a type that all languages share."""
+    failure = result.failure and normalize_failure(result.failure, frames)
+    return result.model_copy(update={"id": id, "failure": failure})
+
+
+def normalize_failure(failure: Failure, frames: Iterable[Frame]) -> Failure:
+    """Return a failure with these frames, outermost first, as AssertionError if an assertion failed."""
+    type = "AssertionError" if failure.type in ASSERTIONS else failure.type
+    message = STACK.split(failure.message, maxsplit=1)[0].strip()
+    return failure.model_copy(update={"type": type, "message": message, "frames": tuple(frames)})
+
+
+def build_failures(
+    run: Run, errors: Iterable[Frame], text: str, *, test_files: Iterable[str]
+) -> Iterator[TestResult]:
+    """Yield the test files that errors of a compiler are in, or else all of them, if there is an error.
+
+    `test_files` are all that the project has. Only those that were asked for are taken, if some were.
+    """
+    frames = tuple(errors)
+    files = dict.fromkeys(run.files or test_files)
+    wrong = [frame.path for frame in frames if frame.path in files]
+    for path in dict.fromkeys(wrong or files) if frames else ():
+        yield collection_failure(path, text, frames)
