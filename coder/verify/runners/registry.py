@@ -11,11 +11,12 @@ from coder.verify.runners.mocha import Mocha
 from coder.verify.runners.node_packages import find_programs, read_scripts, split_launchers
 from coder.verify.runners.node_test import NodeTest
 from coder.verify.runners.vitest_jest import Jest, Vitest
+from coder.verify.runners.xml_reports.ctest import CTest
 from coder.verify.runners.xml_reports.java_builds import Gradle, Maven
 
 ADAPTERS: tuple[Adapter, ...] = (
     *(Vitest(), Jest(), Mocha(), NodeTest()),
-    *(GoTest(), CargoTest(), Maven(), Gradle()),
+    *(GoTest(), CargoTest(), Maven(), Gradle(), CTest()),
 )
 
 

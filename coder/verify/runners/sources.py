@@ -50,10 +50,12 @@ def read_source(tree: Path, path: str) -> str:
     return read_regular_text(tree / path, within=tree)
 
 
-def find_positions(text: str, tree: Path, *, within: str = ".") -> tuple[Frame, ...]:
+def find_positions(
+    text: str, tree: Path, *, within: str = ".", pattern: re.Pattern[str] = POSITION
+) -> tuple[Frame, ...]:
     """Return the positions in files of the tree that a message names; paths are relative to `within`."""
     frames = []
-    for match in POSITION.finditer(text):
+    for match in pattern.finditer(text):
         path = PurePosixPath(within, match["path"])
         if path.is_relative_to(tree):
             path = path.relative_to(tree)

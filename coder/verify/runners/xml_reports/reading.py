@@ -28,10 +28,10 @@ STACK = re.compile(r"\n(?:\s+at |/\S+:\d+$)", re.M)
 
 def read_report(file: Path, tree: Path) -> tuple[TestResult, ...]:
     """Return the results in a JUnit report, with ids `classname::name`; none if there is no such file."""
-    return parse_junit(read_xml(file, tree))
+    return parse_junit(read_file(file, tree))
 
 
-def read_xml(file: Path, tree: Path) -> str:
+def read_file(file: Path, tree: Path) -> str:
     """Return the text of a report below a directory; empty if it is missing or too large."""
     return (read_regular(file, within=tree, limit_bytes=LARGEST_XML) or b"").decode("utf-8", "replace")
 
@@ -54,10 +54,10 @@ def build_failures(
 ) -> Iterator[TestResult]:
     """Yield the test files that errors of a compiler are in, or else all of them, if there is an error.
 
-    `test_files` are all that the project has. Only those that were asked for are taken, if some were.
+    `test_files` are all that are known. Only those that were asked for are taken, if some were.
     """
     frames = tuple(errors)
     files = dict.fromkeys(run.files or test_files)
     wrong = [frame.path for frame in frames if frame.path in files]
-    for path in dict.fromkeys(wrong or files) if frames else ():
+    for path in dict.fromkeys(wrong or files or [frame.path for frame in frames]) if frames else ():
         yield collection_failure(path, text, frames)
