@@ -14,7 +14,7 @@ from coder.core.values.verdict import Failure, TestResult
 from coder.verify.runners.adapter import Invocation, Run
 from coder.verify.runners.arguments import alternatives, without_options
 from coder.verify.runners.sources import find_positions, read_source, source_files
-from coder.verify.runners.xml_reports.reading import build_failures, read_report, read_file, with_frames
+from coder.verify.runners.xml_reports.reading import build_failures, read_file, read_report, with_frames
 
 MANIFEST = "CMakeLists.txt"
 HAS_TESTS = re.compile(r"\b(?:enable_testing|add_test)\s*\(|\binclude\s*\(\s*CTest\s*\)", re.I)
