@@ -1,15 +1,26 @@
 """The port of test runners that report results themselves, and what their adapters share."""
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from coder.core.values.base import Value
 from coder.core.values.verdict import Failure, Frame, TestResult
 
 LONGEST_TEXT = 6000
 ERROR_LINE = re.compile(r"\b\w*(?:Error|Exception): ")
+STACK = re.compile(r"\n(?:\s+at |/\S+:\d+$)", re.M)
+"""The first line of a stack trace below a message."""
+ASSERTIONS = frozenset(
+    {
+        *("AssertionError", "AssertionFailedError", "AssertionFailure", "ComparisonFailure"),
+        *("ConditionNotSatisfiedError", "ExpectationFailedException", "ExpectationNotMetError"),
+        *("MultipleExpectationsNotMetError", "MultipleFailuresError"),
+    }
+)
+"""Exceptions by which assertions of JUnit, AssertJ, Spock, PHPUnit and RSpec fail."""
 ESCAPE_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -78,6 +89,32 @@ def collection_failure(path: str, text: str, frames: tuple[Frame, ...] = ()) -> 
     )
     failure = Failure(type="CollectionError", message=message, frames=frames, text=text[-LONGEST_TEXT:])
     return TestResult(id=path, outcome="error", when="collect", failure=failure)
+
+
+def normalize_failure(failure: Failure, frames: Iterable[Frame]) -> Failure:
+    """Return a failure with these frames, outermost first, as AssertionError if an assertion failed."""
+    type = "AssertionError" if failure.type in ASSERTIONS else failure.type
+    message = STACK.split(failure.message, maxsplit=1)[0].strip()
+    return failure.model_copy(update={"type": type, "message": message, "frames": tuple(frames)})
+
+
+def find_program(words: Sequence[str], name: str, *, through: Sequence[str]) -> int | None:
+    """Return the position of a program in a command, after words that start it; None if it is another one."""
+    for index, word in enumerate(words):
+        if word.rpartition("/")[2] == name:
+            return index
+        if word.rpartition("/")[2] not in through and not (index and word.startswith("-")):
+            break
+    return None
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Return a report; empty if it is missing or was cut off."""
+    try:
+        report = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError):
+        return {}
+    return report if isinstance(report, dict) else {}
 
 
 def plain_text(text: str) -> str:

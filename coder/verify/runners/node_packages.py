@@ -139,15 +139,6 @@ def without_paths(words: Sequence[str], tree: Path, *, before_values: Sequence[s
     return tuple(kept)
 
 
-def read_json(file: Path) -> dict[str, Any]:
-    """Return a report; empty if it is missing or was cut off."""
-    try:
-        report = json.loads(file.read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError):
-        return {}
-    return report if isinstance(report, dict) else {}
-
-
 def parse_error(text: str, tree: Path) -> Failure:
     """Return the failure that a stack trace of JavaScript describes."""
     lines = plain_text(text).strip().splitlines()

@@ -59,6 +59,6 @@ def find_positions(
         path = PurePosixPath(within, match["path"])
         if path.is_relative_to(tree):
             path = path.relative_to(tree)
-        if (tree / path).is_file():
+        if not path.is_absolute() and (tree / path).is_file():
             frames.append(Frame(path=str(path), line=int(match["line"]), function="<unknown>"))
     return tuple(frames)

@@ -1,29 +1,12 @@
 """Reading of JUnit reports, and what adapters make of their failures."""
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.core.values.verdict import Frame, TestResult
 from coder.files.regular_files import read_regular
 from coder.verify.results.reports import LARGEST_XML, parse_junit
-from coder.verify.runners.adapter import Run, collection_failure
-
-ASSERTIONS = frozenset(
-    {
-        *(
-            "AssertionError",
-            "AssertionFailedError",
-            "AssertionFailure",
-            "ComparisonFailure",
-            "MultipleFailures",
-        ),
-        *("ExpectationFailedException", "ExpectationNotMetError", "ConditionNotSatisfiedError"),
-    }
-)
-"""Exceptions by which assertions of JUnit, AssertJ, Spock, PHPUnit and RSpec fail."""
-STACK = re.compile(r"\n(?:\s+at |/\S+:\d+$)", re.M)
-"""The first line of a stack trace below a message."""
+from coder.verify.runners.adapter import Run, collection_failure, normalize_failure
 
 
 def read_report(file: Path, tree: Path) -> tuple[TestResult, ...]:
@@ -40,13 +23,6 @@ def with_frames(result: TestResult, id: str, frames: Iterable[Frame]) -> TestRes
     """Return a result under another id; its failure has these frames and a type that all languages share."""
     failure = result.failure and normalize_failure(result.failure, frames)
     return result.model_copy(update={"id": id, "failure": failure})
-
-
-def normalize_failure(failure: Failure, frames: Iterable[Frame]) -> Failure:
-    """Return a failure with these frames, outermost first, as AssertionError if an assertion failed."""
-    type = "AssertionError" if failure.type in ASSERTIONS else failure.type
-    message = STACK.split(failure.message, maxsplit=1)[0].strip()
-    return failure.model_copy(update={"type": type, "message": message, "frames": tuple(frames)})
 
 
 def build_failures(
