@@ -91,6 +91,20 @@ def collection_failure(path: str, text: str, frames: tuple[Frame, ...] = ()) -> 
     return TestResult(id=path, outcome="error", when="collect", failure=failure)
 
 
+def build_failures(
+    run: Run, errors: Iterable[Frame], text: str, *, test_files: Iterable[str]
+) -> Iterator[TestResult]:
+    """Yield the test files that errors of a compiler or loader name, or else all, if there is an error.
+
+    `test_files` are all that are known. Only those that were asked for are taken, if some were.
+    """
+    frames = tuple(errors)
+    files = dict.fromkeys(run.files or test_files)
+    wrong = [frame.path for frame in frames if frame.path in files]
+    for path in dict.fromkeys(wrong or files or [frame.path for frame in frames]) if frames else ():
+        yield collection_failure(path, text, frames)
+
+
 def normalize_failure(failure: Failure, frames: Iterable[Frame]) -> Failure:
     """Return a failure with these frames, outermost first, as AssertionError if an assertion failed."""
     type = "AssertionError" if failure.type in ASSERTIONS else failure.type

@@ -11,10 +11,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from coder.core.values.verdict import Failure, TestResult
-from coder.verify.runners.adapter import Invocation, Run
+from coder.verify.runners.adapter import Invocation, Run, build_failures
 from coder.verify.runners.arguments import alternatives, without_options
 from coder.verify.runners.sources import find_positions, read_source, source_files
-from coder.verify.runners.xml_reports.reading import build_failures, read_file, read_report, with_frames
+from coder.verify.runners.xml_reports.reading import read_file, read_report, with_frames
 
 MANIFEST = "CMakeLists.txt"
 HAS_TESTS = re.compile(r"\b(?:enable_testing|add_test)\s*\(|\binclude\s*\(\s*CTest\s*\)", re.I)

@@ -6,10 +6,10 @@ from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
 from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
-from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, normalize_failure
+from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, build_failures, normalize_failure
 from coder.verify.runners.arguments import without_options
 from coder.verify.runners.sources import read_source, source_files
-from coder.verify.runners.xml_reports.reading import build_failures, read_file
+from coder.verify.runners.xml_reports.reading import read_file
 
 SUFFIXES = (".cs", ".fs", ".vb")
 PROJECTS = (".csproj", ".fsproj", ".vbproj")

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from coder.core.values.verdict import Frame, TestResult
-from coder.verify.runners.adapter import Invocation, Run, plain_text
+from coder.verify.runners.adapter import Invocation, Run, build_failures, plain_text
 from coder.verify.runners.arguments import split_operands
 from coder.verify.runners.sources import manifest_directories, nearest, read_source, source_files
-from coder.verify.runners.xml_reports.reading import build_failures, read_report, with_frames
+from coder.verify.runners.xml_reports.reading import read_report, with_frames
 
 SUFFIXES = (".java", ".kt", ".groovy", ".scala")
 STACK_FRAME = re.compile(

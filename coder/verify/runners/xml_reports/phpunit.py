@@ -7,10 +7,10 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.values.verdict import Failure, TestResult
 from coder.verify.results.reports import parse_junit
-from coder.verify.runners.adapter import Invocation, Run, find_program
+from coder.verify.runners.adapter import Invocation, Run, build_failures, find_program
 from coder.verify.runners.arguments import without_options
 from coder.verify.runners.sources import find_positions, source_files
-from coder.verify.runners.xml_reports.reading import build_failures, read_file, with_frames
+from coder.verify.runners.xml_reports.reading import read_file, with_frames
 
 REPORT = "report.xml"
 PROGRAMS = "vendor/bin/phpunit", "phpunit"

@@ -1,12 +1,12 @@
 """Reading of JUnit reports, and what adapters make of their failures."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from coder.core.values.verdict import Frame, TestResult
 from coder.files.regular_files import read_regular
 from coder.verify.results.reports import LARGEST_XML, parse_junit
-from coder.verify.runners.adapter import Run, collection_failure, normalize_failure
+from coder.verify.runners.adapter import normalize_failure
 
 
 def read_report(file: Path, tree: Path) -> tuple[TestResult, ...]:
@@ -23,17 +23,3 @@ def with_frames(result: TestResult, id: str, frames: Iterable[Frame]) -> TestRes
     """Return a result under another id; its failure has these frames and a type that all languages share."""
     failure = result.failure and normalize_failure(result.failure, frames)
     return result.model_copy(update={"id": id, "failure": failure})
-
-
-def build_failures(
-    run: Run, errors: Iterable[Frame], text: str, *, test_files: Iterable[str]
-) -> Iterator[TestResult]:
-    """Yield the test files that errors of a compiler are in, or else all of them, if there is an error.
-
-    `test_files` are all that are known. Only those that were asked for are taken, if some were.
-    """
-    frames = tuple(errors)
-    files = dict.fromkeys(run.files or test_files)
-    wrong = [frame.path for frame in frames if frame.path in files]
-    for path in dict.fromkeys(wrong or files or [frame.path for frame in frames]) if frames else ():
-        yield collection_failure(path, text, frames)
