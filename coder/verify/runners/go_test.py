@@ -88,14 +88,15 @@ class GoTest:
                     id = package_directories.test_id(package, test)
                     text = "".join(outputs.pop((package, test), ()))
                     yield _to_result(id, OUTCOMES[action], text, run.tree, event.get("Elapsed") or 0.0)
+                case "pass" | "fail":  # the package has ended, and with it the tests that did not
+                    for other in [test for owner, test in unfinished if owner == package]:
+                        del unfinished[package, other]
+                        id = package_directories.test_id(package, other)
+                        yield _crash_result(id, "".join(outputs.pop((package, other), ())))
                 case None:
                     console.append(line)
                 case _:
                     pass
-        for package, test in unfinished:
-            text = "".join(outputs[package, test])
-            failure = Failure(type="Crash", message="The process ended in this test.", text=text)
-            yield TestResult(id=package_directories.test_id(package, test), outcome="error", failure=failure)
         yield from _build_failures(console, package_directories, run.tree)
 
 
@@ -174,6 +175,11 @@ def _parse_event(line: str) -> dict[str, Any]:
 def _to_result(id: str, outcome: Outcome, text: str, tree: Path, seconds: float) -> TestResult:
     failure = _parse_failure(text, test_file_of(id), tree) if outcome == "failed" else None
     return TestResult(id=id, outcome=outcome, seconds=seconds, failure=failure)
+
+
+def _crash_result(id: str, text: str) -> TestResult:
+    failure = Failure(type="Crash", message="The process ended in this test.", text=text[-LONGEST_TEXT:])
+    return TestResult(id=id, outcome="error", failure=failure)
 
 
 def _parse_failure(text: str, path: str, tree: Path) -> Failure:

@@ -18,11 +18,17 @@ POSITION = re.compile(r"^\s*(?:-->\s*)?(?:\./)?(?P<path>[\w./@+-]+\.\w+):(?P<lin
 """A place in a source file as compilers and tracebacks print it, at the start of a line."""
 
 
-def source_files(tree: Path, suffixes: Collection[str]) -> Iterator[str]:
-    """Yield the project's files with one of these suffixes, relative to the tree."""
+def source_files(tree: Path, suffixes: Collection[str], *, deepest: float = float("inf")) -> Iterator[str]:
+    """Yield the project's files with one of these suffixes, relative to the tree.
+
+    Directories of more levels than `deepest` are left out.
+    """
     for folder, folders, names in os.walk(tree):
+        has_more = len(Path(folder).relative_to(tree).parts) < deepest
         folders[:] = sorted(
-            name for name in folders if name not in INSTALLED_OR_BUILT and not name.startswith(".")
+            name
+            for name in folders
+            if has_more and name not in INSTALLED_OR_BUILT and not name.startswith(".")
         )
         for name in sorted(names):
             if PurePosixPath(name).suffix in suffixes:
@@ -33,8 +39,8 @@ def manifest_directories(tree: Path, name: str) -> list[str]:
     """Return the directories that hold a file of this name, outermost first; the tree itself is `.`."""
     found = [
         str(PurePosixPath(path).parent)
-        for path in source_files(tree, (PurePosixPath(name).suffix,))
-        if PurePosixPath(path).name == name and path.count("/") <= DEEPEST_MANIFEST
+        for path in source_files(tree, (PurePosixPath(name).suffix,), deepest=DEEPEST_MANIFEST)
+        if PurePosixPath(path).name == name
     ]
     return sorted(found, key=lambda path: (path != ".", path.count("/"), path))
 

@@ -100,7 +100,7 @@ class Judgement:
         return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
 
     def _run_targets(self) -> tuple[Mapping[str, TestResult], Verdict | None]:
-        """Run what the change is about; return the tests that pass, or a verdict that is certain already."""
+        """Run what the change is about; return what passes, or the verdict if it needs no suite."""
         files = [path for path in self._change.tests if is_test_file(path)]
         about = [*self._named, *files, *self._first.suspects]
         self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
@@ -139,8 +139,8 @@ class Judgement:
             judged = f"{_tests(len(reds))} that the change is judged by"
             reason = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(reds)}."
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
-        if reds:
-            return {}, self._not_fixed((*reds, *self._weak))
+        if reds and not (report.indirect and all(result.when == "collect" for result in reds)):
+            return {}, self._not_fixed((*reds, *self._weak))  # else the build may be broken as a whole
         if report.problem is not None and report.problem.kind == "crash":
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._notes += [

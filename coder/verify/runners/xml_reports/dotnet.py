@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, build_failures, normalize_failure
 from coder.verify.runners.arguments import without_options
-from coder.verify.runners.sources import read_source, source_files
+from coder.verify.runners.sources import DEEPEST_MANIFEST, read_source, source_files
 from coder.verify.runners.xml_reports.reading import read_file
 
 SUFFIXES = (".cs", ".fs", ".vb")
@@ -35,7 +35,7 @@ class DotnetTest:
         if any(next(root.glob(f"*{suffix}"), None) for suffix in (".sln", ".slnx", *PROJECTS)):
             yield "dotnet test"
             return
-        for path in source_files(root, PROJECTS):
+        for path in source_files(root, PROJECTS, deepest=DEEPEST_MANIFEST):
             if TEST_PACKAGE in read_source(root, path):
                 yield f"dotnet test {path}"
                 return
