@@ -47,6 +47,9 @@ class ResidueSandbox:
         note = "".join(f"\n[{describe_finding(finding)}]" for finding in removed)
         return execution.model_copy(update={"output": execution.output + note}) if note else execution
 
+    def share_builds(self, private: Path) -> None:
+        self._sandbox.share_builds(private)
+
     def stop(self) -> None:
         self._sandbox.stop()
 

@@ -204,6 +204,9 @@ class FakeSandbox:
         self.policies.append(policy)
         return Execution(exit_code=0, output=" ".join(argv), seconds=0.0)
 
+    def share_builds(self, private: Path) -> None:
+        raise AssertionError("only test runners share what they build")
+
     def stop(self) -> None:
         self.stopped = True
 

@@ -41,6 +41,9 @@ class FakeSandbox:
         self.environments.append(environment)
         return self.end
 
+    def share_builds(self, private: Path) -> None:
+        raise AssertionError("only test runners share what they build")
+
     def stop(self) -> None:
         raise AssertionError("no tool stops the sandbox")
 

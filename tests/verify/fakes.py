@@ -85,6 +85,7 @@ class FakeRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        is_base: bool = False,
     ) -> TestReport:
         self.calls.append(tuple(tests))
         self.limits.append(timeout_seconds)

@@ -67,11 +67,19 @@ class Sandbox(Protocol):
 
         `environment` is added to the sandbox's own filtered one; without policy and limits their defaults
         apply. `private`, a directory below the shared scratch directory, replaces it for this command: HOME
-        and TMPDIR lie in it, and its siblings cannot be written.
+        and TMPDIR lie in it, its siblings cannot be written, and build tools find again what commands in a
+        directory of the same path have built.
 
         Raises:
             SandboxError: it could not be started, or `stop` was called.
         """
+
+    def share_builds(self, private: Path) -> None:
+        """Let commands in later private directories find built what commands in this one have built.
+
+        Each gets a copy: none can write what another one finds.
+        """
+        ...
 
     def stop(self) -> None:
         """Kill all running commands with their descendants, and refuse to start others.

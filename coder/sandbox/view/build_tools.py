@@ -5,9 +5,10 @@ a private directory, in which links lead to the caches.
 """
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 
 TOOL_VARIABLES = frozenset(
     {"CGO_ENABLED", "GOFLAGS", "GOROOT", "GOTOOLCHAIN", "JAVA_HOME", "RUSTFLAGS", "RUSTUP_TOOLCHAIN"}
@@ -30,6 +31,10 @@ OFFLINE = {
 }
 GRADLE_OFFLINE = "gradle.startParameter.offline = true\n"
 CARGO_TARGET = "cargo-target"
+COMMANDS, SHARED = "commands", "shared"
+"""Names of the build directory of commands without a private one, and of that which others are copies of."""
+MOST = 8
+"""Number of build directories that are kept; the one that was not used for longest goes first."""
 
 
 def package_caches(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
@@ -43,6 +48,46 @@ def package_caches(environment: Mapping[str, str], home: Path) -> Iterator[Path]
     # Not `cache/vcs`: its repositories may have URLs with credentials.
     with suppress(OSError):
         yield from (Path(entry.path) for entry in os.scandir(modules) if entry.name != "cache")
+
+
+class BuildDirectories:
+    """The directories of one sandbox that build tools write, each used by one command at a time."""
+
+    def __init__(self, directory: Path, environment: Mapping[str, str], home: Path) -> None:
+        """Make build directories below `directory`, with links to the caches of this user."""
+        self._directory = directory
+        self._environment = environment
+        self._home = home
+
+    def prepare(self, name: PurePath | None, cwd: Path) -> Path:
+        """Return the build directory of this name for a command in `cwd`; all without a name share one.
+
+        A new one starts as a copy of the shared one, if there is one.
+        """
+        directory = self._directory / (name or COMMANDS)
+        if name is not None and not directory.exists():
+            self._remove_oldest()
+            if (shared := self._directory / SHARED).is_dir():
+                shutil.copytree(shared, directory, symlinks=True)
+        prepare_build_directory(directory, self._environment, self._home)
+        if name is not None:
+            os.utime(self._directory / name.parts[0])
+            expire_cargo_builds(directory, cwd)
+        return directory
+
+    def share(self, name: PurePath) -> None:
+        """Let new build directories start as copies of this one, which no command may be using."""
+        source, target = self._directory / name, self._directory / SHARED
+        if source.is_dir() and not target.exists():
+            with suppress(OSError):  # where something cannot be copied it is built again
+                shutil.copytree(source, target, symlinks=True)
+
+    def _remove_oldest(self) -> None:
+        if not self._directory.is_dir():
+            return
+        named = [path for path in self._directory.iterdir() if path.name not in (COMMANDS, SHARED)]
+        for path in sorted(named, key=lambda path: path.stat().st_mtime)[: max(0, len(named) - MOST + 1)]:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def prepare_build_directory(directory: Path, environment: Mapping[str, str], home: Path) -> None:

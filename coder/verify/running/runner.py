@@ -79,6 +79,7 @@ class PytestRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        is_base: bool = False,
         shard: tuple[int, int] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> TestReport:
@@ -88,7 +89,7 @@ class PytestRunner:
         `weights`, the seconds of files as far as known.
         """
         more = {"shard": shard, "weights": weights or {}} if shard else {}
-        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, more)
+        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, more, is_base=is_base)
 
     @property
     def is_recorded(self) -> bool:
@@ -115,6 +116,8 @@ class PytestRunner:
         expect_loaded: Sequence[str],
         progress: Progress | None,
         more: Mapping[str, Any],
+        *,
+        is_base: bool = False,
     ) -> TestReport:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
@@ -162,6 +165,8 @@ class PytestRunner:
                     command=self.command,
                     problem=RunProblem(kind="stopped", text=" ".join(str(error).split())),
                 )
+            if is_base and not self._project.command.is_recorded:
+                self._sandbox.share_builds(place)
             finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
             adapted = read_results(self._adapter, finished, tests) if self._adapter else None
         self._update_limits(recording.results)

@@ -4,13 +4,14 @@ import subprocess
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
 from coder.core.ports.sandbox import Execution, Limits
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.view.build_tools import MOST, BuildDirectories
 from tests.builders import repo, write, write_tree
 
 CREDENTIALS = (
@@ -151,3 +152,27 @@ def test_go_builds_from_read_only_module_cache(
     assert [run.exit_code for run in runs] == [0, 0], [run.output for run in runs]
     assert "--- PASS: TestPay" in runs[1].output
     assert "(cached)" not in runs[1].output
+
+
+def test_shared_builds_are_copied_once(tmp_path: Path) -> None:
+    builds = BuildDirectories(tmp_path / "builds", {}, tmp_path / "home")
+    tree = write_tree(tmp_path / "tree", {"a.rs": ""})
+    base = builds.prepare(PurePath("base/run-0"), tree)
+    write(base, {"cargo-target/dependency": "built"})
+    builds.share(PurePath("base/run-0"))
+    change = builds.prepare(PurePath("change/run-0"), tree)
+    assert (change / "cargo-target" / "dependency").read_text(encoding="utf-8") == "built"
+    write(change, {"cargo-target/dependency": "forged"})
+    builds.share(PurePath("change/run-0"))
+    for name in ("base/run-0", "other/run-0"):
+        directory = builds.prepare(PurePath(name), tree)
+        assert (directory / "cargo-target" / "dependency").read_text(encoding="utf-8") == "built"
+
+
+def test_keeps_few_build_directories(tmp_path: Path) -> None:
+    builds = BuildDirectories(tmp_path / "builds", {}, tmp_path / "home")
+    for number in range(MOST + 3):
+        os.utime(builds.prepare(PurePath(f"{number}/run-0"), tmp_path).parent, (number, number))
+        builds.share(PurePath("0/run-0"))
+    kept = {path.name for path in (tmp_path / "builds").iterdir()}
+    assert kept == {"shared", *map(str, range(3, MOST + 3))}
