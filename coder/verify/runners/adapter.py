@@ -117,7 +117,8 @@ def find_program(words: Sequence[str], name: str, *, through: Sequence[str]) -> 
     for index, word in enumerate(words):
         if word.rpartition("/")[2] == name:
             return index
-        if word.rpartition("/")[2] not in through and not (index and word.startswith("-")):
+        may_be_option = index > 0 and (word.startswith("-") or words[index - 1].startswith("-"))
+        if word.rpartition("/")[2] not in through and not may_be_option:
             break
     return None
 

@@ -48,7 +48,7 @@ class _JavaBuild(ABC):
         names = (self.program, self.wrapper)
         is_tool = bool(words) and words[0].rpartition("/")[2] in names
         return is_tool and any(
-            re.search(r"\b(?:test|verify|check|build|install)$", word) for word in words[1:]
+            re.search(r"\b(?:test|package|verify|install|check|build)$", word) for word in words[1:]
         )
 
     def prepare(self, run: Run) -> Invocation:
