@@ -31,6 +31,7 @@ MANIFESTS = {
         ("env CGO_ENABLED=0 /usr/bin/go test ./...", "go"),
         ("./mvnw -B verify", "maven"),
         ("./gradlew :core:test --info", "gradle"),
+        ("gradle testDebugUnitTest", "gradle"),
         ("ctest --test-dir build -j4", "ctest"),
         ("bundle exec rspec spec/models", "rspec"),
         ("php -d memory_limit=-1 vendor/bin/phpunit", "phpunit"),

@@ -18,6 +18,8 @@ STACK_FRAME = re.compile(
     re.M,
 )
 PACKAGE = re.compile(r"^\s*package\s+([\w.]+)", re.M)
+TEST_GOAL = re.compile(r"[tT]est\w*$|\b(?:package|verify|install|check|build)$")
+"""Goals of Maven and tasks of Gradle that run tests."""
 METHOD = re.compile(r"[^(\[{]+")
 """The start of the name of a test, without parameters."""
 
@@ -45,11 +47,8 @@ class _JavaBuild(ABC):
 
     def recognizes(self, words: Sequence[str]) -> bool:
         """Tell whether the tool is started for a goal that includes tests."""
-        names = (self.program, self.wrapper)
-        is_tool = bool(words) and words[0].rpartition("/")[2] in names
-        return is_tool and any(
-            re.search(r"\b(?:test|package|verify|install|check|build)$", word) for word in words[1:]
-        )
+        is_tool = bool(words) and words[0].rpartition("/")[2] in (self.program, self.wrapper)
+        return is_tool and any(TEST_GOAL.search(word) for word in words[1:] if not word.startswith("-"))
 
     def prepare(self, run: Run) -> Invocation:
         """Remove the reports of earlier runs, and name the classes and methods to run."""
