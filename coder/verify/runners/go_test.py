@@ -87,7 +87,12 @@ class GoTest:
                     unfinished.pop((package, test), None)
                     id = package_directories.test_id(package, test)
                     text = "".join(outputs.pop((package, test), ()))
-                    yield _to_result(id, OUTCOMES[action], text, run.tree, event.get("Elapsed") or 0.0)
+                    is_over = action != "pass" or f"--- PASS: {test} (" in text
+                    yield (
+                        _to_result(id, OUTCOMES[action], text, run.tree, event.get("Elapsed") or 0.0)
+                        if is_over
+                        else _crash_result(id, text)  # of a process that ends with 0, Go says `pass`
+                    )
                 case "pass" | "fail":  # the package has ended, and with it the tests that did not
                     for other in [test for owner, test in unfinished if owner == package]:
                         del unfinished[package, other]

@@ -31,8 +31,9 @@ func TestLater(t *testing.T) { t.Skip("later") }
 
 func TestEmpty(t *testing.T) { First(nil) }
 """
+GO_MOD = {"go.mod": "module example.com/half\n\ngo 1.19\n"}
 FILES = {
-    "go.mod": "module example.com/half\n\ngo 1.19\n",
+    **GO_MOD,
     "half.go": "package half\n\nfunc Half(n int) int { return n / 2 }\n\n"
     "func First(list []int) int { return list[0] }\n",
     "half_test.go": TESTS,
@@ -59,6 +60,19 @@ def test_reports_each_test_with_its_file(tmp_path: Path) -> None:
     bad = _failure(results["bad/bad_test.go"].failure)
     assert "undefined: missing" in bad.message
     assert bad.frames[0].line == 5
+
+
+@needs_go
+@pytest.mark.parametrize("call", ["os.Exit(1)", "syscall.Exit(0)"])
+def test_test_that_ends_the_process_is_red(tmp_path: Path, call: str) -> None:
+    package = call.partition(".")[0]
+    source = f'package half\n\nimport (\n\t"{package}"\n\t"testing"\n)\n\n'
+    tests = f"func TestFirst(t *testing.T) {{}}\n\nfunc TestEnd(t *testing.T) {{ {call} }}\n"
+    results = run_adapter(GoTest(), tmp_path, {**GO_MOD, "half_test.go": source + tests})
+    assert {result.id: result.outcome for result in results} == {
+        "half_test.go::TestFirst": "passed",
+        "half_test.go::TestEnd": "error",
+    }
 
 
 @needs_go
