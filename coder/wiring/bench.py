@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coder.core.cutoff import Cutoff
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Limits
 from coder.core.values.task import Task
@@ -71,6 +72,8 @@ class ProjectRuntime:
     suite: SuiteLimits = WHOLE
     max_candidates: int | None = None
     """Number of edits that a search may try; None for no limit."""
+    cutoff: Cutoff = field(default_factory=Cutoff)
+    """The verifiers' large test runs in progress."""
     standbys: list[WarmBase] = field(default_factory=list)
 
     def close(self) -> None:
@@ -148,6 +151,7 @@ class ProjectRuntime:
                     standby=self._standby(repository),
                     suite=self.suite,
                     history=history,
+                    cutoff=self.cutoff,
                 )
             return verifiers_by_base[repository.base]
 

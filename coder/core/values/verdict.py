@@ -111,6 +111,8 @@ class TestReport(Value):
     indirect: bool = False
     """Read from a report that the command wrote: tests cannot run alone, and the origin of the loaded code is
     unknown."""
+    selected: int | None = None
+    """Number of tests that were selected to run; None if that is unknown."""
     collected: tuple[str, ...] = ()
     """Ids of tests that were only collected; the results are those of tests that had to be run."""
 
@@ -248,6 +250,8 @@ class Verdict(Value):
     """Tests that fail on the base for the right reason and pass on the change."""
     scope: Literal["whole", "impacted"] = "whole"
     """Tests checked for new failures: the whole suite, or the tests that the change can affect."""
+    cut_short: bool = False
+    """The user had the change delivered before all tests had run."""
     untied: tuple[str, ...] = ()
     """The targets, where only the missing tie to the issue keeps the change from PROVEN."""
     broken: tuple[TestResult, ...] = ()
@@ -279,6 +283,11 @@ class Verdict(Value):
     def is_deliverable(self) -> bool:
         """Whether nothing broke and no test for the issue still fails: fit for delivery."""
         return self.kind is VerdictKind.PROVEN or (self.kind is VerdictKind.PASSING and not self.still_red)
+
+    @property
+    def is_good_enough(self) -> bool:
+        """Whether to look for nothing better: PROVEN, or good as far as the user let the tests run."""
+        return self.kind is VerdictKind.PROVEN or (self.cut_short and self.is_deliverable)
 
     @property
     def has_environment_problem(self) -> bool:

@@ -27,6 +27,8 @@ from coder.sandbox.view.view import check_directory, find_tool_directories, plan
 REDUCED = "Reduced sandbox: no network or shared memory (details: coder doctor)."
 
 
+CUT_CHECK_SECONDS = 0.2
+"""The time between two looks at whether a command is to be cut short."""
 GRACE_SECONDS = 8.0
 """The time a supervisor has to end its tree before it is killed itself."""
 REPLAN_LIMIT = 10
@@ -96,6 +98,7 @@ class ProcessSandbox:
         limits: Limits | None = None,
         on_line: Progress | None = None,
         private: Path | None = None,
+        cut: threading.Event | None = None,
     ) -> Execution:
         effective_limits = (limits or Limits()).model_copy(update=self._caps)
 
@@ -109,7 +112,7 @@ class ProcessSandbox:
                 private=private,
             )
             execution = self._execute(
-                argv[0], self._order(wrapped, cwd, effective_limits), effective_limits, on_line
+                argv[0], self._order(wrapped, cwd, effective_limits), effective_limits, on_line, cut
             )
             return (
                 execution
@@ -132,7 +135,12 @@ class ProcessSandbox:
             raise type(error)(f"{name} could not be started: {error}.") from None
 
     def _execute(
-        self, name: str, order: dict[str, Any], limits: Limits, on_line: Progress | None
+        self,
+        name: str,
+        order: dict[str, Any],
+        limits: Limits,
+        on_line: Progress | None,
+        cut: threading.Event | None,
     ) -> Execution:
         with self._lock:
             if self._stopped:
@@ -140,9 +148,8 @@ class ProcessSandbox:
             lifeline = ParentPipe()
             self._lifelines.add(lifeline)
         try:
-            return _RunningCommand(name, self._launcher.start_command(order, lifeline), lifeline).watch(
-                limits, on_line
-            )
+            pipes = self._launcher.start_command(order, lifeline)
+            return _RunningCommand(name, pipes, lifeline, cut).watch(limits, on_line)
         finally:
             with self._lock:
                 self._lifelines.discard(lifeline)
@@ -272,15 +279,18 @@ def _repository_access(directory: Path, private: tuple[Path, ...]) -> tuple[Path
 class _RunningCommand:
     """One command under its supervisor."""
 
-    def __init__(self, name: str, pipes: CommandPipes, lifeline: ParentPipe) -> None:
+    def __init__(
+        self, name: str, pipes: CommandPipes, lifeline: ParentPipe, cut: threading.Event | None
+    ) -> None:
         self._name = name
+        self._cut = cut
         self._pipes = pipes
         self._lifeline = lifeline
         self._started = time.monotonic()
         self._status_output = b""
 
     def watch(self, limits: Limits, on_line: Progress | None) -> Execution:
-        """Read output until the tree is gone, ending it at the time limit."""
+        """Read output until the tree is gone, ending it at the time limit or when it is cut short."""
         capture = OutputCapture(limits.output_bytes)
         try:
             timed_out = self._read(
@@ -317,12 +327,14 @@ class _RunningCommand:
             selector.register(status, selectors.EVENT_READ)
             while status in selector.get_map():
                 now = time.monotonic()
-                if now >= deadline:
+                is_cut = self._cut is not None and self._cut.is_set() and not self._lifeline.is_closed
+                if now >= deadline or is_cut:
                     if timed_out:
                         return True
                     timed_out, deadline = not self._lifeline.is_closed, now + GRACE_SECONDS
                     self._lifeline.close()
-                for key, _ in selector.select(max(deadline - now, 0.0)):
+                pause = deadline - now if self._cut is None else min(deadline - now, CUT_CHECK_SECONDS)
+                for key, _ in selector.select(max(pause, 0.0)):
                     if not (data := _read(key.fd)):
                         selector.unregister(key.fd)
                     elif key.fd == status:

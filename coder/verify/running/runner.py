@@ -32,6 +32,7 @@ FORGED = RunProblem(
     text="Something in the test process wrote records that are not the recorder's, "
     "so the results say nothing: look at what it executes.",
 )
+CUT_SHORT = RunProblem(kind="timeout", text="The user asked to deliver now.")
 MOST_OBSERVED_FILES = 10
 """The same for whole files named for a label-based runner: a run of impacted tests would be slowed down."""
 MOST_PATHS = 500
@@ -73,6 +74,7 @@ class PytestRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        cut: threading.Event | None = None,
         shard: tuple[int, int] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> TestReport:
@@ -82,7 +84,7 @@ class PytestRunner:
         `weights`, the seconds of files as far as known.
         """
         more = {"shard": shard, "weights": weights or {}} if shard else {}
-        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, more)
+        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, more, cut=cut)
 
     @property
     def is_recorded(self) -> bool:
@@ -109,6 +111,8 @@ class PytestRunner:
         expect_loaded: Sequence[str],
         progress: Progress | None,
         more: Mapping[str, Any],
+        *,
+        cut: threading.Event | None = None,
     ) -> TestReport:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
@@ -149,6 +153,7 @@ class PytestRunner:
                         environment=launched.environment,
                         limits=limits,
                         private=place,
+                        cut=cut,
                     )
             except SandboxError as error:
                 return TestReport(
@@ -159,7 +164,18 @@ class PytestRunner:
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
         )  # the path of the worktree is meaningless later
-        report = self._build_report(recording, execution, tree, wall_seconds=limits.wall_seconds)
+        is_cut = execution.timed_out and cut is not None and cut.is_set()
+        problem = (
+            CUT_SHORT
+            if is_cut
+            else run_problem(
+                recording,
+                execution,
+                runner=self._project.command.runner,
+                wall_seconds=limits.wall_seconds,
+            )
+        )
+        report = self._build_report(recording, execution, tree, problem)
         if pipe.forged_lines and not report.problem:
             return report.model_copy(update={"problem": FORGED})
         return (
@@ -205,7 +221,7 @@ class PytestRunner:
         return self._limits.model_copy(update={**wall_limit, **output_limit})
 
     def _build_report(
-        self, recording: Recording, execution: Execution, tree: Path, *, wall_seconds: float
+        self, recording: Recording, execution: Execution, tree: Path, problem: RunProblem | None
     ) -> TestReport:
         report = TestReport(
             command=self.command,
@@ -213,10 +229,8 @@ class PytestRunner:
             exit_code=execution.exit_code,
             output=execution.output[-OUTPUT_TAIL:],
             reached=recording.reached,
+            selected=recording.collected,
             collected=tuple(recording.listed),
-        )
-        problem = run_problem(
-            recording, execution, runner=self._project.command.runner, wall_seconds=wall_seconds
         )
         if recording.began or problem is not None or self._project.command.is_recorded:
             results = (*recording.results, *crash_results(recording, problem))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+from coder.core.cutoff import Cutoff
 from coder.core.ports.repository import WorktreeContext
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
@@ -62,6 +63,7 @@ class WorktreeVerifier:
         standby: WarmBase | None = None,
         suite: SuiteLimits = WHOLE,
         history: SuiteHistory = NO_HISTORY,
+        cutoff: Cutoff | None = None,
     ) -> None:
         """Prepare to verify changes of one base.
 
@@ -71,7 +73,8 @@ class WorktreeVerifier:
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
         `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
-        much of the suite is run, and `history` tells how long it took before.
+        much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
+        large runs short.
         """
         self._trees = trees
         self._runner = runner
@@ -79,6 +82,7 @@ class WorktreeVerifier:
         self._standby = standby
         self._base = BaseSuite(trees, runner, suite, history)
         self._suite = suite
+        self._cutoff = cutoff
         self._compared: dict[str, tuple[TestReport, TestReport]] = {}
         """Reports on the base and on the change that were compared, by the verified tree."""
         self._issue = issue
@@ -189,6 +193,7 @@ class WorktreeVerifier:
             part=scope.part,
             fallback=scope.fallback,
             limits=self._suite,
+            cutoff=None if scope.before.by_exit_code else self._cutoff,
             ties=self._ties_of(scope.before) if self._needs_ties else None,
             asked=self._asked,
         )
@@ -214,6 +219,7 @@ class WorktreeVerifier:
                     *judgement.runs.made,
                 ),
                 "hashes": judgement.hashes,
+                "cut_short": judgement.runs.is_cut,
                 "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
                 "circumstances": self._circumstances,
                 "seconds": time.monotonic() - started,
