@@ -25,6 +25,15 @@ class Frame(Value):
     function: str
 
 
+class OperatingSystemError(Value):
+    """The error of the operating system at the root of a failure."""
+
+    name: str
+    """Its symbol, such as ECONNREFUSED; `gaierror` where a host's name has no address."""
+    path: str = ""
+    """The file, relative to the tested tree inside of it; `~` and `$TMPDIR` stand for the test run's own."""
+
+
 class Failure(Value):
     """Why a test fails, from the exception itself."""
 
@@ -35,6 +44,8 @@ class Failure(Value):
     """Outermost first."""
     text: str = ""
     """pytest's own rendering, truncated to its most useful part."""
+    os_error: OperatingSystemError | None = None
+    """None where no such error caused it."""
 
 
 class BodyExecution(Value):

@@ -48,6 +48,7 @@ class ProcessSandbox:
         exposed: Iterable[Path] = (),
         deny_read: Sequence[str] = DENY_READ,
         caps: Mapping[str, int] | None = None,
+        default_policy: Policy = Policy(),  # noqa: B008 (a frozen value)
     ) -> None:
         """Prepare a sandbox.
 
@@ -57,6 +58,7 @@ class ProcessSandbox:
             exposed: paths that commands may read.
             deny_read: patterns of `coder.permissions.private_files`; files of `cwd` that match appear empty.
             caps: replaces fields of the `Limits` of every command.
+            default_policy: applies to commands for which none is given.
         """
         self._scratch = ScratchDirectory()
         self._environment = filter_environment(environment, scratch=self._scratch.path)
@@ -64,6 +66,7 @@ class ProcessSandbox:
         self._exposed = tuple(exposed)
         self._deny_read = tuple(deny_read)
         self._caps = dict(caps or {})
+        self._default_policy = default_policy
         self._access_by_directory: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
         self._tools: dict[tuple[str, str], tuple[Path, ...]] = {}
         self._launcher = Launcher()
@@ -177,7 +180,7 @@ class ProcessSandbox:
         }
         scratch = private or self._scratch.path
         return self._wrap(
-            tuple(argv), cwd, variables, policy or Policy(), limits or Limits(), scratch=scratch
+            tuple(argv), cwd, variables, policy or self._default_policy, limits or Limits(), scratch=scratch
         )
 
     def _wrap(

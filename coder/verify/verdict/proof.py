@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from types import MappingProxyType
 
 from coder.core.cutoff import Cutoff
 from coder.core.ports.repository import WorktreeContext
@@ -25,6 +26,7 @@ from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.failure_summary import summarize_failures
+from coder.verify.results.sandbox_failures import Denied, describe_sandbox_failures
 from coder.verify.running.runner import with_label
 from coder.verify.verdict.base_tests import NO_HISTORY, BaseSuite
 from coder.verify.verdict.evidence import markdown_report, summarize_run, trailers
@@ -64,6 +66,7 @@ class WorktreeVerifier:
         suite: SuiteLimits = WHOLE,
         history: SuiteHistory = NO_HISTORY,
         cutoff: Cutoff | None = None,
+        sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
     ) -> None:
         """Prepare to verify changes of one base.
 
@@ -74,7 +77,7 @@ class WorktreeVerifier:
 
         `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
         much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
-        large runs short.
+        large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
         """
         self._trees = trees
         self._runner = runner
@@ -83,6 +86,7 @@ class WorktreeVerifier:
         self._base = BaseSuite(trees, runner, suite, history)
         self._suite = suite
         self._cutoff = cutoff
+        self._sandbox_remedies = sandbox_remedies
         self._compared: dict[str, tuple[TestReport, TestReport]] = {}
         """Reports on the base and on the change that were compared, by the verified tree."""
         self._issue = issue
@@ -208,10 +212,15 @@ class WorktreeVerifier:
         before, after = change.before, judgement.after
         if after is not None and change.part is None:
             self._base.learn_duration(after)
+        failures = after.failures if after is not None else verdict.still_red
         self._compared = {patch.tree: (before, after)} if after is not None else {}
         return verdict.model_copy(
             update={
                 "before": before.outcome_counts,
+                "notes": (
+                    *verdict.notes,
+                    *describe_sandbox_failures(before, failures, self._sandbox_remedies),
+                ),
                 "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
                 "runs": (
                     *base_runs,
