@@ -23,11 +23,10 @@ SERVICE = (
 
 
 def _verify(place: Place) -> dict[str, Any]:
-    result = place.coder(
-        "verify", "--issue", "test_clock.py::test_half_past_nine fails.", "--trust", "--json"
-    )
-    events = [json.loads(line) for line in result.stdout.splitlines()]
-    return next(event for event in events if event["event"] == "verified")
+    issue, evidence = "test_clock.py::test_half_past_nine fails.", place.repository.parent / "evidence.json"
+    place.coder("verify", "--issue", issue, "--trust", "--evidence", str(evidence))
+    verdict: dict[str, Any] = json.loads(evidence.read_text())["verdict"]
+    return verdict
 
 
 def test_settings_of_the_user_let_tests_reach_services(tmp_path: Path) -> None:
@@ -44,4 +43,5 @@ def test_settings_of_the_user_let_tests_reach_services(tmp_path: Path) -> None:
         write(tmp_path / "config", {"coder/config.toml": settings})
         allowed = _verify(place)
     assert [note for note in denied["notes"] if "`test_network = true`" in note and "test_service" in note]
-    assert (allowed["verdict"], allowed["notes"]) == ("PROVEN", [])
+    assert denied["after"]["failed"] == 1
+    assert (allowed["kind"], allowed["notes"], allowed["after"]["failed"]) == ("PROVEN", [], 0)
