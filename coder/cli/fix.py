@@ -131,6 +131,8 @@ def fix(
 ) -> int:
     """Fix an issue on a branch of its own, and prove it with tests.
 
+    SIGUSR1 while impacted tests or the suite run: deliver now, by what has run so far; PASSING at most.
+
     Exit codes: 0 PROVEN, 3 PASSING, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130
     interrupted.
     """

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from coder.cli.trusting import ensure_trust
-from coder.core.commands import Stop
+from coder.core.commands import DeliverNow, Stop
 from coder.core.errors import UserError
 from coder.core.values.task import Task
 from coder.repo.git import find_checkout
@@ -45,6 +45,7 @@ def run_task(
     Raises:
         UserError: before anything was started.
     """
+    signal.signal(signal.SIGUSR1, lambda *_: None)  # too early to deliver; by default it would end coder
     root = find_checkout(directory).root
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
     config = load_config(root, flags)
@@ -85,10 +86,14 @@ def run_task(
 
 
 async def _run_and_show(handle: SessionHandle, console: Console, *, json: bool, verbose: bool) -> None:
-    """Run the session with one follower; the first Ctrl-C stops it in order, the second immediately."""
+    """Run the session with one follower.
+
+    The first Ctrl-C stops it in order, the second immediately; SIGUSR1 cuts large test runs short.
+    """
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _request_stop, handle, number)
+    loop.add_signal_handler(signal.SIGUSR1, handle.session.send, DeliverNow())
     records = handle.log.follow()
     lines = LinePrinter(console, verbose=verbose, send=handle.session.send)
     follower = asyncio.ensure_future(jsonl.write_records(records) if json else lines.show(records))

@@ -311,6 +311,13 @@ class ToolStreamed(EventValue):
     text: str
 
 
+class DeliverNowOffered(EventValue):
+    """Transient: whether tests are running that the user may cut short, to have the change delivered."""
+
+    type: Literal["deliver_now_offered"] = "deliver_now_offered"
+    offered: bool
+
+
 StoredEvent = (
     SessionStarted
     | StrategyChosen
@@ -338,7 +345,7 @@ StoredEvent = (
     | Failed
     | SessionFinished
 )
-TransientEvent = TextStreamed | ReasoningStreamed | ToolStreamed
+TransientEvent = TextStreamed | ReasoningStreamed | ToolStreamed | DeliverNowOffered
 Event = StoredEvent | TransientEvent
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from coder.core.cutoff import Cutoff
 from coder.core.ports.model import Model, Prompts
 from coder.core.ports.repair import Proposer
 from coder.core.ports.repository import Repository
@@ -44,6 +45,8 @@ class SessionContext:
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """Returns the candidate's workspace, the same one each time."""
+    cutoff: Cutoff = field(default_factory=Cutoff)
+    """The verifiers' large test runs in progress."""
     equipment: DependencyInstaller | None = None
     """Installs packages that tests lack; None if that is not possible."""
     hints: Proposals | None = None

@@ -4,7 +4,7 @@ import asyncio
 import traceback
 from typing import assert_never
 
-from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand, Stop
+from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
 from coder.core.stages import stage_seconds
@@ -29,6 +29,9 @@ BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
 
 A short suite is worth having in the first message.
 """
+NOTHING_TO_CUT_SHORT = (
+    "Nothing to cut short yet: only impacted tests or the suite can be, once the targets are green."
+)
 TOLERATED_PROBLEMS = ("timeout", "no_tests")
 """Problems of the baseline that a change of the code may solve; no change solves any other."""
 
@@ -55,6 +58,8 @@ class Session:
                 self._forward_remarks()
             case Answer() | Decide() | Amend():
                 self._context.approval.deliver_answer(command)
+            case DeliverNow():
+                self._deliver_now()
             case Stop():
                 self._is_stopped = True
                 self._context.sandbox.stop()
@@ -62,6 +67,11 @@ class Session:
                     self._work.cancel()
             case _:
                 assert_never(command)
+
+    def _deliver_now(self) -> None:
+        is_running = self._work is not None and not self._work.done()
+        if is_running and not self._context.cutoff.request():
+            self._context.log.append(Warned(text=NOTHING_TO_CUT_SHORT))
 
     def _forward_remarks(self) -> None:
         while self._candidate is not None and self._remarks:
@@ -84,6 +94,7 @@ class Session:
                 version=self._version,
             )
         )
+        context.cutoff.on_change = context.log.offer_callback()
         for notice in context.notices:
             context.log.append(Warned(text=notice))
         try:

@@ -138,6 +138,7 @@ def open_session(
             make_verifier=verifier,
             proposer=bench.proposer(),
             equipment=bench.equipment(root, verifier(repository).reset_baseline),
+            cutoff=bench.cutoff,
             sandbox=sandbox,
             store=store,
             log=log,

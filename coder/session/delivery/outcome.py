@@ -149,7 +149,8 @@ async def _deliver(
         new_verdict = await asyncio.to_thread(
             head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
         )
-        rebased_patch = rebased_patch if new_verdict.kind is verdict.kind else None
+        is_as_good = new_verdict.kind is verdict.kind or (verdict.cut_short and new_verdict.is_deliverable)
+        rebased_patch = rebased_patch if is_as_good else None
         notes = tuple(dict.fromkeys((*new_verdict.notes, *verdict.notes)))
         verdict = (
             verdict

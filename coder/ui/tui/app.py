@@ -28,6 +28,7 @@ class CoderApp(App[None]):
     CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "screens/session.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop the session"),
+        Binding("ctrl+g", "deliver_now", "Deliver now", priority=True),
         Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
     ]
@@ -162,6 +163,13 @@ class CoderApp(App[None]):
             self._main.stop()
             if self._session is not None:
                 self._stop(self._session)
+
+    def action_deliver_now(self) -> None:
+        """Have the change judged by the tests that have run so far."""
+        if self._session is not None:
+            from coder.core.commands import DeliverNow
+
+            self._session.send(DeliverNow())
 
     def _stop(self, running: RunningSession) -> None:
         from coder.core.commands import Stop

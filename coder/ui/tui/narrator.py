@@ -10,6 +10,7 @@ from textual.widgets import Static
 from coder.core.events import (
     BaselineMeasured,
     ContextCompacted,
+    DeliverNowOffered,
     Event,
     Failed,
     MessageFinished,
@@ -37,6 +38,7 @@ from coder.ui.summary import abbreviate_number, format_counts, format_money, rep
 from coder.ui.tui.prose import highlight_markdown
 from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.fold import Fold
+from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.reply import ReplyView
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.tool_call import CallFold
@@ -48,9 +50,10 @@ MAX_RED_TESTS = 5
 class Narrator:
     """Shows the records of one session, and keeps replies and calls that are still incomplete."""
 
-    def __init__(self, transcript: Transcript, status_bar: StatusBar) -> None:
+    def __init__(self, transcript: Transcript, status_bar: StatusBar, prompt: Prompt) -> None:
         self._transcript = transcript
         self._status_bar = status_bar
+        self._prompt = prompt
         self._status = Status()
         self._activity = ""
         self._replies: dict[str, ReplyView] = {}
@@ -68,6 +71,8 @@ class Narrator:
                 self._reply(candidate).stream(text)
             case MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
                 self._finish_reply(candidate, text)
+            case DeliverNowOffered(offered=offered):
+                self._prompt.offer_delivery(offered=offered)
             case ToolStarted(call=call):
                 self._calls[call.id] = CallFold(call)
                 self._transcript.add(self._calls[call.id])

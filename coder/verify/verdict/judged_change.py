@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from coder.core.cutoff import Cutoff
 from coder.core.values.paths import is_test_path, match_test_ids, test_file_of
 from coder.core.values.verdict import IssueTie, TestReport
 from coder.verify.impact.test_selection import SuiteSelection
@@ -29,6 +30,8 @@ class JudgedChange:
     fallback: SuiteSelection | None = None
     """Test files that stand for the suite if it turns out to take too long."""
     limits: SuiteLimits = WHOLE
+    cutoff: Cutoff | None = None
+    """Lets the user cut large runs short."""
     ties: Mapping[str, IssueTie] | None = None
     """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
     asked: tuple[str, ...] = ()
@@ -81,12 +84,19 @@ class JudgedChange:
         gaps = []
         if self.part is not None and self.limits.whole_seconds is None:
             gaps.append("the whole suite takes longer than its limit")
-        suite = "suite" if self.part is None else "impacted tests"
+        suite = "suite's tests" if self.part is None else "impacted tests"
         for report, side in ((self.before, "on the base"), (after, "on the change")):
             if report.problem is not None and report.problem.kind == "timeout":
-                gaps.append(f"only a part of the {suite} could be run {side}: {report.problem.text}")
+                gaps.append(f"{_describe_part(report, suite)} {side}: {report.problem.text}")
         was_cut = after.problem is not None and after.problem.kind == "timeout"
         unseen = [shorten_test_id(target) for target in targets if after.result_for(target) is None]
         if unseen and not was_cut:
             gaps.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         return gaps
+
+
+def _describe_part(report: TestReport, tests: str) -> str:
+    if report.selected is None:
+        return f"only a part of the {tests} could be run"
+    ran = sum(result.when != "collect" for result in report.results)
+    return f"{ran} of {report.selected} {tests} ran"

@@ -70,6 +70,7 @@ class Judgement:
             seconds=None if change.base else patience(change.before),
             counted_files=change.changed if change.base else None,
             progress=progress,
+            cutoff=change.cutoff,
         )
         self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path
         self.after: TestReport | None = None  # the whole suite on the change
@@ -306,7 +307,8 @@ class Judgement:
         if self._change.part is None:
             seconds = self._change.limits.whole_seconds if self._change.fallback else None
             report = self.runs.on_change("suite", (), seconds=seconds)
-            if self._change.fallback is None or report.problem is None or report.problem.kind != "timeout":
+            is_timeout = report.problem is not None and report.problem.kind == "timeout"
+            if self._change.fallback is None or not is_timeout or self.runs.is_cut:
                 return report
             self._change.part = self._change.fallback
         files = self._change.impacted_files()
@@ -314,8 +316,7 @@ class Judgement:
             assert self._targets_report is not None
             return self._targets_report  # these very files have just run
         if files:
-            seconds = self._change.limits.impacted_seconds
-            return self.runs.on_change("impacted tests", files, seconds=seconds)
+            return self.runs.on_change("impacted tests", files, seconds=self._change.limits.impacted_seconds)
         return TestReport(command=self._change.before.command)
 
     def _is_new(self, result: TestResult) -> bool:
@@ -382,7 +383,6 @@ class Judgement:
         still_red: tuple[TestResult, ...] = (),
         after: TestReport | None = None,
     ) -> Verdict:
-        counts = after.outcome_counts if after is not None else None
         notes = tuple(dict.fromkeys(self._notes))
         return Verdict(
             kind=kind,
@@ -391,7 +391,7 @@ class Judgement:
             targets=targets,
             broken=self._with_causes(broken),
             still_red=self._with_causes(still_red),
-            after=counts,
+            after=after.outcome_counts if after is not None else None,
             scope="whole" if self._change.part is None else "impacted",
         )
 

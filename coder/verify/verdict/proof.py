@@ -5,7 +5,9 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from types import MappingProxyType
 
+from coder.core.cutoff import Cutoff
 from coder.core.ports.repository import WorktreeContext
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
@@ -24,6 +26,7 @@ from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.failure_summary import summarize_failures
+from coder.verify.results.sandbox_failures import Denied, describe_sandbox_failures
 from coder.verify.running.runner import with_label
 from coder.verify.verdict.base_tests import NO_HISTORY, BaseSuite
 from coder.verify.verdict.evidence import markdown_report, summarize_run, trailers
@@ -62,6 +65,8 @@ class WorktreeVerifier:
         standby: WarmBase | None = None,
         suite: SuiteLimits = WHOLE,
         history: SuiteHistory = NO_HISTORY,
+        cutoff: Cutoff | None = None,
+        sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
     ) -> None:
         """Prepare to verify changes of one base.
 
@@ -71,7 +76,8 @@ class WorktreeVerifier:
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
         `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
-        much of the suite is run, and `history` tells how long it took before.
+        much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
+        large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
         """
         self._trees = trees
         self._runner = runner
@@ -79,6 +85,8 @@ class WorktreeVerifier:
         self._standby = standby
         self._base = BaseSuite(trees, runner, suite, history)
         self._suite = suite
+        self._cutoff = cutoff
+        self._sandbox_remedies = sandbox_remedies
         self._compared: dict[str, tuple[TestReport, TestReport]] = {}
         """Reports on the base and on the change that were compared, by the verified tree."""
         self._issue = issue
@@ -189,6 +197,7 @@ class WorktreeVerifier:
             part=scope.part,
             fallback=scope.fallback,
             limits=self._suite,
+            cutoff=None if scope.before.by_exit_code else self._cutoff,
             ties=self._ties_of(scope.before) if self._needs_ties else None,
             asked=self._asked,
         )
@@ -203,10 +212,15 @@ class WorktreeVerifier:
         before, after = change.before, judgement.after
         if after is not None and change.part is None:
             self._base.learn_duration(after)
+        failures = after.failures if after is not None else verdict.still_red
         self._compared = {patch.tree: (before, after)} if after is not None else {}
         return verdict.model_copy(
             update={
                 "before": before.outcome_counts,
+                "notes": (
+                    *verdict.notes,
+                    *describe_sandbox_failures(before, failures, self._sandbox_remedies),
+                ),
                 "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
                 "runs": (
                     *base_runs,
@@ -214,6 +228,7 @@ class WorktreeVerifier:
                     *judgement.runs.made,
                 ),
                 "hashes": judgement.hashes,
+                "cut_short": judgement.runs.is_cut,
                 "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
                 "circumstances": self._circumstances,
                 "seconds": time.monotonic() - started,

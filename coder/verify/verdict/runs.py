@@ -1,14 +1,16 @@
 """Test runs on the way to one verdict, each in a clean worktree of its own."""
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
+from coder.core.cutoff import Cutoff
 from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import SelectiveTestRunner
+from coder.core.ports.tests import RunOptions, SelectiveTestRunner
 from coder.core.values.base import Value
 from coder.core.values.verdict import TestReport, TestRun
 from coder.verify.running.runner import with_label
@@ -98,11 +100,13 @@ class Runs:
         seconds: float | None,
         progress: Progress | None,
         counted_files: Sequence[str] | None = None,
+        cutoff: Cutoff | None = None,
     ) -> None:
         """Judge `tree`; a run has so many seconds where nothing else is said.
 
         `counted_files` are those whose access to the test process counts in large runs, which the base did
-        not make; None counts all.
+        not make; None counts all. `cutoff` lets the user cut large runs short: the first one, and with it
+        all that follow.
 
         Where a file of `sources` is loaded from elsewhere, a run says nothing.
         """
@@ -113,6 +117,10 @@ class Runs:
         self._progress = progress
         self._seconds = seconds
         self._counted_files = counted_files
+        self._cutoff = cutoff
+        self._cut = threading.Event()
+        self.is_cut = False
+        """Whether the user cut a run short."""
         self.made: list[TestRun] = []
         self.stages: dict[str, float] = defaultdict(float)
         """Wall-clock seconds by stage."""
@@ -157,11 +165,15 @@ class Runs:
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
             told = with_label(label, self._progress)
-            is_large = label in PARALLEL_RUNS
-            run = self._runner.run_parallel if is_large else self._runner.run
-            report = run(
-                place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told
-            )
+            options: RunOptions = {
+                "timeout_seconds": seconds or self._seconds,
+                "expect_loaded": sources,
+                "progress": told,
+            }
+            if label in PARALLEL_RUNS:
+                report = self._run_large(place, tests, options)
+            else:
+                report = self._runner.run(place, tests, **options)
         self.made.append(summarize_run(label, tests, report))
         self.stages[STAGE_OF_RUN.get(label, "base")] += time.monotonic() - started
         if paths is None and tree == self._tree:
@@ -172,4 +184,13 @@ class Runs:
             )
         elif not paths or paths != self._sources:  # the old tests are run on changed sources
             self.reached_on_base.update(report.reached)
+        return report
+
+    def _run_large(self, place: Path, tests: Sequence[str], options: RunOptions) -> TestReport:
+        """Run tests on all cores until the user cuts them short."""
+        is_offered = self._cutoff is not None and not self._cut.is_set()
+        with self._cutoff.offer(self._cut) if self._cutoff and is_offered else nullcontext():
+            report = self._runner.run_parallel(place, tests, **options, cut=self._cut)
+        is_partial = report.problem is not None and report.problem.kind == "timeout"
+        self.is_cut |= is_partial and self._cut.is_set()
         return report

@@ -2,8 +2,9 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 
-from coder.core.commands import Say, SessionCommand, Stop
+from coder.core.commands import DeliverNow, Say, SessionCommand, Stop
 from coder.core.errors import UserError
+from coder.core.events import DeliverNowOffered
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import RunningSession, SessionModel
@@ -86,6 +87,21 @@ def test_escape_stops_immediately_and_once() -> None:
         assert "stopping" in terminal.text
 
     assert play(scene).session.commands == [Stop()]
+
+
+def test_key_delivers_now_and_is_shown_while_offered() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        assert "deliver now" not in terminal.text
+        terminal.session.tell(DeliverNowOffered(offered=True))
+        await terminal.settle()
+        assert "ctrl+g deliver now" in terminal.text
+        await terminal.pilot.press("ctrl+g")
+        terminal.session.tell(DeliverNowOffered(offered=False))
+        await terminal.settle()
+        assert "deliver now" not in terminal.text
+
+    assert play(scene).session.commands == [DeliverNow()]
 
 
 def test_after_the_end_the_next_issue_starts_the_next_session() -> None:

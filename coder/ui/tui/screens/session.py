@@ -67,9 +67,10 @@ class SessionScreen(Screen[None]):
         from coder.ui.tui.narrator import Narrator
 
         transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
-        self._narrator = Narrator(transcript, status_bar)
+        prompt = self.query_one(Prompt)
+        self._narrator = Narrator(transcript, status_bar, prompt)
         status_bar.begin()
-        self.query_one(Prompt).set_busy(has_listener=has_listener)
+        prompt.set_busy(has_listener=has_listener)
         transcript.anchor()
         if issue:
             transcript.add_issue(issue)

@@ -24,6 +24,7 @@ class Prompt(TextArea):
     def __init__(self) -> None:
         super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
         self.cursor_blink = False
+        self._busy_keys = ""
 
     def set_idle(self) -> None:
         """Expect an issue."""
@@ -33,7 +34,12 @@ class Prompt(TextArea):
     def set_busy(self, *, has_listener: bool) -> None:
         """Expect a remark; `heard` tells whether a model receives it."""
         self.placeholder = BUSY if has_listener else NO_MODEL_PLACEHOLDER
-        self.border_subtitle = "esc stop · enter send" if has_listener else "esc stop"
+        self._busy_keys = "esc stop · enter send" if has_listener else "esc stop"
+        self.border_subtitle = self._busy_keys
+
+    def offer_delivery(self, *, offered: bool) -> None:
+        """Show or hide the key that delivers before all tests have run."""
+        self.border_subtitle = f"ctrl+g deliver now · {self._busy_keys}" if offered else self._busy_keys
 
     def suggest(self, text: str) -> None:
         """Offer a text to send, unless the user has begun another one."""
