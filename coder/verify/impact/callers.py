@@ -3,14 +3,14 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from coder.core.values.paths import is_test_path
 from coder.files.regular_files import read_regular_text
 from coder.python.parsing import parse_module
 
-LEVELS = 2
-"""Levels of callers between a test and a changed definition."""
 MOST_FILES_OF_A_NAME = 40
 """A name in more source files than this is too common to identify users of the definition, and is not
 followed further.
@@ -22,53 +22,111 @@ _WORD = re.compile(r"[^\W\d]\w*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def caller_levels(
-    old: Path, new: Path, sources: Sequence[str], words: Mapping[str, Collection[str]]
-) -> Iterator[set[str]]:
-    """Yield the names of changed definitions, then of their users, one level of callers after another."""
-    level: set[str] = set()
-    for path in sources:
-        level |= _changed_names(read_regular_text(old / path), read_regular_text(new / path)) or {
-            PurePosixPath(path).stem
+class CallerIndex:
+    """The names that the sources of a tree use and define."""
+
+    def __init__(self, tree: Path, sources: Sequence[str], words: Mapping[str, Collection[str]]) -> None:
+        """Index the words of `sources`; `words` are those of the test files."""
+        self._tree = tree
+        self._words = {path: words_of(tree / path) for path in sources}
+        self._helpers = [path for path in sources if is_test_path(path)]
+        self._tests = words
+        self._users: dict[str, dict[str, set[str]]] = {}
+
+    def levels(self, path: str, old: str, new: str) -> Iterator[set[str]]:
+        """Yield the names of the definitions that differ between two texts of a source, then of their
+        callers, one level after another, to the last. Helpers of the tests are as near as what they use.
+        """
+        changed = _changed_names(old, new)
+        level = {_callable_name(name) for name in changed} | {
+            self._referable_name(name, path) for name in changed
         }
-    known = set(level)
-    definers: Counter[str] = Counter()
-    yield level
-    for _ in range(LEVELS):
+        level = (level - {""}) or {_module_name(path)}
+        known: set[str] = set()
+        while level:
+            while helpers := self._callers(level, known | level, self._helpers):
+                level |= helpers
+            yield level
+            known |= level
+            level = self._callers(level, known, self._words)
+
+    def _callers(self, names: Collection[str], known: Collection[str], paths: Iterable[str]) -> set[str]:
+        """Return names of the definitions in files that use one of `names`, unless they are `known`."""
         rare = {
             name
-            for name in level
-            if sum(name in words_in_file for words_in_file in words.values()) <= MOST_FILES_OF_A_NAME
+            for name in names
+            if sum(name in words for words in self._words.values()) <= MOST_FILES_OF_A_NAME
         }
-        level = set()
-        for path, words_in_file in words.items():
-            if rare & set(words_in_file):
-                definers = definers or _count_definers(new, words)
-                users = _using_definitions(read_regular_text(new / path), rare)
-                level |= {_distinctive_name(name, path, definers) for name in users}
-        level -= known
-        known |= level
-        if not level:
-            return
-        yield level
+        return {
+            self._referable_name(user, path, known)
+            for path in paths
+            for name in rare & self._words[path]
+            for user in self._users_in(path).get(name, ())
+        } - set(known)
+
+    def _users_in(self, path: str) -> dict[str, set[str]]:
+        if path not in self._users:
+            self._users[path] = _find_users(read_regular_text(self._tree / path))
+        return self._users[path]
+
+    def _referable_name(self, qualified: str, path: str, known: Collection[str] = ()) -> str:
+        """Return the name by which other code most likely refers to a definition in a file.
+
+        It is the definition's own or that of an enclosing one, unless many files define the same, nothing
+        uses it (a method that is called by a computed name) or its users are `known`; else the module's:
+        `collectstatic` for its `Command.handle`.
+        """
+        parts = [part for part in qualified.split(".") if not _is_dunder(part)]
+        return next(
+            (
+                part
+                for part in reversed(parts)
+                if part not in known and self._definers[part] <= MOST_DEFINERS and self._is_used(part)
+            ),
+            _module_name(path),
+        )
+
+    def _is_used(self, name: str) -> bool:
+        return self._uses[name] > 0 or any(name in words for words in self._tests.values())
+
+    @cached_property
+    def _definers(self) -> Counter[str]:
+        """Number of the sources that define a function or class of each name."""
+        return Counter(
+            name
+            for path in self._words
+            for name in set(_DEFINITION.findall(read_regular_text(self._tree / path)))
+        )
+
+    @cached_property
+    def _uses(self) -> Counter[str]:
+        """Number of occurrences of each word in the sources other than as a definition's name."""
+        uses: Counter[str] = Counter()
+        for path in self._words:
+            text = read_regular_text(self._tree / path)
+            uses.update(_WORD.findall(text))
+            uses.subtract(_DEFINITION.findall(text))
+        return uses
 
 
 def _changed_names(old: str, new: str) -> set[str]:
-    """Return the names of the innermost definitions and module variables that differ.
-
-    A definition that callers do not name, such as a dunder method, counts as its enclosing one.
-    """
+    """Return the dotted names of the innermost definitions and module variables that differ."""
     before, after = _bodies(old), _bodies(new)
-    different = {
-        qualified for qualified in {*before, *after} if before.get(qualified) != after.get(qualified)
-    }
-    return {name for qualified in different if (name := _callable_name(qualified))}
+    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
 def _callable_name(qualified: str) -> str:
-    """Return the last part of a qualified name that callers write: `Point` for `Point.__add__`."""
-    parts = [part for part in qualified.split(".") if not (part.startswith("__") and part.endswith("__"))]
-    return parts[-1] if parts else ""
+    """Return the last part of a dotted name that callers write: `Point` for `Point.__add__`."""
+    return next((part for part in reversed(qualified.split(".")) if not _is_dunder(part)), "")
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _module_name(path: str) -> str:
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.stem == "__init__" else pure.stem
 
 
 def _bodies(text: str) -> dict[str, str]:
@@ -101,45 +159,20 @@ def _bodies(text: str) -> dict[str, str]:
     return bodies
 
 
-def _count_definers(tree: Path, sources: Collection[str]) -> Counter[str]:
-    """Return in how many of the source files each function or class name is defined."""
-    return Counter(
-        name for path in sources for name in set(_DEFINITION.findall(read_regular_text(tree / path)))
-    )
-
-
-def _distinctive_name(qualified: str, path: str, definers: Mapping[str, int]) -> str:
-    """Return the name by which tests most likely refer to a definition in a file.
-
-    It is the definition's own or that of an enclosing one, unless many files define the same; else the
-    module's: `collectstatic` for its `Command.handle`.
-    """
-    parts = [part for part in qualified.split(".") if not (part.startswith("__") and part.endswith("__"))]
-    own = next((part for part in reversed(parts) if definers.get(part, 0) <= MOST_DEFINERS), "")
-    pure = PurePosixPath(path)
-    return own or (pure.parent.name if pure.stem == "__init__" else pure.stem)
-
-
-def _using_definitions(text: str, names: set[str]) -> set[str]:
-    """Return the qualified names of the functions and classes of a source that use one of `names`."""
+def _find_users(text: str) -> dict[str, set[str]]:
+    """Return for each name that a source uses the dotted names of the functions and classes that use it."""
     try:
         module = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
-        return set()
-    users: set[str] = set()
+        return {}
+    users: dict[str, set[str]] = {}
 
     def visit(node: ast.AST, name: str) -> None:
         for child in ast.iter_child_nodes(node):
             inner = f"{name}.{child.name}" if isinstance(child, Function | ast.ClassDef) else name
-            used = (
-                child.id
-                if isinstance(child, ast.Name)
-                else child.attr
-                if isinstance(child, ast.Attribute)
-                else ""
-            )
-            if used in names and name:
-                users.add(name.lstrip("."))
+            match child:
+                case ast.Name(id=used) | ast.Attribute(attr=used) if name:
+                    users.setdefault(used, set()).add(name.lstrip("."))
             visit(child, inner)
 
     visit(module, "")

@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -10,10 +11,12 @@ from coder.core.values.base import Value
 from coder.core.values.paths import is_test_file, is_test_path
 from coder.files.regular_files import read_regular_text
 from coder.python.parsing import parse_module
-from coder.verify.impact.callers import caller_levels, words_of
-from coder.verify.impact.import_graph import project_files
+from coder.verify.impact.callers import CallerIndex, words_of
+from coder.verify.impact.import_graph import project_files, transitive_importers
 from coder.verify.project.configuration import may_configure, pytest_options
 
+LEVELS = 2
+"""Levels of callers between a test and a changed definition; more of them only until a test is found."""
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
 GENERIC_STEMS = frozenset({"test", "tests"})
@@ -77,18 +80,48 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
     words = {test: words_of(new / test) for test in tests}
     names = {PurePosixPath(path).stem for path in helpers}
     files |= dict.fromkeys(test for test in tests if names & words[test])
-    others = (
-        {path: words_of(new / path) for path in python_files if not is_test_path(path)} if sources else {}
-    )
-    for level in caller_levels(old, new, sources, others):
-        distinctive = {
-            name
-            for name in level
-            if sum(name in words_in_file for words_in_file in words.values())
-            <= max(3, DISCRIMINATING_SHARE * len(tests))
-        }
-        files |= dict.fromkeys(test for test in tests if distinctive & words[test])
+    if sources:
+        used = frozenset().union(*words.values())
+        callers = CallerIndex(
+            new,
+            [
+                path
+                for path in python_files
+                if not is_test_path(path)
+                or (not is_test(path) and PurePosixPath(path).stem in used | {"conftest"})
+            ],
+            words,
+        )
+        files |= dict.fromkeys(_select_by_names(old, new, sources, callers, words))
     return SuiteSelection(files=tuple(files), total=len(tests))
+
+
+def _select_by_names(
+    old: Path, new: Path, sources: Sequence[str], callers: CallerIndex, words: Mapping[str, Collection[str]]
+) -> list[str]:
+    """Return the test files that name a changed definition or its callers, nearest first.
+
+    For a source that names lead from to no test, they are the test files that import it.
+    """
+    frequency = Counter(name for words_in_file in words.values() for name in words_in_file)
+    most_files = max(3, DISCRIMINATING_SHARE * len(words))
+    distances: dict[str, int] = {}
+    unreached: list[str] = []
+    for path in sources:
+        is_reached = False
+        texts = (read_regular_text(tree / path) for tree in (old, new))
+        for distance, level in enumerate(callers.levels(path, *texts)):
+            if is_reached and distance > LEVELS:
+                break
+            distinctive = {name for name in level if frequency[name] <= most_files}
+            for test in (test for test, words_in_file in words.items() if distinctive & set(words_in_file)):
+                is_reached = True
+                distances[test] = min(distance, distances.get(test, distance))
+        if not is_reached:
+            unreached.append(path)
+    importers = transitive_importers(new, unreached) if unreached else frozenset()
+    reached = [test for test in words if test in distances]
+    return [*sorted(reached, key=distances.__getitem__), *(test for test in words if test in importers)]
 
 
 def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
