@@ -16,7 +16,7 @@ from coder.verify.impact.import_graph import project_files, transitive_importers
 from coder.verify.project.configuration import may_configure, pytest_options
 
 LEVELS = 2
-"""Levels of callers between a test and a changed definition; more of them only until a test is found."""
+"""Levels of callers that are followed beyond the nearest test."""
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
 GENERIC_STEMS = frozenset({"test", "tests"})
@@ -108,14 +108,14 @@ def _select_by_names(
     distances: dict[str, int] = {}
     unreached: list[str] = []
     for path in sources:
-        is_reached = False
+        is_reached, last = False, 0
         texts = (read_regular_text(tree / path) for tree in (old, new))
         for distance, level in enumerate(callers.levels(path, *texts)):
-            if is_reached and distance > LEVELS:
+            if is_reached and distance > last:
                 break
             distinctive = {name for name in level if frequency[name] <= most_files}
             for test in (test for test, words_in_file in words.items() if distinctive & set(words_in_file)):
-                is_reached = True
+                is_reached, last = True, last if is_reached else distance + LEVELS
                 distances[test] = min(distance, distances.get(test, distance))
         if not is_reached:
             unreached.append(path)
