@@ -77,6 +77,10 @@ class FakeRunner:
     def command(self) -> str:
         return "pytest"
 
+    @property
+    def is_recorded(self) -> bool:
+        return True
+
     def run(
         self,
         tree: Path,

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from coder.core.values.paths import is_test_path, test_file_of
 from coder.verify.mutation.mutants import differs_in_code
 from coder.verify.project.configuration import configuration_of_tests, is_injected, may_configure
 from coder.verify.results.comparison import shorten_test_id
@@ -24,28 +23,28 @@ ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
 def change_doubts(
     old: Path,
     new: Path,
-    changed: Sequence[str],
     *,
+    tests: Sequence[str],
+    sources: Sequence[str],
     red_before: Collection[str],
-    targets: Iterable[str],
+    test_files: Iterable[str],
     issue: str = "",
 ) -> Iterator[str]:
     """Yield reasons, half a sentence each, why a change may only appear correct.
 
     It changed how tests run, weakened tests, or treats the symptom: special cases for the inputs of the
-    tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `changed` are the
-    paths that differ, `red_before` ids of tests that failed on the base.
+    tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `tests` and
+    `sources` are the paths that differ, `red_before` ids of tests that failed on the base, `test_files` the
+    files of its targets.
     """
     configured = [
         path
-        for path in changed
+        for path in (*tests, *sources)
         if may_configure(path) and configuration_of_tests(old, path) != configuration_of_tests(new, path)
     ]
-    configured += [path for path in changed if is_injected(old, path)]
+    configured += [path for path in (*tests, *sources) if is_injected(old, path)]
     if configured:
         yield f"the change touches how tests run ({', '.join(configured)})"
-    tests = [path for path in changed if is_test_path(path)]
-    sources = [path for path in changed if not is_test_path(path)]
     missing = [
         test
         for test in removed_tests(read_texts(old, tests), read_texts(new, tests))
@@ -55,7 +54,7 @@ def change_doubts(
     yield from _limit(weakened_tests(read_texts(old, tests), read_texts(new, tests)))
     test_texts = [
         examples_as_test(text) if path in sources else text
-        for path, text in read_texts(new, dict.fromkeys(map(test_file_of, targets))).items()
+        for path, text in read_texts(new, test_files).items()
     ]
     before, after = read_texts(old, sources), read_texts(new, sources)
     twins = [
