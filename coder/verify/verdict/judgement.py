@@ -19,6 +19,7 @@ from coder.verify.results.comparison import (
 )
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.triage import classify_failure, environment_problem_of_all, with_cause
+from coder.verify.review.change_review import describe_unchecked_languages
 from coder.verify.verdict.caps import contradicting_observation, new_harness_access
 from coder.verify.verdict.flaky import recovered_tests
 from coder.verify.verdict.judged_change import JudgedChange
@@ -317,6 +318,7 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
         on_base = {*self._change.before.reached, *self.runs.reached_on_base}
         reached = new_harness_access(on_base, self.runs.reached_on_change)
+        self._notes += filter(None, [describe_unchecked_languages(self._change.changed)])
         weaknesses, self.hashes = find_weaknesses(self._change, targets, self._greens)
         found = [*reached, *self._worse, *weaknesses, *find_rewritten_tests(self._change, self.runs)]
         found += self._change.find_gaps(targets, after)
