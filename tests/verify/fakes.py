@@ -78,6 +78,10 @@ class FakeRunner:
     def command(self) -> str:
         return "pytest"
 
+    @property
+    def is_recorded(self) -> bool:
+        return True
+
     def run(
         self,
         tree: Path,

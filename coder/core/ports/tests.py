@@ -105,6 +105,10 @@ class LargeRunOptions(RunOptions, total=False):
 class SelectiveTestRunner(TestRunner, Protocol):
     """Runs any of the tests by themselves or on all cores, and can tell which there are."""
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether each test is recorded, so that single tests can be run."""
+
     def run_parallel(
         self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
     ) -> TestReport:

@@ -42,6 +42,10 @@ class ParallelRunner:
         """The test command as the user would type it."""
         return self._runner.command
 
+    @property
+    def is_recorded(self) -> bool:
+        return self._runner.is_recorded
+
     def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]) -> TestReport:
         """Run the suite, or only `tests`, in one process."""
         report = self._runner.run(tree, tests, **options)

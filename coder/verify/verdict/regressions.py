@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coder.core.values.paths import is_test_file, match_test_ids, test_file_of
+from coder.core.values.paths import is_test_file, match_test_ids
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.impact.test_selection import find_test_files_naming
 from coder.verify.results.comparison import find_regressions, is_gone, join_test_ids, passes, renumbered_cases
@@ -38,8 +38,8 @@ def _find_renamed(
     As many cases pass as before, and where the change touched their file, the old cases pass too.
     """
     candidates = renumbered_cases(change.before, report, gone)
-    touched = [test for test in candidates if test_file_of(test) in change.tests]
-    old = runs.run("old cases", change.tree, change.sources, touched) if touched else None
+    touched = [test for test in candidates if change.changes_test(test)]
+    old = runs.run("old cases", "sources", touched) if touched else None
     renamed = [test for test in candidates if test not in touched or (old is not None and passes(old, test))]
     functions = dict.fromkeys(test.partition("[")[0] for test in renamed)
     notes = [f"cases of {function} have other ids than before, and none is lost" for function in functions]
@@ -48,17 +48,19 @@ def _find_renamed(
 
 def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
     """Return sentences on the base's own tests that fail on the changed sources, or could not run there."""
-    if not change.tests:
+    if not change.split.has_tests:
         return []
     part: tuple[str, ...] = ()
-    if all(map(is_test_file, change.tests)):
+    if change.before.indirect:
+        part = change.test_files if set(change.tests) <= set(change.test_files) else ()
+    elif all(map(is_test_file, change.tests)):
         with change.trees.checkout(change.trees.base, ()) as base:
             part = find_test_files_naming(base, change.tests)
         if not part:
             return []
     elif change.part is not None:
         part = change.part.files
-    old = runs.run("old tests", change.tree, change.sources, part)
+    old = runs.run("old tests", "sources", part)
     gaps = []
     if old.problem is not None and old.problem.kind == "timeout":
         gaps.append(f"the base's own tests could not all run on the changed sources: {old.problem.text}")
@@ -84,7 +86,7 @@ def _find_lost(
     suspected = [result.id for result in lost]
     if not suspected:
         return ()
-    again = runs.run("old tests, again", change.tree, change.sources, suspected)
+    again = runs.run("old tests, again", "sources", suspected)
     return tuple(
         result for result in again.results if result.id in suspected and not passes(again, result.id)
     )
