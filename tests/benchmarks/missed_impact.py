@@ -118,7 +118,7 @@ def draw_edits(tree: Path, coverage: Coverage, seed: str) -> Iterator[Edit]:
     places = [
         (path, line)
         for path in coverage.files
-        if not is_test_path(path)
+        if not is_test_path(path) and (tree / path).is_file()  # code may have any file name
         for line in sorted(coverage.executed_lines(path) & function_lines((tree / path).read_text("utf-8")))
     ]
     rng.shuffle(places)
