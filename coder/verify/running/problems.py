@@ -21,6 +21,8 @@ START_FAILURE = re.compile(
     r"|rake aborted!\n(?:No Rakefile|Don't know)"
 )
 """First line of output by which common programs say that they do not know what to run."""
+LIMIT_SETTINGS = {"of memory": "sandbox_memory_mb", "processes": "sandbox_processes"}
+"""The user's settings for limits of the sandbox, by the end of their description."""
 
 
 def run_problem(
@@ -38,7 +40,7 @@ def run_problem(
         return RunProblem(
             kind="stopped",
             text=f"The sandbox ended the test run, which took {execution.exceeded}, "
-            f"after {recording.progress}.",
+            f"after {recording.progress}.{_limit_remedy(execution.exceeded)}",
         )
     if execution.exit_code is None:
         return RunProblem(kind="stopped", text="The test run was stopped.")
@@ -67,6 +69,11 @@ def wrong_code_problem(
                 )
                 return RunProblem(kind="wrong_code", text=text)
     return None
+
+
+def _limit_remedy(exceeded: str) -> str:
+    setting = next((name for word, name in LIMIT_SETTINGS.items() if exceeded.endswith(word)), "")
+    return f" Your setting `{setting}` raises that limit." if setting else ""
 
 
 def _start_problem(execution: Execution) -> RunProblem | None:
