@@ -174,7 +174,7 @@ class ProcessSandbox:
             SandboxError: the command cannot be wrapped, or `cwd` does not exist or must not be exposed.
         """
         policy = policy or self._default_policy
-        builds = self._builds.prepare(private and private.relative_to(self._scratch.path), cwd)
+        builds = self._builds.prepare(private.name if private else None, cwd)
         variables = {
             **self._environment,
             **build_environment(
@@ -198,8 +198,11 @@ class ProcessSandbox:
             builds=builds,
         )
 
+    def select_builds(self, private: Path, content: str) -> None:
+        self._builds.select(private.name, content)
+
     def share_builds(self, private: Path) -> None:
-        self._builds.share(private.relative_to(self._scratch.path))
+        self._builds.share(private.name)
 
     def _wrap(
         self,

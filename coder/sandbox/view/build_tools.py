@@ -6,9 +6,10 @@ a private directory, in which links lead to the caches.
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import Path
 
 TOOL_VARIABLES = frozenset(
     {"CGO_ENABLED", "GOFLAGS", "GOROOT", "GOTOOLCHAIN", "JAVA_HOME", "RUSTFLAGS", "RUSTUP_TOOLCHAIN"}
@@ -31,10 +32,12 @@ OFFLINE = {
 }
 GRADLE_OFFLINE = "gradle.startParameter.offline = true\n"
 CARGO_TARGET = "cargo-target"
-COMMANDS, SHARED = "commands", "shared"
-"""Names of the build directory of commands without a private one, and of that which others are copies of."""
+COMMANDS, SHARED, STORED = "commands", "shared", "stored"
+"""Names of the build directory of commands without a private one, of that which others are copies of, and of
+the directory of those that are set aside.
+"""
 MOST = 8
-"""Number of build directories that are kept; the one that was not used for longest goes first."""
+"""Number of contents of trees whose build directories are set aside; the oldest goes first."""
 
 
 def package_caches(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
@@ -58,35 +61,53 @@ class BuildDirectories:
         self._directory = directory
         self._environment = environment
         self._home = home
+        self._content: dict[str, str] = {}
+        self._lock = threading.Lock()
 
-    def prepare(self, name: PurePath | None, cwd: Path) -> Path:
-        """Return the build directory of this name for a command in `cwd`; all without a name share one.
-
-        A new one starts as a copy of the shared one, if there is one.
-        """
+    def prepare(self, name: str | None, cwd: Path) -> Path:
+        """Return the build directory of this name for a command in `cwd`; all without a name share one."""
         directory = self._directory / (name or COMMANDS)
-        if name is not None and not directory.exists():
-            self._remove_oldest()
-            if (shared := self._directory / SHARED).is_dir():
-                shutil.copytree(shared, directory, symlinks=True)
         prepare_build_directory(directory, self._environment, self._home)
         if name is not None:
-            os.utime(self._directory / name.parts[0])
             expire_cargo_builds(directory, cwd)
         return directory
 
-    def share(self, name: PurePath) -> None:
+    def select(self, name: str, content: str) -> None:
+        """Let the build directory of this name hold what was built there from a tree of this content.
+
+        What it held before is set aside. A new one starts as a copy of the shared one, if there is one.
+        """
+        with self._lock:
+            self._select(name, content)
+
+    def _select(self, name: str, content: str) -> None:
+        before = self._content.get(name)
+        if content == before:
+            return
+        directory, stored = self._directory / name, self._directory / STORED / content / name
+        if before is None:
+            shutil.rmtree(directory, ignore_errors=True)
+        elif directory.exists():
+            target = self._directory / STORED / before / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            directory.rename(target)
+            os.utime(target.parent)
+            self._remove_oldest()
+        self._content[name] = content
+        if stored.exists():
+            stored.rename(directory)
+        elif (shared := self._directory / SHARED).exists():
+            _copy(shared, directory)
+
+    def share(self, name: str) -> None:
         """Let new build directories start as copies of this one, which no command may be using."""
         source, target = self._directory / name, self._directory / SHARED
         if source.is_dir() and not target.exists():
-            with suppress(OSError):  # where something cannot be copied it is built again
-                shutil.copytree(source, target, symlinks=True)
+            _copy(source, target)
 
     def _remove_oldest(self) -> None:
-        if not self._directory.is_dir():
-            return
-        named = [path for path in self._directory.iterdir() if path.name not in (COMMANDS, SHARED)]
-        for path in sorted(named, key=lambda path: path.stat().st_mtime)[: max(0, len(named) - MOST + 1)]:
+        stored = [*(self._directory / STORED).iterdir()]
+        for path in sorted(stored, key=lambda path: path.stat().st_mtime)[: max(0, len(stored) - MOST)]:
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -143,6 +164,12 @@ def expire_cargo_builds(directory: Path, tree: Path) -> None:
     oldest = min((file.lstat().st_mtime for file in _files(tree)), default=1.0) - 0.001 if artifacts else 0.0
     for file in artifacts:
         os.utime(file, (oldest, oldest), follow_symlinks=False)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a directory, as far as that is possible: what is missing is built again."""
+    with suppress(OSError):
+        shutil.copytree(source, target, symlinks=True)
 
 
 def _files(tree: Path) -> Iterator[Path]:

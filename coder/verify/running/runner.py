@@ -23,7 +23,7 @@ from coder.verify.running.launch import REPORT, Launch, prepare_cold_launch, pre
 from coder.verify.running.problems import run_problem, wrong_code_problem
 from coder.verify.running.record_pipe import RecordPipe
 from coder.verify.running.recording import Recording
-from coder.verify.running.workdirs import content_name, numbered_directory
+from coder.verify.running.workdirs import numbered_directory, tree_digest
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
@@ -63,7 +63,6 @@ class PytestRunner:
         self._scratch = scratch
         self._limits = limits
         self._adapter = find_adapter(project.command.runner)
-        self._key = os.urandom(16)
         self._longest = 0.0
         self._is_endless = False
 
@@ -135,7 +134,7 @@ class PytestRunner:
         limits = self._run_limits(timeout_seconds)
         recording = Recording()
         with (
-            numbered_directory(self._directory_for(tree), "run-") as place,
+            numbered_directory(self._scratch, "run-") as place,
             RecordPipe(place / "report", recording.add) as pipe,
         ):
             request = {
@@ -156,6 +155,8 @@ class PytestRunner:
             }
             own = Run(argv=self._project.command.argv, tree=tree, place=place, files=paths, tests=tests)
             launched = self._prepare(own, request)
+            if not self._project.command.is_recorded:  # Python's runners are taken to build nothing
+                self._sandbox.select_builds(place, tree_digest(tree))
             try:
                 with _reporting_progress(recording, progress):
                     execution = self._sandbox.run(
@@ -198,17 +199,6 @@ class PytestRunner:
             if report.problem
             else report.model_copy(update={"problem": wrong_code_problem(recording.loaded, watched, tree)})
         )
-
-    def _directory_for(self, tree: Path) -> Path:
-        """Return the parent of the private directories of runs in `tree`.
-
-        The sandbox names build directories by them. Python's runners are taken to build nothing.
-        """
-        if self._project.command.is_recorded:
-            return self._scratch
-        directory = self._scratch / content_name(tree, self._key)
-        directory.mkdir(exist_ok=True)
-        return directory
 
     def _observes(self, tests: Sequence[str]) -> bool:
         """Tell whether the bodies of tests are observed, from their names alone: both sides must agree."""

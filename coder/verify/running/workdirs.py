@@ -32,12 +32,9 @@ def _try_create(path: Path) -> bool:
     return True
 
 
-def content_name(tree: Path, key: bytes) -> str:
-    """Return a name for the content of a tree, which nobody without the key can compute or interpret.
-
-    Build directories go by it: code of one tree then never runs where artefacts of another one are written.
-    """
-    digest = hashlib.blake2b(key=key, digest_size=8)
+def tree_digest(tree: Path) -> str:
+    """Return a digest of the content of a tree without installed packages of Node.js."""
+    digest = hashlib.blake2b(digest_size=16)
     for folder, folders, names in os.walk(tree):
         folders[:] = sorted(name for name in folders if name not in (".git", "node_modules"))
         links = [name for name in folders if Path(folder, name).is_symlink()]

@@ -4,7 +4,7 @@ import subprocess
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import pytest
 
@@ -154,25 +154,26 @@ def test_go_builds_from_read_only_module_cache(
     assert "(cached)" not in runs[1].output
 
 
-def test_shared_builds_are_copied_once(tmp_path: Path) -> None:
+def test_build_directory_holds_what_was_built_from_the_same_content(tmp_path: Path) -> None:
     builds = BuildDirectories(tmp_path / "builds", {}, tmp_path / "home")
     tree = write_tree(tmp_path / "tree", {"a.rs": ""})
-    base = builds.prepare(PurePath("base/run-0"), tree)
-    write(base, {"cargo-target/dependency": "built"})
-    builds.share(PurePath("base/run-0"))
-    change = builds.prepare(PurePath("change/run-0"), tree)
-    assert (change / "cargo-target" / "dependency").read_text(encoding="utf-8") == "built"
-    write(change, {"cargo-target/dependency": "forged"})
-    builds.share(PurePath("change/run-0"))
-    for name in ("base/run-0", "other/run-0"):
-        directory = builds.prepare(PurePath(name), tree)
-        assert (directory / "cargo-target" / "dependency").read_text(encoding="utf-8") == "built"
+    found = []
+    for content in ("base", "change", "change", "base", "other"):
+        builds.select("run-0", content)
+        marker = builds.prepare("run-0", tree) / "cargo-target" / "marker"
+        found.append(marker.read_text(encoding="utf-8") if marker.exists() else "")
+        write(marker.parent, {"marker": f"{found[-1]} {content}"})
+        if content == "base":
+            builds.share("run-0")
+    assert found == ["", " base", " base change", " base", " base"]
 
 
 def test_keeps_few_build_directories(tmp_path: Path) -> None:
     builds = BuildDirectories(tmp_path / "builds", {}, tmp_path / "home")
     for number in range(MOST + 3):
-        os.utime(builds.prepare(PurePath(f"{number}/run-0"), tmp_path).parent, (number, number))
-        builds.share(PurePath("0/run-0"))
-    kept = {path.name for path in (tmp_path / "builds").iterdir()}
-    assert kept == {"shared", *map(str, range(3, MOST + 3))}
+        builds.select("run-0", str(number))
+        builds.prepare("run-0", tmp_path)
+        for path in (tmp_path / "builds" / "stored").glob("*"):
+            os.utime(path, (int(path.name), int(path.name)))
+    kept = {path.name for path in (tmp_path / "builds" / "stored").iterdir()}
+    assert kept == {*map(str, range(2, MOST + 2))}
