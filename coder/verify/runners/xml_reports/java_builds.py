@@ -63,11 +63,12 @@ class _JavaBuild(ABC):
         """Yield the results in the reports of all classes, and test files that could not be compiled."""
         files = _SourceFiles(run.tree)
         for file in self._find_reports(run.tree):
+            module = re.split(r"/(?:target|build)/", f"/{file.relative_to(run.tree)}", maxsplit=1)[0]
             for result in read_report(file, run.tree):
                 owner, _, name = result.id.rpartition("::")
                 name = name.removesuffix("()")
                 frames = files.parse_stack(result.failure.text) if result.failure else ()
-                yield with_frames(result, f"{files.find(owner) or owner}::{name}", frames)
+                yield with_frames(result, f"{files.find(owner, module=module) or owner}::{name}", frames)
         output = plain_text(run.output)
         errors = [match for match in self.error.finditer(output) if files.contains(match["path"])]
         yield from build_failures(
@@ -179,14 +180,18 @@ class _SourceFiles:
         for path in source_files(tree, SUFFIXES):
             self._by_stem[PurePosixPath(path).stem].append(path)
 
-    def find(self, owner: str, *, stem: str = "") -> str | None:
-        """Return the file of a class, which may be in a file of another `stem`."""
+    def find(self, owner: str, *, stem: str = "", module: str = "") -> str | None:
+        """Return the file of a class, which may be in a file of another `stem`.
+
+        Of classes of one name that of the `module` is taken, a directory with a slash before it.
+        """
         outer = owner.partition("$")[0]
         package, _, name = outer.rpartition(".")
         folder = package.replace(".", "/")
         candidates = self._by_stem.get(stem or name, [])
-        exact = (path for path in candidates if f"/{PurePosixPath(path).parent}".endswith(f"/{folder}"))
-        return next(exact, candidates[0] if len(candidates) == 1 else None)
+        exact = [path for path in candidates if f"/{PurePosixPath(path).parent}".endswith(f"/{folder}")]
+        own = [path for path in exact if f"/{path}".startswith(f"{module}/")]
+        return next(iter((*own, *exact)), candidates[0] if len(candidates) == 1 else None)
 
     def test_files(self) -> list[str]:
         """Return the files below directories of tests, as both tools lay them out."""

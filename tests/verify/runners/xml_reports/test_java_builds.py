@@ -146,6 +146,14 @@ def test_gradle_reads_reports_of_this_run_alone(tmp_path: Path) -> None:
     assert [(frame.path, frame.line) for frame in odd.frames] == [(f"core/{TEST}", 8)]
 
 
+def test_classes_of_one_name_belong_to_their_modules(tmp_path: Path) -> None:
+    report = "build/test-results/test/TEST-org.example.HalfTest.xml"
+    files = {f"{module}/{name}": GRADLE_REPORT for module in ("a", "b") for name in (TEST, report)}
+    tree = write_tree(tmp_path, files)
+    results = Gradle().read_results(Run(argv=("gradle", "test"), tree=tree, place=tmp_path))
+    assert {result.id.partition("::")[0] for result in results} == {f"a/{TEST}", f"b/{TEST}"}
+
+
 def test_gradle_compile_error_stands_for_all_test_files(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, {"build.gradle": "", TEST: TESTS, SOURCE: MAIN})
     output = f"> Task :compileJava FAILED\n{tree}/{SOURCE}:4: error: ';' expected\n    nothing\n"
