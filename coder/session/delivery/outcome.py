@@ -77,14 +77,10 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         if accepted_part is None:
             return SessionOutcome(
                 kind=VerdictKind.GAVE_UP,
-                summary="You accepted nothing of it, so nothing was delivered.",
+                summary="You wanted nothing of it, so nothing was delivered.",
                 exit_code=4,
             )
         patch, newest = accepted_part
-        if not newest.is_deliverable:
-            return outcome_without_fix(
-                VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", context
-            )
     confirmed_verdict = await confirm_risky_files(context, patch, newest)
     if confirmed_verdict is None:
         return outcome_without_fix(
