@@ -11,8 +11,8 @@ import pytest
 
 from coder.core.values.paths import extract_node_ids
 from coder.core.values.verdict import Verdict
+from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.running.parallel import ParallelRunner
-from coder.verify.verdict.base_tests import NO_HISTORY
 from coder.verify.verdict.proof import WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run

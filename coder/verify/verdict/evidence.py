@@ -8,28 +8,13 @@ from coder.core.values.verdict import (
     Counts,
     LintReport,
     MutationReport,
-    TestReport,
     TestResult,
-    TestRun,
     Verdict,
 )
 from coder.verify.results.failure_reasons import failure_headline
 
 MOST_TRAILERS = 5
 """Number of target tests named in trailers; the report names all."""
-
-
-def summarize_run(label: str, tests: Sequence[str], report: TestReport) -> TestRun:
-    """Summarize a test run for the evidence."""
-    return TestRun(
-        label=label,
-        command=report.command,
-        tests=tuple(tests),
-        counts=report.outcome_counts,
-        exit_code=report.exit_code,
-        seconds=report.seconds,
-        problem=report.problem.text if report.problem else "",
-    )
 
 
 def sha256_of(file: Path) -> str:

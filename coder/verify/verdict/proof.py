@@ -22,6 +22,9 @@ from coder.core.values.verdict import (
     TestResult,
     Verdict,
 )
+from coder.verify.change.base_tests import NO_HISTORY, BaseSuite
+from coder.verify.change.judged_change import JudgedChange
+from coder.verify.change.runs import WHOLE, SuiteLimits, patience, summarize_run
 from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.failure_reasons import rejection_reason
@@ -29,13 +32,10 @@ from coder.verify.results.failure_summary import summarize_failures
 from coder.verify.results.sandbox_failures import Denied, describe_sandbox_failures
 from coder.verify.running.runner import with_label
 from coder.verify.test_files.split import Trees
-from coder.verify.verdict.base_tests import NO_HISTORY, BaseSuite
-from coder.verify.verdict.evidence import markdown_report, summarize_run, trailers
+from coder.verify.verdict.evidence import markdown_report, trailers
 from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.verdict.issue_ties import tie_tests_to_issue
-from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.judgement import Judgement
-from coder.verify.verdict.runs import WHOLE, SuiteLimits, patience
 from coder.verify.warm.warm_base import WarmBase, WarmFirstRun, read_edits, run_first_look
 from coder.verify.warm.warm_tests import WarmResult
 

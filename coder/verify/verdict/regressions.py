@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from coder.core.values.paths import is_test_file, match_test_ids
 from coder.core.values.verdict import TestReport, TestResult
+from coder.verify.change.judged_change import JudgedChange
+from coder.verify.change.runs import Runs
 from coder.verify.impact.test_selection import find_test_files_naming
 from coder.verify.results.comparison import find_regressions, is_gone, join_test_ids, passes, renumbered_cases
 from coder.verify.results.triage import needed_packages
 from coder.verify.verdict.flaky import classify_failures
-from coder.verify.verdict.judged_change import JudgedChange
-from coder.verify.verdict.runs import Runs
 from coder.workspace.files import format_count
 
 MOST_RERUNS = 50

@@ -6,6 +6,7 @@ from pathlib import Path
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestResult
 from coder.files.regular_files import read_regular_text
+from coder.verify.change.judged_change import JudgedChange
 from coder.verify.impact.import_graph import project_files
 from coder.verify.project.configuration import may_configure
 from coder.verify.results.comparison import shorten_test_id
@@ -14,7 +15,6 @@ from coder.verify.review.weak_tests import changed_definitions, weak_test_findin
 from coder.verify.test_files.locating import CODE
 from coder.verify.verdict.caps import changed_runner_files, vacuous_tests
 from coder.verify.verdict.evidence import sha256_of
-from coder.verify.verdict.judged_change import JudgedChange
 
 PROSE = (".md", ".rst", ".adoc")
 SHOWN = 3

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from coder.core.cutoff import Cutoff
 from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import IssueTie, TestReport
+from coder.verify.change.base_tests import BaseTests
+from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
 from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.results.comparison import shorten_test_id
 from coder.verify.review.change_review import read_texts
@@ -13,8 +15,6 @@ from coder.verify.review.doctests import paths_with_same_examples
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
 from coder.verify.test_files.locating import CODE, TestLocator, is_example
 from coder.verify.test_files.split import ChangeSplit, Trees
-from coder.verify.verdict.base_tests import BaseTests
-from coder.verify.verdict.runs import WHOLE, Runs, SuiteLimits
 from coder.workspace.files import format_count
 
 
