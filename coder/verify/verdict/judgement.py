@@ -18,7 +18,12 @@ from coder.verify.results.comparison import (
     unmatched_names,
     unmet_targets,
 )
-from coder.verify.results.triage import classify_failure, environment_problem_of_all, with_cause
+from coder.verify.results.triage import (
+    classify_failure,
+    describe_missing_tests,
+    environment_problem_of_all,
+    with_cause,
+)
 from coder.verify.review.change_review import describe_unchecked_languages
 from coder.verify.verdict.caps import contradicting_observation, new_harness_access
 from coder.verify.verdict.flaky import recovered_tests
@@ -210,6 +215,8 @@ class Judgement:
                 f"No test of the project can run on this machine: {lacking}.",
                 after=after,
             )
+        if not targets and (missing := describe_missing_tests(self._change.before, after)):
+            return self._verdict(VerdictKind.INCONCLUSIVE, missing, still_red=after.failures, after=after)
         self._worse = describe_failures_in_changed_code(self._change.before, after, self._change.sources)
         self._notes += [] if self._worse else describe_changed_failures(self._change.before, after)
         if not targets:
