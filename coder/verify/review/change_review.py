@@ -19,6 +19,11 @@ from coder.verify.review.tampering import removed_tests, weakened_tests
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
 from coder.verify.test_files.inline_tests import inline_tests, without_inline_tests
 from coder.verify.test_files.locating import CODE, names_of
+from coder.verify.test_files.successors import (
+    find_removed_functions,
+    find_successions,
+    weakened_successors,
+)
 
 FINDINGS_SHOWN = 4
 LARGEST = 2 << 20
@@ -52,13 +57,19 @@ def change_doubts(
     configured += [path for path in (*tests, *sources) if is_injected(old, path)]
     if configured:
         yield f"the change touches how tests run ({', '.join(configured)})"
+    old_tests, new_tests = read_texts(old, tests), read_texts(new, tests)
+    replaced = [
+        test
+        for succession in find_successions(old_tests, new_tests, find_removed_functions(old_tests, new_tests))
+        for test in succession.removed
+    ]
     missing = [
         test
-        for test in removed_tests(read_texts(old, tests), read_texts(new, tests))
-        if _is_case_of(test, red_before)
+        for test in removed_tests(old_tests, new_tests)
+        if test not in replaced and _is_case_of(test, red_before)
     ]
     yield from _limit(f"{shorten_test_id(test)}, which failed before, is gone" for test in missing)
-    yield from _limit(weakened_tests(read_texts(old, tests), read_texts(new, tests)))
+    yield from _limit((*weakened_tests(old_tests, new_tests), *weakened_successors(old_tests, new_tests)))
     test_texts = [
         examples_as_test(text) if path in sources else text
         for path, text in read_texts(new, test_files).items()
