@@ -137,7 +137,7 @@ class ProjectRuntime:
         )
 
     def verifier_factory(
-        self, issue: str, *, requested_tests: tuple[str, ...], needs_ties: bool
+        self, issue: str, *, requested_tests: tuple[str, ...], needs_ties: bool, accepts_test_edits: bool
     ) -> Callable[[Repository], WorktreeVerifier]:
         """Return a function that makes one verifier for each base, which remembers the base's results."""
         verifiers_by_base: dict[str, WorktreeVerifier] = {}
@@ -152,6 +152,7 @@ class ProjectRuntime:
                     issue=issue,
                     named_tests=requested_tests,
                     needs_ties=needs_ties,
+                    accepts_test_edits=accepts_test_edits,
                     circumstances=self.project.why,
                     instruments=self.instruments(),
                     standby=self._standby(repository),

@@ -243,6 +243,23 @@ class LintReport(Value):
     """Commands that passed before and fail now."""
 
 
+class ReplacedAssertion(Value):
+    """An assertion of an existing test, or a line of it, that the change replaces."""
+
+    test: str
+    """Its function's id."""
+    old: str = ""
+    """On the base, in one line; empty where the change only adds."""
+    new: str = ""
+    """On the change; empty where it removes."""
+
+    @property
+    def line(self) -> str:
+        """Old against new in one line."""
+        old, new = (f"`{text}`" if text else "nothing" for text in (self.old, self.new))
+        return f"{self.test}: {old} is {new} now"
+
+
 class VerdictKind(StrEnum):
     """Kinds of verdicts, each with an exit code."""
 
@@ -277,6 +294,10 @@ class Verdict(Value):
     """The user had the change delivered before all tests had run."""
     untied: tuple[str, ...] = ()
     """The targets, where only the missing tie to the issue keeps the change from PROVEN."""
+    replaced_assertions: tuple[ReplacedAssertion, ...] = ()
+    """Assertions that contradict the change and that it replaces, the first few."""
+    accepted_test_edits: bool = False
+    """The user accepted that the change edits existing tests; without that it would be PASSING at most."""
     broken: tuple[TestResult, ...] = ()
     """Tests that passed on the base and do not pass now."""
     still_red: tuple[TestResult, ...] = ()

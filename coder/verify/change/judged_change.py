@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from coder.core.cutoff import Cutoff
 from coder.core.values.paths import match_test_ids, test_file_of
-from coder.core.values.verdict import IssueTie, TestReport
+from coder.core.values.verdict import IssueTie, ReplacedAssertion, TestReport
 from coder.verify.change.base_tests import BaseTests
 from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
 from coder.verify.impact.test_selection import SuiteSelection
@@ -14,6 +14,7 @@ from coder.verify.review.change_review import read_texts
 from coder.verify.review.doctests import paths_with_same_examples
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
 from coder.verify.test_files.locating import CODE, TestLocator, is_example
+from coder.verify.test_files.replaced_assertions import find_replaced_assertions
 from coder.verify.test_files.split import ChangeSplit, Trees
 from coder.workspace.files import format_count
 
@@ -41,6 +42,8 @@ class JudgedChange:
     """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
     asked: tuple[str, ...] = ()
     """Tests that the user named."""
+    accepts_test_edits: bool = False
+    """The user accepts that the change edits existing tests."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
     split: ChangeSplit = field(init=False)
@@ -133,6 +136,15 @@ class JudgedChange:
             if self.is_weak(test) and test not in (self.ties or {}) and self.before.has_test(test)
         ]
         return loose if len(loose) == len(targets) else []
+
+    def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
+        """Return the assertions of existing tests that the change replaces, the first few."""
+        if not tests:
+            return ()
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            paths = (*self.tests, *self.split.inline_tests)
+            old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
+        return find_replaced_assertions(old, new, tests, self.files_of)
 
     def impacted_files(self) -> list[str]:
         """Return the test files that stand for the suite, as far as the change has them."""

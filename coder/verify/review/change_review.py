@@ -44,7 +44,7 @@ def change_doubts(
 ) -> Iterator[str]:
     """Yield reasons, half a sentence each, why a change may only appear correct.
 
-    It changed how tests run, weakened tests, or treats the symptom: special cases for the inputs of the
+    It changed how tests run, removed red tests, or treats the symptom: special cases for the inputs of the
     tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `tests` and
     `sources` are the paths that differ, `red_before` ids of tests that failed on the base, `test_files` the
     files of its targets.
@@ -69,7 +69,6 @@ def change_doubts(
         if test not in replaced and _is_case_of(test, red_before)
     ]
     yield from _limit(f"{shorten_test_id(test)}, which failed before, is gone" for test in missing)
-    yield from _limit((*weakened_tests(old_tests, new_tests), *weakened_successors(old_tests, new_tests)))
     test_texts = [
         examples_as_test(text) if path in sources else text
         for path, text in read_texts(new, test_files).items()
@@ -112,6 +111,17 @@ def change_doubts(
     )
 
 
+def find_weakened_tests(old: Path, new: Path, *, tests: Sequence[str], sources: Sequence[str]) -> list[str]:
+    """Describe how existing tests, also inside of sources, or their successors are weaker than before."""
+    before, after = read_texts(old, tests), read_texts(new, tests)
+    places = (*tests, *(path for path in sources if path.endswith(INLINE_SUFFIX)))
+    others = weakened_tests_in(read_texts(old, places, SUFFIXES), read_texts(new, places, SUFFIXES))
+    return [
+        *_limit((*weakened_tests(before, after), *weakened_successors(before, after))),
+        *_limit(others),
+    ]
+
+
 def _doubts_in_other_languages(
     old: Path,
     new: Path,
@@ -128,7 +138,6 @@ def _doubts_in_other_languages(
     red_names = {name for test in red_before for name in names_of(test)}
     missing = [name for name in removed_names(old_tests, new_tests) if name in red_names]
     yield from _limit(f"{name}, which failed before, is gone" for name in missing)
-    yield from _limit(weakened_tests_in(old_tests, new_tests))
     before, after = (
         {
             path: without_inline_tests(text) if path in inline else text

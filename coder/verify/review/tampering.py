@@ -190,7 +190,7 @@ def _strengths(checks: Sequence[Check]) -> list[int]:
 
 def _find_checks(node: ast.AST, times: int) -> Iterator[Check]:
     """Yield each check below a node, which runs as many times as given."""
-    if check := _read_check(node):
+    if check := read_check(node):
         yield check._replace(times=times)
     inner = times
     if isinstance(node, ast.For) and isinstance(node.iter, ast.List | ast.Tuple | ast.Set):
@@ -222,7 +222,7 @@ def _count_cases(test: Function, module: ast.Module) -> int:
     return count
 
 
-def _read_check(node: ast.AST) -> Check | None:
+def read_check(node: ast.AST) -> Check | None:
     """Return the check of a test that a node is; None if it is none."""
     match node:
         case ast.Assert(test=claim):

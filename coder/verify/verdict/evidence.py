@@ -28,6 +28,8 @@ def trailers(verdict: Verdict) -> tuple[str, ...]:
     lines += [f"Coder-Test: {target}" for target in verdict.targets[:MOST_TRAILERS]]
     if len(verdict.targets) > MOST_TRAILERS:
         lines.append(f"Coder-Test: and {len(verdict.targets) - MOST_TRAILERS} more")
+    if verdict.accepted_test_edits:
+        lines.append("Coder-Test-Edits: accepted by the user")
     if verdict.before is not None and verdict.after is not None:
         before = "" if verdict.before.partial else f"; before: {_format_counts(verdict.before)}"
         lines.append(f"Coder-Suite: {_format_counts(verdict.after)}{before}")
@@ -60,6 +62,12 @@ def _report_lines(verdict: Verdict) -> Iterator[str]:
         yield "Red on the base for the right reason, green on the change:"
         yield ""
         yield from (f"- `{target}`" for target in verdict.targets)
+        yield ""
+    if verdict.replaced_assertions:
+        accepted = ", accepted by the user" if verdict.accepted_test_edits else ""
+        yield f"Assertions that contradict the change and that it replaces{accepted}:"
+        yield ""
+        yield from (f"- {replaced.line}" for replaced in verdict.replaced_assertions)
         yield ""
     yield from _result_list("Passed before the change and do not pass now:", verdict.broken)
     yield from _result_list("Not green on the change:", verdict.still_red)

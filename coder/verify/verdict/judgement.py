@@ -28,7 +28,12 @@ from coder.verify.review.change_review import describe_unchecked_languages
 from coder.verify.verdict.caps import contradicting_observation, new_harness_access
 from coder.verify.verdict.flaky import recovered_tests
 from coder.verify.verdict.red_check import PARTIAL, check_red
-from coder.verify.verdict.regressions import confirm_broken, find_missing_packages, find_rewritten_tests
+from coder.verify.verdict.regressions import (
+    confirm_broken,
+    describe_test_edits,
+    find_missing_packages,
+    find_rewritten_tests,
+)
 from coder.verify.verdict.weaknesses import find_weaknesses
 from coder.verify.warm.warm_base import WarmFirstRun
 from coder.workspace.files import format_count
@@ -258,23 +263,49 @@ class Judgement:
         on_base = {*self._change.before.reached, *self.runs.reached_on_base}
         reached = new_harness_access(on_base, self.runs.reached_on_change)
         self._notes += filter(None, [describe_unchecked_languages(self._change.changed)])
-        weaknesses, self.hashes = find_weaknesses(self._change, targets, self._greens)
-        found = [*reached, *self._worse, *weaknesses, *find_rewritten_tests(self._change, self.runs)]
+        weaknesses = find_weaknesses(self._change, targets, self._greens)
+        self.hashes = weaknesses.hashes
+        rewritten = find_rewritten_tests(self._change, self.runs)
+        found = [*reached, *self._worse, *weaknesses.doubts, *rewritten.gaps]
         found += self._change.find_gaps(targets, after)
         untied = self._change.find_untied(targets) if targets else []
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:
             found.insert(0, f"nothing ties {', '.join(map(shorten_test_id, untied[:3]))} to this issue")
+        edits = [describe_test_edits(rewritten.tests)] if rewritten.tests else []
+        edits += weaknesses.weakened_tests
+        is_accepted = self._change.accepts_test_edits and bool(edits)
+        if is_accepted:
+            self._notes += edits
+        else:
+            found = [*edits, *found]
+            self._notes += (
+                ["once you have looked at these edits, --accept-test-edits accepts them"] if edits else []
+            )
+        is_only_untied = bool(untied) and len(found) == 1
         scope = self._change.describe_scope(self.after)
+        if targets:
+            link = ", and" if self._change.part is None else ";"
+            scope = f"{_tests(len(targets))} went from red to green{link} {scope}"
+        reason = f"{scope[0].upper()}{scope[1:]}"
         if found:
-            reason = f"{scope[0].upper()}{scope[1:]}, but {'; '.join(found)}".rstrip(".") + "."
-            verdict = self._verdict(VerdictKind.PASSING, reason, targets=tuple(targets), after=after)
-            is_only_untied = bool(untied) and len(found) == 1
-            return verdict.model_copy(update={"untied": tuple(targets)}) if is_only_untied else verdict
-        link = ", and" if self._change.part is None else ";"
-        reason = f"{_tests(len(targets))} went from red to green{link} {scope}."
-        return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
+            reason += f", but {'; '.join(found)}".rstrip(".")
+        elif is_accepted:
+            reason += ", with test edits accepted by the user"
+        verdict = self._verdict(
+            VerdictKind.PASSING if found else VerdictKind.PROVEN,
+            f"{reason}.",
+            targets=tuple(targets),
+            after=after,
+        )
+        return verdict.model_copy(
+            update={
+                "untied": tuple(targets) if is_only_untied else (),
+                "replaced_assertions": self._change.find_replaced_assertions(rewritten.tests),
+                "accepted_test_edits": is_accepted,
+            }
+        )
 
     def _confirm(self, suspected: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
         """Return the suspected tests that the change breaks, seen again on both sides."""

@@ -61,6 +61,7 @@ class WorktreeVerifier:
         issue: str,
         named_tests: tuple[str, ...] = (),
         needs_ties: bool = False,
+        accepts_test_edits: bool = False,
         circumstances: tuple[str, ...] = (),
         instruments: ExaminationTools | None = None,
         standby: WarmBase | None = None,
@@ -73,6 +74,8 @@ class WorktreeVerifier:
 
         `asked` are tests that the user named; if it `needs_ties`, other tests of the base prove only what is
         tied to the issue.
+
+        If the user `accepts_test_edits`, edited tests do not keep a change from being proven.
 
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
@@ -93,6 +96,7 @@ class WorktreeVerifier:
         self._issue = issue
         self._asked = named_tests
         self._needs_ties = needs_ties
+        self._accepts_test_edits = accepts_test_edits
         self._ties: Mapping[str, IssueTie] | None = None
         self._circumstances = circumstances
         self._lock = threading.Lock()
@@ -204,6 +208,7 @@ class WorktreeVerifier:
             cutoff=None if scope.before.by_exit_code else self._cutoff,
             ties=self._ties_of(scope.before) if self._needs_ties else None,
             asked=self._asked,
+            accepts_test_edits=self._accepts_test_edits,
         )
         known = scope.before
         base_runs = (

@@ -2,19 +2,27 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from coder.core.values.paths import is_test_file, match_test_ids, test_function_of
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs
 from coder.verify.impact.test_selection import find_test_files_naming
-from coder.verify.results.comparison import find_regressions, is_gone, join_test_ids, passes, renumbered_cases
+from coder.verify.results.comparison import (
+    find_regressions,
+    is_gone,
+    passes,
+    renumbered_cases,
+    shorten_test_id,
+)
 from coder.verify.results.triage import needed_packages
 from coder.verify.review.change_review import read_texts
 from coder.verify.test_files.successors import find_successions, has_fewer_checks, join_names
 from coder.verify.verdict.flaky import classify_failures
 from coder.workspace.files import format_count
 
+SHOWN = 3
 MOST_RERUNS = 50
 """At most so many tests that seem broken are run again; with more of them, it is no flakiness."""
 
@@ -82,10 +90,19 @@ def _find_renumbered(
     return frozenset(renamed), notes
 
 
-def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
-    """Return sentences on the base's own tests that fail on the changed sources, or could not run there."""
+class RewrittenTests(NamedTuple):
+    """The base's own tests that contradict the change."""
+
+    tests: tuple[str, ...] = ()
+    """Those that passed on the base and fail on the changed sources."""
+    gaps: tuple[str, ...] = ()
+    """What could not be run, half a sentence each."""
+
+
+def find_rewritten_tests(change: JudgedChange, runs: Runs) -> RewrittenTests:
+    """Run the base's own tests on the changed sources, and return which fail there."""
     if not change.split.has_tests:
-        return []
+        return RewrittenTests()
     part: tuple[str, ...] = ()
     if change.before.indirect:
         part = change.test_files if set(change.tests) <= set(change.test_files) else ()
@@ -93,20 +110,23 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
         with change.trees.checkout(change.trees.base, ()) as base:
             part = find_test_files_naming(base, change.tests)
         if not part:
-            return []
+            return RewrittenTests()
     elif change.part is not None:
         part = change.part.files
     old = runs.run("old tests", "sources", part)
-    gaps = []
+    gaps: tuple[str, ...] = ()
     if old.problem is not None and old.problem.kind == "timeout":
-        gaps.append(f"the base's own tests could not all run on the changed sources: {old.problem.text}")
-    lost = _find_lost(change, runs, old, part)
-    if not lost:
-        return gaps
-    contradict = "contradicts" if len(lost) == 1 else "contradict"
-    edited = f"{format_count(len(lost), 'existing test')} {contradict} the change, and the change edited"
-    pronoun = "it" if len(lost) == 1 else "them"
-    return [f"{edited} {pronoun}: review these edits ({join_test_ids(lost)})", *gaps]
+        gaps = (f"the base's own tests could not all run on the changed sources: {old.problem.text}",)
+    return RewrittenTests(tuple(result.id for result in _find_lost(change, runs, old, part)), gaps)
+
+
+def describe_test_edits(tests: Sequence[str]) -> str:
+    """Describe existing tests that contradict the change and that it edits, half a sentence."""
+    contradict = "contradicts" if len(tests) == 1 else "contradict"
+    names = ", ".join(map(shorten_test_id, tests[:SHOWN]))
+    more = f" and {len(tests) - SHOWN} more" if len(tests) > SHOWN else ""
+    count = format_count(len(tests), "existing test")
+    return f"the change edits {count} that {contradict} it: {names}{more}"
 
 
 def _find_lost(
