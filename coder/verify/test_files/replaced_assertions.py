@@ -92,5 +92,5 @@ def _pair(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _shorten(text: str) -> str:
-    line = " ".join(text.split())
+    line = re.sub(r"\s*\n\s*", " ", text).strip()
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
