@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.paths import extract_node_ids
+from coder.core.values.proof import describe_proof
 from coder.core.values.verdict import Verdict
 from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.running.parallel import ParallelRunner
@@ -31,7 +32,11 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
     trees = FakeTrees(tmp_path / "trees", base, change)
     runner = ParallelRunner(make_runner(tmp_path / "checkout", command=command), NO_HISTORY)
     verifier = WorktreeVerifier(
-        trees=trees, runner=runner, issue=issue, accepts_test_edits=(case / "accept_test_edits.txt").exists()
+        trees=trees,
+        runner=runner,
+        issue=issue,
+        needs_ties=True,
+        accepts_test_edits=(case / "accept_test_edits.txt").exists(),
     )
     verdict = verifier.verify(trees.patch, extract_node_ids(issue))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
@@ -59,5 +64,6 @@ def _read_files(root: Path) -> Files:
 
 def _verdict_text(verdict: Verdict) -> str:
     tests = [result.id for result in (*verdict.broken, *verdict.still_red)]
+    proof = describe_proof(verdict, by="the change")
     replaced = [assertion.line for assertion in verdict.replaced_assertions]
-    return "\n".join([verdict.label, verdict.reason, *verdict.notes, *tests, *replaced])
+    return "\n".join([verdict.label, verdict.reason, *verdict.notes, *tests, *replaced, proof])

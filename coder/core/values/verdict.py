@@ -13,6 +13,8 @@ Cause = Literal["environment", "logic", "test error", "collection", "time-out"]
 """Classes of failures, as the harness distinguishes them."""
 IssueTie = Literal["example", "message", "identifier"]
 """Evidence that a red test of the base belongs to the issue; an identifier alone is weak."""
+TargetKind = Literal["named", "existing", "edited", "new"]
+"""Origin of a target: the user names it, the base has it red, the change edits or adds it."""
 TestStage = Literal["collect", "setup", "call", "teardown"]
 
 
@@ -288,6 +290,12 @@ class Verdict(Value):
     """Other observations, such as a flaky test that is not blamed; half a sentence each."""
     targets: tuple[str, ...] = ()
     """Tests that fail on the base for the right reason and pass on the change."""
+    target_kinds: Mapping[str, TargetKind] = Field(default_factory=dict)
+    """Their origin, by test id."""
+    missing_names: Mapping[str, str] = Field(default_factory=dict)
+    """Names that the change adds and for want of which targets fail without it, by test id."""
+    chosen_names: tuple[str, ...] = ()
+    """Public names of the change that targets use and that neither the issue nor the base contains."""
     scope: Literal["whole", "impacted"] = "whole"
     """Tests checked for new failures: the whole suite, or the tests that the change can affect."""
     cut_short: bool = False

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from coder.core.values.paths import test_file_of
+from coder.core.values.paths import test_file_of, test_function_of
 from coder.verify.review.tampering import (
     Function,
     ParsedTest,
@@ -92,6 +92,14 @@ def join_names(tests: Sequence[str]) -> str:
     names = [test.partition("::")[2] for test in tests]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
+
+
+def names_used_by(texts: Mapping[str, str], test: str) -> set[str]:
+    """Return the names that a Python test uses, without its parameters and variables; texts by path."""
+    parsed = _read_all({path: text for path, text in texts.items() if path == test_file_of(test)})
+    found = parsed.get(test_function_of(test))
+    words = _syntax_words(found.function) if found else []
+    return {word.removeprefix(NAME) for word in words if word.startswith(NAME)}
 
 
 def _count_checks(

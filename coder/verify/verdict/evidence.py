@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from coder.core.values.proof import describe_proof
 from coder.core.values.verdict import (
     Counts,
     LintReport,
@@ -63,6 +64,9 @@ def _report_lines(verdict: Verdict) -> Iterator[str]:
         yield ""
         yield from (f"- `{target}`" for target in verdict.targets)
         yield ""
+        if proof := describe_proof(verdict, by="the change"):
+            yield f"Proof: {proof}."
+            yield ""
     if verdict.replaced_assertions:
         accepted = ", accepted by the user" if verdict.accepted_test_edits else ""
         yield f"Assertions that contradict the change and that it replaces{accepted}:"

@@ -27,7 +27,7 @@ from coder.verify.results.triage import (
 from coder.verify.review.change_review import describe_unchecked_languages
 from coder.verify.verdict.caps import contradicting_observation, new_harness_access
 from coder.verify.verdict.flaky import recovered_tests
-from coder.verify.verdict.red_check import PARTIAL, check_red
+from coder.verify.verdict.red_check import PARTIAL, RedCheck, check_red
 from coder.verify.verdict.regressions import (
     confirm_broken,
     describe_test_edits,
@@ -65,7 +65,7 @@ class Judgement:
         self._aims: tuple[str, ...] = ()  # the same on both sides: no test can tell which one it is on
         self._targets_report: TestReport | None = None
         self._greens: Mapping[str, TestResult] = {}
-        self._reds: Mapping[str, TestResult] = {}
+        self._red_check = RedCheck()
         self._worse: list[str] = []
         self._weak: tuple[TestResult, ...] = ()  # red on the change, weakly tied: count if no other is green
         self.runs = Runs(
@@ -98,7 +98,7 @@ class Judgement:
             if red.problem is not None:
                 return self._verdict(VerdictKind.INCONCLUSIVE, red.problem.text)
             self._notes += red.notes
-            targets, self._reds = red.targets, red.reds
+            targets, self._red_check = red.targets, red
         if not targets and self._weak:
             return self._not_fixed(self._weak)
         return self._suite(targets)
@@ -254,7 +254,7 @@ class Judgement:
         contradicted = [
             f"{shorten_test_id(test)}: {why}"
             for test in targets
-            if (why := contradicting_observation(self._greens[test], self._reds.get(test)))
+            if (why := contradicting_observation(self._greens[test], self._red_check.reds.get(test)))
         ]
         if contradicted:
             seen = "; ".join(contradicted[:3])
@@ -302,6 +302,11 @@ class Judgement:
         return verdict.model_copy(
             update={
                 "untied": tuple(targets) if is_only_untied else (),
+                "target_kinds": {test: self._change.target_kind(test) for test in targets},
+                "missing_names": {
+                    test: name for test, name in self._red_check.missing_names.items() if test in targets
+                },
+                "chosen_names": self._change.find_chosen_names(targets, self._red_check.missing_names),
                 "replaced_assertions": self._change.find_replaced_assertions(rewritten.tests),
                 "accepted_test_edits": is_accepted,
             }

@@ -8,8 +8,10 @@ from coder.core.values.verdict import RunProblem, TestReport, TestResult
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs, is_long, patience_without_change
 from coder.verify.results.comparison import join_test_ids, passes, shorten_test_id
-from coder.verify.results.failure_reasons import rejection_reason
+from coder.verify.results.failure_reasons import lacks_added_name, rejection_reason
+from coder.verify.results.new_names import find_missing_name
 
+SHOWN = 3
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 
@@ -19,6 +21,8 @@ class RedCheck:
     """Tests that fail without the change for the right reason."""
 
     targets: tuple[str, ...] = ()
+    missing_names: Mapping[str, str] = field(default_factory=dict)
+    """Names of new API that targets lack without the change, by test id."""
     reds: Mapping[str, TestResult] = field(default_factory=dict)
     """Results without the change, by test id."""
     notes: tuple[str, ...] = ()
@@ -58,17 +62,33 @@ def check_red(
     ]
     targets: list[str] = []
     notes: list[str] = []
+    missing_names: dict[str, str] = {}
+    added_names = change.find_added_names()
     is_named = match_test_ids(named)
     for result in checked:
+        is_unchanged = _is_unchanged(change, result.id)
         reason = rejection_reason(
             result,
             issue=change.issue,
-            is_existing_test=_is_unchanged(change, result.id),
+            is_existing_test=is_unchanged,
             edited_sources=change.sources,
+            added_names=added_names,
             after=greens.get(result.id),
         )
         if not reason:
-            targets += filter(match_test_ids([result.id]), suspects)
+            proving = [test for test in suspects if match_test_ids([result.id])(test)]
+            if result.when == "collect":  # tests that pass on the base lack nothing
+                proving = [test for test in proving if not _is_green_on_base(change.before, test)]
+            if not is_unchanged and result.failure and lacks_added_name(result.failure, added_names):
+                name = find_missing_name(result.failure)
+                untied = [test for test in proving if not change.is_new_api_of_issue(result, test, name)]
+                proving = [test for test in proving if test not in untied]
+                missing_names |= dict.fromkeys(proving, name)
+                notes += [
+                    f"{shorten_test_id(test)} fails for want of {name}, which the issue is not about"
+                    for test in untied[:SHOWN]
+                ]
+            targets += proving
         elif result.red or is_named(result.id):
             notes.append(f"{shorten_test_id(result.id)}: {reason}")
     if change.before.problem is None and (idle := _find_idle(change.before, checked, named)):
@@ -83,6 +103,7 @@ def check_red(
     ]
     return RedCheck(
         targets=tuple(target for target in targets if target not in flaky),
+        missing_names=missing_names,
         reds={result.id: result for result in checked},
         notes=tuple(notes),
     )
@@ -91,6 +112,11 @@ def check_red(
 def _is_unchanged(change: JudgedChange, test: str) -> bool:
     """Tell whether the test exists in this form on the base."""
     return not change.changes_test(test) and (not change.before.indirect or change.before.has_test(test))
+
+
+def _is_green_on_base(before: TestReport, test: str) -> bool:
+    result = before.result_for(test)
+    return before.has_test(test) and (result is None or result.green)
 
 
 def _find_idle(before: TestReport, checked: Sequence[TestResult], named: Sequence[str]) -> list[TestResult]:

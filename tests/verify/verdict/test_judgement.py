@@ -84,6 +84,7 @@ def test_turning_green_proves_fix(tmp_path: Path, base_runs: str) -> None:
         kind=VerdictKind.PROVEN,
         reason="1 test went from red to green, and nothing that passed before fails now.",
         targets=(ADDED,),
+        target_kinds={ADDED: "new"},
         before=Counts(passed=2) if base_runs == "up front" else Counts(partial=True),
         after=Counts(passed=3),
         commands=("pytest",),
