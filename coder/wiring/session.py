@@ -52,6 +52,7 @@ from coder.wiring.approach import Approach
 from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox
 from coder.wiring.conversations import find_continuation
 from coder.wiring.recovery import recover_sessions
+from coder.wiring.spending import remaining_usd
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
 
@@ -106,6 +107,9 @@ def open_session(
     recover_sessions()
     earlier = find_continuation(task.continues, root) if task.continues else None
     task = task.model_copy(update={"continues": earlier.session if earlier else ""})
+    if not (task.given or chosen_approach.is_offline):
+        budget = task.budget.model_copy(update={"usd": remaining_usd(config)})
+        task = task.model_copy(update={"budget": budget})
     if task.mode == "ask":
         config = config.model_copy(update={"approve": "read-only"})
     identity = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
