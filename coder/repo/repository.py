@@ -17,6 +17,7 @@ from coder.repo.history.history import GitHistory
 from coder.repo.recovery import SessionPaths, remove_traces
 from coder.repo.worktrees import artifacts, trees, worktree
 from coder.repo.worktrees.filters import filter_notices, find_tracked_filter_drivers
+from coder.repo.worktrees.installed_packages import installed_directories, link_installed_packages
 from coder.repo.worktrees.pool import WorktreePool
 from coder.repo.worktrees.snapshot import (
     WorkTreeSnapshot,
@@ -44,6 +45,8 @@ class SessionRepository:
     """
     copied_paths: tuple[str, ...]
     """Artefacts and submodules that are copied into each worktree."""
+    package_directories: tuple[str, ...]
+    """Directories of the user's checkout whose installed packages are linked in each worktree."""
     worktrees: dict[str, Worktree] = field(default_factory=dict)
     steps: int = 0
     """The number of commits that the candidates have made so far."""
@@ -61,6 +64,11 @@ class SessionRepository:
     @property
     def root(self) -> Path:
         return self.user_checkout.root
+
+    @property
+    def exposed_directories(self) -> tuple[Path, ...]:
+        """The directories of the user's checkout that commands in worktrees must be able to read."""
+        return tuple(self.root / directory for directory in self.package_directories)
 
     @property
     def dirty(self) -> bool:
@@ -261,6 +269,7 @@ class SessionRepository:
         return Worktree(path=path, git=git, artifacts=self._copy_artifacts(path))
 
     def _copy_artifacts(self, target: Path) -> frozenset[str]:
+        link_installed_packages(self.package_directories, source=self.root, target=target)
         return artifacts.copy_artifacts(self.copied_paths, source=self.root, target=target)
 
 
@@ -281,6 +290,7 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
     traces.write_record()
     try:
         start = _take_start_snapshot(place.git, traces, head=head, as_committed=base is not None)
+        ignored_paths = artifacts.find_ignored_paths(place.git)
         return SessionRepository(
             user_checkout=place,
             paths=traces,
@@ -288,9 +298,10 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
             base=start.commit,
             exclusions=(*filter_notices(find_tracked_filter_drivers(place.git)), *start.exclusions),
             copied_paths=(
-                *artifacts.find_ignored_artifacts(place.git),
+                *artifacts.select_artifacts(place.root, ignored_paths),
                 *artifacts.submodule_paths(place.git, start.commit),
             ),
+            package_directories=installed_directories(place.root, ignored_paths),
         )
     except BaseException:
         remove_traces(traces)

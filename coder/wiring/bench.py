@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,13 +43,18 @@ COLLECTING_SECONDS = 30.0
 """Longest collection of tests for which a warm test process is kept."""
 
 
-def make_sandbox(walls: SandboxBackend | None, config: Config | None = None) -> ProcessSandbox:
-    """Return a sandbox with the private files and limits of the configuration, or of the default one."""
+def make_sandbox(
+    walls: SandboxBackend | None, config: Config | None = None, *, exposed: Iterable[Path] = ()
+) -> ProcessSandbox:
+    """Return a sandbox with the private files and limits of the configuration, or of the default one.
+
+    Commands may read what is `exposed`.
+    """
     effective = config or Config()
     return ProcessSandbox(
         os.environ,
         backend=walls,
-        exposed=(TARGET, state_directory() / OVERLAYS),
+        exposed=(TARGET, state_directory() / OVERLAYS, *exposed),
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
     )

@@ -112,7 +112,7 @@ def open_session(
         stack.enter_context(session_lock(directory))
         repository = _repository(task, identity, directory)
         stack.callback(repository.close)
-        sandbox = stack.enter_context(make_sandbox(walls, config))
+        sandbox = stack.enter_context(make_sandbox(walls, config, exposed=repository.exposed_directories))
         store = stack.enter_context(closing(SessionStore(directory)))
         if task.after:
             link_whole_suite(task.after, identity)

@@ -1,7 +1,7 @@
 """Files that a fresh worktree lacks but tests need: ignored generated or built files, and submodules."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
@@ -27,13 +27,21 @@ LARGEST_BYTES = 1 << 30
 """The limit for one artefact, and for all files of a submodule together."""
 
 
-def find_ignored_artifacts(git: Git) -> tuple[str, ...]:
+def find_ignored_paths(git: Git) -> list[str]:
+    """Return the ignored files of a checkout; a directory of nothing else is one path with a slash.
+
+    Directories named node_modules are included, ignored or not, since no change contains them.
+    """
+    excludes = ("--exclude-standard", "--exclude=node_modules/")
+    return git.items("ls-files", "--others", "--ignored", *excludes, "--directory", "-z")
+
+
+def select_artifacts(root: Path, ignored_paths: Iterable[str]) -> tuple[str, ...]:
     """Return the ignored files of a checkout that its tests need, sorted.
 
     These are version modules, built extensions and egg-info, but no caches, environments or secrets.
     """
-    paths = git.items("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    candidates = (path for listed_path in paths for path in _files_below(git.directory, listed_path))
+    candidates = (path for ignored_path in ignored_paths for path in _files_below(root, ignored_path))
     return tuple(sorted(path for path in candidates if _is_wanted(PurePosixPath(path))))
 
 

@@ -1,7 +1,12 @@
 from pathlib import Path
 
 from coder.repo.git import find_checkout
-from coder.repo.worktrees.artifacts import copy_artifacts, find_ignored_artifacts, submodule_paths
+from coder.repo.worktrees.artifacts import (
+    copy_artifacts,
+    find_ignored_paths,
+    select_artifacts,
+    submodule_paths,
+)
 from tests.builders import git, repo, write
 
 IGNORE = """
@@ -40,7 +45,8 @@ def test_finds_test_artifacts_without_caches_or_secrets(tmp_path: Path) -> None:
         "local_settings.py": "KEY='secret'\n",
     }
     write(root, expected | unwanted)
-    assert find_ignored_artifacts(find_checkout(root).git) == tuple(sorted(expected))
+    ignored_paths = find_ignored_paths(find_checkout(root).git)
+    assert select_artifacts(root, ignored_paths) == tuple(sorted(expected))
 
 
 def test_copies_artifacts_where_path_is_free(tmp_path: Path) -> None:

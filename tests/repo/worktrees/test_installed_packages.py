@@ -1,0 +1,98 @@
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from coder.sandbox.choice import backends
+from coder.sandbox.process.process import ProcessSandbox
+from tests.builders import git, repo, write
+from tests.repo.opened import fingerprint, open_session_repository
+from tests.sandbox.conftest import walls_or_skip
+
+FILES = {
+    ".gitignore": "node_modules/\n",
+    "packages/core/package.json": '{"name": "@x/core"}',
+    "packages/core/index.js": "module.exports = 'old'\n",
+    "packages/app/main.js": "console.log(require('@x/core'), require('left'), require('own'))\n",
+}
+INSTALLED = {
+    "node_modules/left/index.js": "module.exports = require('right')\n",
+    "node_modules/right/index.js": "module.exports = 'right'\n",
+    "node_modules/left/cli.js": "#!/usr/bin/env node\nconsole.log(require('left'))\n",
+    "node_modules/.cache/state": "of the user\n",
+    "packages/app/node_modules/own/index.js": "module.exports = 'own'\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a repository with workspaces and packages installed as npm lays them out."""
+    root = repo(tmp_path / "r", FILES)
+    write(root, INSTALLED)
+    (root / "node_modules" / "@x").mkdir()
+    (root / "node_modules" / "@x" / "core").symlink_to("../../packages/core")
+    (root / "node_modules" / ".bin").mkdir()
+    (root / "node_modules" / ".bin" / "left").symlink_to("../left/cli.js")
+    (root / "node_modules" / "left" / "cli.js").chmod(0o755)
+    return root
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
+@pytest.mark.parametrize("name", ["none", *(name for name, _ in backends())])
+def test_worktree_runs_its_own_workspaces_with_installed_packages(root: Path, name: str) -> None:
+    walls = None if name == "none" else walls_or_skip(name)
+    with (
+        open_session_repository(root) as repository,
+        ProcessSandbox(os.environ, backend=walls, exposed=repository.exposed_directories) as sandbox,
+    ):
+        candidate = repository.create_candidate("c1")
+        write(candidate.worktree, {"packages/core/index.js": "module.exports = 'new'\n"})
+        patch = repository.candidate_patch(candidate)
+        for _ in range(2):  # the second worktree is the first one, reset
+            with repository.checkout(patch.tree) as tree:
+                main = sandbox.run(["node", "packages/app/main.js"], cwd=tree)
+                binary = sandbox.run([str(tree / "node_modules" / ".bin" / "left")], cwd=tree)
+            assert (main.output, binary.output) == ("new right own\n", "right\n")
+        assert sandbox.run(["node", "packages/app/main.js"], cwd=candidate.worktree).output == main.output
+
+
+@pytest.mark.parametrize("is_ignored", [True, False])
+def test_installed_packages_are_part_of_no_change(root: Path, is_ignored: bool) -> None:
+    if not is_ignored:
+        git(root, "rm", "-q", ".gitignore")
+        git(root, "commit", "-qm", "ignore nothing")
+    before = fingerprint(root)
+    with open_session_repository(root) as repository:
+        candidate = repository.create_candidate("c1")
+        modules = candidate.worktree / "node_modules"
+        assert (modules / "left" / "index.js").is_file()
+        write(candidate.worktree, {"node_modules/.cache/state": "of the worktree\n"})
+        assert repository.candidate_patch(candidate).paths == ()
+        assert not is_ignored or git(candidate.worktree, "status", "--porcelain") == ""
+        repository.rollback(candidate, candidate.base)
+        assert (modules / "left" / "index.js").is_file()
+    assert fingerprint(root) == before
+
+
+def test_links_nothing_into_tracked_files_or_through_links(root: Path, tmp_path: Path) -> None:
+    write(tmp_path / "home", {"secret/key": "k\n"})
+    write(
+        root,
+        {
+            ".gitignore": "node_modules\n",
+            "node_modules/tracked/index.js": "1\n",
+            "packages/other/index.js": "1\n",
+        },
+    )
+    git(root, "add", "--force", "node_modules/tracked", "packages/other", ".gitignore")
+    git(root, "commit", "-qm", "track a package")
+    (root / "packages" / "other" / "node_modules").symlink_to(tmp_path / "home")
+    with open_session_repository(root) as repository:
+        assert tmp_path / "home" not in [path.resolve() for path in repository.exposed_directories]
+        worktree = repository.create_candidate("c1").worktree
+        modules = worktree / "node_modules"
+        assert (modules / "left").is_symlink() and not (modules / "tracked").is_symlink()
+        assert not (worktree / "packages" / "other" / "node_modules").exists()
+        subprocess.run(["git", "-C", str(worktree), "diff", "--exit-code"], check=True)
