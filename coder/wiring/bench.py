@@ -15,6 +15,7 @@ from coder.repair.search.fault import SpectrumFaults
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config, index_database, load_config, sandbox_caps, state_directory
+from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
 from coder.verify.project.overlay import Overlay
@@ -118,6 +119,11 @@ class ProjectRuntime:
             strict=self.strict,
         )
 
+    def builder(self) -> ExtensionBuilder:
+        return ExtensionBuilder(
+            self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
+        )
+
     def proposer(self) -> TemplateProposer:
         scratch = self.sandbox.scratch
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
@@ -153,6 +159,7 @@ class ProjectRuntime:
                     standby=self._standby(repository),
                     suite=self.suite,
                     history=history,
+                    builder=self.builder(),
                 )
             return verifiers_by_base[repository.base]
 

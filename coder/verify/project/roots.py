@@ -30,6 +30,7 @@ NESTED_LEVELS = 2
 """Depth to which projects inside of a project are looked for."""
 VENDORED = frozenset({"build", "dist", "env", "node_modules", "site-packages", "test", "tests", "venv"})
 """Directories whose projects are copies or data of tests."""
+EXTENSION_SUFFIXES = (".so", ".pyd")
 NOT_MODULES = frozenset({"__init__", "conftest", "fabfile", "noxfile", "setup", "tasks", "versioneer"})
 
 
@@ -68,11 +69,14 @@ def import_roots(tree: Path) -> tuple[Path, ...]:
 
 
 def module_name(path: str, tree: Path) -> str | None:
-    """Return the dotted name under which a source file is imported, None if it is not a module.
+    """Return the dotted name under which a file is imported, None if it is not a module.
 
-    `path` is relative to `tree`.
+    `path` is relative to `tree`; it names a source file or a compiled extension module.
     """
     pure = PurePosixPath(path)
+    if pure.suffix in EXTENSION_SUFFIXES:  # as in `fast.cpython-311-x86_64-linux-gnu.so`
+        path = f"{path.removesuffix(pure.name)}{pure.name.partition('.')[0]}.py"
+        pure = PurePosixPath(path)
     if pure.suffix != ".py" or not all(part.isidentifier() for part in pure.with_suffix("").parts):
         return None
     for root in source_roots(tree):

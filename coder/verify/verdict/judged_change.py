@@ -33,6 +33,8 @@ class JudgedChange:
     """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
     asked: tuple[str, ...] = ()
     """Tests that the user named."""
+    extensions: tuple[str, ...] = ()
+    """Paths of extension modules that were built from each side's own sources."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
     tests: tuple[str, ...] = field(init=False)

@@ -67,6 +67,7 @@ class Judgement:
             runner=runner,
             tree=change.tree,
             sources=change.sources,
+            extensions=change.extensions,
             seconds=None if change.base else patience(change.before),
             counted_files=change.changed if change.base else None,
             progress=progress,
@@ -161,10 +162,9 @@ class Judgement:
         return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=unmet)
 
     def _not_fixed(self, reds: Sequence[TestResult]) -> Verdict:
-        reason = (
-            f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}; the whole suite was not run"
-        )
-        return self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=tuple(reds))
+        red = f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}"
+        reason = f"The issue is not fixed, {red}; the whole suite was not run."
+        return self._verdict(VerdictKind.PASSING, reason, still_red=tuple(reds))
 
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
         return tuple(with_cause(result, before=self._change.before.result_for(result.id)) for result in reds)

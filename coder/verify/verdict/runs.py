@@ -98,18 +98,20 @@ class Runs:
         seconds: float | None,
         progress: Progress | None,
         counted_files: Sequence[str] | None = None,
+        extensions: Sequence[str] = (),
     ) -> None:
         """Judge `tree`; a run has so many seconds where nothing else is said.
 
         `counted_files` are those whose access to the test process counts in large runs, which the base did
         not make; None counts all.
 
-        Where a file of `sources` is loaded from elsewhere, a run says nothing.
+        Where a file of `sources` or `extensions` is loaded from elsewhere, a run says nothing.
         """
         self._trees = trees
         self._runner = runner
         self._tree = tree
         self._sources = sources
+        self._extensions = extensions
         self._progress = progress
         self._seconds = seconds
         self._counted_files = counted_files
@@ -155,7 +157,7 @@ class Runs:
         """
         started = time.monotonic()
         with self._trees.checkout(tree, paths) as place:
-            sources = [path for path in self._sources if (place / path).is_file()]
+            sources = [path for path in (*self._sources, *self._extensions) if (place / path).is_file()]
             told = with_label(label, self._progress)
             is_large = label in PARALLEL_RUNS
             run = self._runner.run_parallel if is_large else self._runner.run
