@@ -105,7 +105,7 @@ def _failed_build(execution: Execution, tree: Path, seconds: float) -> Build:
     line = ERROR_LINE.search(output)
     missing = MISSING_LIBRARY.search(output)
     return Build(
-        error=line[0].strip() if line else output_tail(output).splitlines()[-1],
+        error=(line[0] if line else output_tail(output).splitlines()[-1]).strip(" .?"),
         output=output_tail(output),
         lacks_library=missing is not None
         and not (missing["header"] and any(tree.rglob(PurePosixPath(missing["header"]).name))),

@@ -49,6 +49,12 @@ class BuiltTrees:
         """Paths of all extension modules that were built."""
         return tuple(dict.fromkeys(path for build in self._builds.values() for path in build.modules))
 
+    @property
+    def circumstances(self) -> tuple[str, ...]:
+        """A sentence for the evidence, if anything was built."""
+        names = ", ".join(self.modules)
+        return (f"Built on both sides from their own sources: {names}.",) if names else ()
+
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         return self._trees.changed_paths(tree)
 

@@ -1,5 +1,6 @@
 """Discovery of the interpreter that has the project and its test dependencies installed."""
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from coder.core.ports.sandbox import Limits, Sandbox
 from coder.verify.project.roots import read_text, read_toml
 
 ASK_SECONDS = 8.0
+QUOTED_PATH = re.compile(r"'(/[^'\n]+)'")
 
 
 def interpreter_candidates(
@@ -47,6 +49,20 @@ def virtual_environment_of(interpreter: Path) -> Path | None:
     """Return the virtual environment that an interpreter belongs to, None outside of one."""
     prefix = interpreter.parent.parent
     return prefix if (prefix / "pyvenv.cfg").is_file() else None
+
+
+def meson_build_directories(prefix: Path) -> list[str]:
+    """Return the build directories of the editable installations that meson-python made in an environment.
+
+    Its import hook comes before the import path, and leads to the installed checkout; it leaves out the build
+    directories that MESONPY_EDITABLE_SKIP names.
+    """
+    return [
+        path
+        for loader in sorted(prefix.glob("lib/python*/site-packages/_*_editable_loader.py"))
+        for path in QUOTED_PATH.findall(read_text(loader))
+        if Path(path, "meson-info").is_dir()
+    ]
 
 
 def _in_prefix(prefix: Path, why: str) -> Iterator[tuple[Path, str]]:

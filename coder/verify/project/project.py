@@ -1,6 +1,7 @@
 """Discovery of how a project is tested: interpreter, command, and missing test dependencies."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,7 +18,11 @@ from coder.verify.project.configuration import (
     pytest_options,
 )
 from coder.verify.project.hints import CODER_TABLE, Hint, find_hints
-from coder.verify.project.interpreter import interpreter_candidates, virtual_environment_of
+from coder.verify.project.interpreter import (
+    interpreter_candidates,
+    meson_build_directories,
+    virtual_environment_of,
+)
 from coder.verify.project.overlay import Overlay
 
 DEFAULT_COMMAND = "python -m pytest"
@@ -152,7 +157,12 @@ def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command
 def _activation_environment(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:
     search = f"{interpreter.parent}:{environment.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
     prefix = virtual_environment_of(interpreter)
-    return {"PATH": search, **({"VIRTUAL_ENV": str(prefix)} if prefix else {})}
+    skipped = os.pathsep.join(meson_build_directories(prefix)) if prefix else ""
+    return {
+        "PATH": search,
+        **({"VIRTUAL_ENV": str(prefix)} if prefix else {}),
+        **({"MESONPY_EDITABLE_SKIP": skipped} if skipped else {}),
+    }
 
 
 def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:

@@ -232,7 +232,7 @@ class WorktreeVerifier:
                 ),
                 "hashes": judgement.hashes,
                 "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
-                "circumstances": self._circumstances,
+                "circumstances": (*self._circumstances, *self._trees.circumstances),
                 "seconds": time.monotonic() - started,
                 "tree": patch.tree,
             }
