@@ -39,10 +39,17 @@ def find_ignored_paths(git: Git) -> list[str]:
 def select_artifacts(root: Path, ignored_paths: Iterable[str]) -> tuple[str, ...]:
     """Return the ignored files of a checkout that its tests need, sorted.
 
-    These are version modules, built extensions and egg-info, but no caches, environments or secrets.
+    These are version modules, built extensions and egg-info, but no caches, environments or secrets; no
+    compiled copy of a Python module either, which would be imported instead of the module in the worktree.
     """
     candidates = (path for ignored_path in ignored_paths for path in _files_below(root, ignored_path))
-    return tuple(sorted(path for path in candidates if _is_wanted(PurePosixPath(path))))
+    return tuple(
+        sorted(
+            path
+            for path in candidates
+            if _is_wanted(PurePosixPath(path)) and not _is_compiled_copy(root / path)
+        )
+    )
 
 
 def submodule_paths(git: Git, tree: str) -> tuple[str, ...]:
@@ -102,6 +109,12 @@ def _is_wanted(path: PurePosixPath) -> bool:
     in_egg_info = any(part.endswith(".egg-info") for part in path.parts[:-1])
     matches_pattern = any(fnmatch(path.name.lower(), pattern) for pattern in ARTIFACT_PATTERNS)
     return (in_egg_info or matches_pattern) and not _is_unwanted(path.parent)
+
+
+def _is_compiled_copy(path: Path) -> bool:
+    """Return whether this is an extension module with a Python module of the same name beside it."""
+    name = path.name.partition(".")[0]
+    return path.suffix in (".so", ".pyd") and path.with_name(f"{name}.py").is_file()
 
 
 def _is_free(target: Path, path: str) -> bool:

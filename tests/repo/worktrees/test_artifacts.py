@@ -43,6 +43,7 @@ def test_finds_test_artifacts_without_caches_or_secrets(tmp_path: Path) -> None:
         "node_modules/x/version.py": "\n",
         "src/__pycache__/_version.py": "\n",
         "local_settings.py": "KEY='secret'\n",
+        "src/a.cpython-311-x86_64-linux-gnu.so": "compiled from a.py",
     }
     write(root, expected | unwanted)
     ignored_paths = find_ignored_paths(find_checkout(root).git)
