@@ -43,8 +43,8 @@ class SessionRepository:
     """Uncommitted work that `base` lacks, and other paths left out of a candidate's change, each with the
     reason.
     """
-    copied_paths: tuple[str, ...]
-    """Artefacts and submodules that are copied into each worktree."""
+    copied_paths: Mapping[str, str]
+    """Artefacts and submodules that are copied into each worktree, by their paths there."""
     package_directories: tuple[str, ...]
     """Directories of the user's checkout whose installed packages are linked in each worktree."""
     worktrees: dict[str, Worktree] = field(default_factory=dict)
@@ -297,10 +297,11 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
             head=head,
             base=start.commit,
             exclusions=(*filter_notices(find_tracked_filter_drivers(place.git)), *start.exclusions),
-            copied_paths=(
-                *artifacts.select_artifacts(place.root, ignored_paths),
-                *artifacts.submodule_paths(place.git, start.commit),
-            ),
+            copied_paths={
+                **artifacts.find_meson_modules(place.root),
+                **{path: path for path in artifacts.select_artifacts(place.root, ignored_paths)},
+                **{path: path for path in artifacts.submodule_paths(place.git, start.commit)},
+            },
             package_directories=installed_directories(place.root, ignored_paths),
         )
     except BaseException:

@@ -1,11 +1,12 @@
 """Files that a fresh worktree lacks but tests need: ignored generated or built files, and submodules."""
 
+import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-from coder.files.regular_files import copy_regular
+from coder.files.regular_files import copy_regular, read_regular
 from coder.repo.git import Git
 
 ARTIFACT_PATTERNS = (
@@ -18,6 +19,8 @@ ARTIFACT_PATTERNS = (
     "*.pyd",
     "*.dylib",
 )
+EXTENSION_SUFFIXES = (".so", ".pyd")
+SITE_PACKAGES = ("{py_platlib}", "{py_purelib}")
 UNWANTED_DIRECTORIES = frozenset(
     {"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"}
 )
@@ -58,23 +61,64 @@ def submodule_paths(git: Git, tree: str) -> tuple[str, ...]:
     return tuple(path for words, path in entries if words.startswith("160000 "))
 
 
-def copy_artifacts(paths: tuple[str, ...], *, source: Path, target: Path) -> frozenset[str]:
-    """Copy files and submodule directories to free paths of a worktree; return what was copied."""
-    return frozenset(path for path in paths if _is_free(target, path) and _copy(source, target, path))
+def find_meson_modules(root: Path) -> dict[str, str]:
+    """Return the extension modules in Meson's build directories, by the paths of their packages in the tree.
+
+    These are the build directories of editable installations, `build/cp311` and the like. The paths of
+    modules come from the plan of what is installed where:
+    https://mesonbuild.com/IDE-integration.html#install-plan
+    """
+    modules: dict[str, str] = {}
+    for file in sorted(root.glob("build/*/meson-info/intro-install_plan.json")):
+        plan = _read_plan(file)
+        directories = {place.parent: path.parent for path, place in plan["python"]}
+        for path, place in plan["targets"]:
+            target = directories.get(place.parent, root / place.parent) / place.name
+            is_inside = path.is_relative_to(root) and target.is_relative_to(root)
+            if is_inside and target.suffix in EXTENSION_SUFFIXES and ".." not in target.parts:
+                modules[str(target.relative_to(root))] = str(path.relative_to(root))
+    return modules
 
 
-def _copy(source: Path, target: Path, path: str) -> bool:
+def _read_plan(file: Path) -> dict[str, list[tuple[Path, Path]]]:
+    """Return the built and the Python files of a plan, with their paths relative to site-packages."""
+    sections: dict[str, list[tuple[Path, Path]]] = {"python": [], "targets": []}
+    try:
+        plan = json.loads(read_regular(file) or b"{}")
+        for name, files in sections.items():
+            for path, entry in plan.get(name, {}).items():
+                variable, _, place = entry["destination"].partition("/")
+                if variable in SITE_PACKAGES and place:
+                    files.append((Path(path), Path(place)))
+    except (AttributeError, KeyError, TypeError, ValueError):  # not a plan
+        pass
+    return sections
+
+
+def copy_artifacts(paths: Mapping[str, str], *, source: Path, target: Path) -> frozenset[str]:
+    """Copy files and submodule directories to free paths of a worktree; return what was copied.
+
+    `paths` are those in `source` by those in the worktree.
+    """
+    return frozenset(
+        path
+        for path, original in paths.items()
+        if _is_free(target, path) and _copy(source / original, target / path, within=source)
+    )
+
+
+def _copy(source: Path, target: Path, *, within: Path) -> bool:
     """Copy a regular file, or the regular files of a directory; return whether it was copied.
 
     No link is followed or created.
     """
-    if (source / path).resolve() != source.resolve() / path:
+    if source.resolve() != within.resolve() / source.relative_to(within):
         return False
-    (target / path).parent.mkdir(parents=True, exist_ok=True)
-    if not (source / path).is_dir():
-        return copy_regular(source / path, target / path, within=source, limit_bytes=LARGEST_BYTES)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not source.is_dir():
+        return copy_regular(source, target, within=within, limit_bytes=LARGEST_BYTES)
     bytes_left = LARGEST_BYTES
-    for directory, names, files in os.walk(source / path):
+    for directory, names, files in os.walk(source):
         names[:] = [name for name in names if name not in SKIPPED_NAMES]
         relative = Path(directory).relative_to(source)
         (target / relative).mkdir(exist_ok=True)
@@ -83,7 +127,7 @@ def _copy(source: Path, target: Path, path: str) -> bool:
             for name in files
             if name not in SKIPPED_NAMES and not (Path(directory) / name).is_symlink()
         ):
-            if copy_regular(source / file, target / file, within=source, limit_bytes=bytes_left):
+            if copy_regular(source / file, target / file, within=within, limit_bytes=bytes_left):
                 bytes_left -= (target / file).stat().st_size
     return True
 
@@ -114,7 +158,7 @@ def _is_wanted(path: PurePosixPath) -> bool:
 def _is_compiled_copy(path: Path) -> bool:
     """Return whether this is an extension module with a Python module of the same name beside it."""
     name = path.name.partition(".")[0]
-    return path.suffix in (".so", ".pyd") and path.with_name(f"{name}.py").is_file()
+    return path.suffix in EXTENSION_SUFFIXES and path.with_name(f"{name}.py").is_file()
 
 
 def _is_free(target: Path, path: str) -> bool:
