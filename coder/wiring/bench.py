@@ -20,7 +20,6 @@ from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_candidates
-from coder.verify.project.roots import import_roots
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
@@ -249,9 +248,9 @@ def command_memory(root: Path) -> Path:
     return index_database(root).with_suffix(".command.json")
 
 
-def import_environment(worktree: Path) -> dict[str, str]:
+def import_environment(project: Project, worktree: Path) -> dict[str, str]:
     """Return the variables that make commands import a worktree instead of an editable installation."""
-    roots = os.pathsep.join(map(str, import_roots(worktree)))
+    roots = os.pathsep.join(map(str, project.import_roots(worktree)))
     return {"PYTHONPATH": roots} if roots else {}
 
 

@@ -47,6 +47,7 @@ from coder.settings import (
 )
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
+from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
 from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox
 from coder.wiring.recovery import recover_sessions
@@ -153,6 +154,7 @@ def open_session(
                 task,
                 config,
                 repository,
+                project=bench.project,
                 verifier=verifier(repository),
                 faults=bench.faults(),
                 sandbox=sandbox,
@@ -207,6 +209,7 @@ def _workspace_factory(
     config: Config,
     repository: SessionRepository,
     *,
+    project: Project,
     verifier: Verifier,
     faults: FaultLocator,
     sandbox: ProcessSandbox,
@@ -233,7 +236,7 @@ def _workspace_factory(
             workspaces[candidate.id] = Workspace(
                 root=candidate.worktree,
                 sandbox=residue_sandbox,
-                environment=import_environment(candidate.worktree),
+                environment=import_environment(project, candidate.worktree),
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
                 run=lambda tests, progress: verifier.preview(
                     candidate.worktree,

@@ -12,7 +12,7 @@ from coder.core.values.base import Value
 from coder.files.regular_files import read_regular
 from coder.verify.extensions.projects import ExtensionProject, find_modules
 from coder.verify.project.project import Project
-from coder.verify.project.roots import EXTENSION_SUFFIXES, import_roots
+from coder.verify.project.roots import EXTENSION_SUFFIXES
 from coder.verify.runners.execution import output_tail
 from coder.verify.running.workdirs import numbered_directory
 
@@ -73,7 +73,7 @@ class ExtensionBuilder:
                     if (tree / path).lstat().st_mtime_ns != before.get(path)
                     and (content := read_regular(tree / path, within=tree, limit_bytes=LARGEST_BYTES))
                 }
-                built |= _read_wheels(place, tree)
+                built |= _read_wheels(place, tree, self._project.import_roots(tree))
             if not built:
                 return Build(
                     error="the build makes no extension module", output=output_tail(execution.output)
@@ -112,9 +112,11 @@ def _failed_build(execution: Execution, tree: Path, seconds: float) -> Build:
     )
 
 
-def _read_wheels(place: Path, tree: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the extension modules of built wheels, each with its path in the tree beside its package."""
-    roots = import_roots(tree)
+def _read_wheels(place: Path, tree: Path, roots: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+    """Yield the extension modules of built wheels, each with its path in the tree beside its package.
+
+    Packages lie in `roots`.
+    """
     for wheel in place.glob("*.whl"):
         with suppress(zipfile.BadZipFile), zipfile.ZipFile(wheel) as archive:
             for entry in archive.infolist():

@@ -19,11 +19,13 @@ from coder.verify.project.configuration import (
 )
 from coder.verify.project.hints import CODER_TABLE, Hint, find_hints
 from coder.verify.project.interpreter import (
+    editable_roots,
     interpreter_candidates,
     meson_build_directories,
     virtual_environment_of,
 )
 from coder.verify.project.overlay import Overlay
+from coder.verify.project.roots import import_roots
 
 DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parents[1] / "target" / "coder_probe.py"
@@ -52,6 +54,17 @@ class Project(Value):
     """Packages installed by coder that tests find as well."""
     has_cache: bool = True
     """False if the configuration turns pytest's cache off."""
+    editable_roots: tuple[str, ...] = ()
+    """Directories of the repository that the interpreter's editable installations import from."""
+
+    def import_roots(self, tree: Path) -> tuple[Path, ...]:
+        """Return the directories of a tree from which its modules are imported."""
+        editable = (
+            root
+            for root in (tree / name for name in self.editable_roots)
+            if root.is_dir() and root.resolve().is_relative_to(tree.resolve())
+        )
+        return tuple(dict.fromkeys((*import_roots(tree), *editable)))
 
 
 def find_project(
@@ -86,12 +99,14 @@ def find_candidates(
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
     activation = _activation_environment(interpreter, environment)
+    editable = editable_roots(interpreter.parent.parent, root.resolve())
     candidates = [
         Project(
             interpreter=interpreter,
             command=command,
             why=(*reasons, f"Test command: {command.text}, {where}."),
             environment=activation,
+            editable_roots=editable,
         )
         for command, where in _candidate_commands(root, interpreter, test_command)
     ]

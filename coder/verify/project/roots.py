@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from configparser import ConfigParser, Error
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -68,10 +68,11 @@ def import_roots(tree: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((*source_roots(tree), *nested)))
 
 
-def module_name(path: str, tree: Path) -> str | None:
+def module_name(path: str, tree: Path, roots: Sequence[Path] | None = None) -> str | None:
     """Return the dotted name under which a file is imported, None if it is not a module.
 
-    `path` is relative to `tree`; it names a source file or a compiled extension module.
+    `path` is relative to `tree`; it names a source file or a compiled extension module. `roots` are the
+    directories to import from; None are the source roots of the tree.
     """
     pure = PurePosixPath(path)
     if pure.suffix in EXTENSION_SUFFIXES:  # as in `fast.cpython-311-x86_64-linux-gnu.so`
@@ -79,10 +80,14 @@ def module_name(path: str, tree: Path) -> str | None:
         pure = PurePosixPath(path)
     if pure.suffix != ".py" or not all(part.isidentifier() for part in pure.with_suffix("").parts):
         return None
-    for root in source_roots(tree):
-        if (tree / path).is_relative_to(root):
-            parts = (tree / path).relative_to(root).with_suffix("").parts
-            break
+    containing = [
+        root
+        for root in (source_roots(tree) if roots is None else roots)
+        if (tree / path).is_relative_to(root)
+    ]
+    if containing:
+        root = max(containing, key=lambda root: len(root.parts))
+        parts = (tree / path).relative_to(root).with_suffix("").parts
     else:
         top = next(
             (parent for parent in pure.parents if not (tree / parent / "__init__.py").exists()),
