@@ -17,7 +17,7 @@ from coder.repo.history.history import GitHistory
 from coder.repo.recovery import SessionPaths, remove_traces
 from coder.repo.worktrees import artifacts, trees, worktree
 from coder.repo.worktrees.filters import filter_notices, find_tracked_filter_drivers
-from coder.repo.worktrees.installed_packages import installed_directories, link_installed_packages
+from coder.repo.worktrees.installed_packages import InstalledPackages, find_installed_packages
 from coder.repo.worktrees.pool import WorktreePool
 from coder.repo.worktrees.snapshot import (
     WorkTreeSnapshot,
@@ -45,8 +45,8 @@ class SessionRepository:
     """
     copied_paths: Mapping[str, str]
     """Artefacts and submodules that are copied into each worktree, by their paths there."""
-    package_directories: tuple[str, ...]
-    """Directories of the user's checkout whose installed packages are linked in each worktree."""
+    packages: InstalledPackages
+    """Packages of Node.js that each worktree shares."""
     worktrees: dict[str, Worktree] = field(default_factory=dict)
     steps: int = 0
     """The number of commits that the candidates have made so far."""
@@ -68,7 +68,7 @@ class SessionRepository:
     @property
     def exposed_directories(self) -> tuple[Path, ...]:
         """The directories of the user's checkout that commands in worktrees must be able to read."""
-        return tuple(self.root / directory for directory in self.package_directories)
+        return tuple(self.root / directory for directory in self.packages.directories)
 
     @property
     def dirty(self) -> bool:
@@ -269,7 +269,7 @@ class SessionRepository:
         return Worktree(path=path, git=git, artifacts=self._copy_artifacts(path))
 
     def _copy_artifacts(self, target: Path) -> frozenset[str]:
-        link_installed_packages(self.package_directories, source=self.root, target=target)
+        self.packages.provide(target)
         return artifacts.copy_artifacts(self.copied_paths, source=self.root, target=target)
 
 
@@ -302,7 +302,7 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
                 **{path: path for path in artifacts.select_artifacts(place.root, ignored_paths)},
                 **{path: path for path in artifacts.submodule_paths(place.git, start.commit)},
             },
-            package_directories=installed_directories(place.root, ignored_paths),
+            packages=find_installed_packages(place.root, ignored_paths),
         )
     except BaseException:
         remove_traces(traces)

@@ -1,6 +1,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,15 +27,18 @@ INSTALLED = {
 }
 
 
+def _link(root: Path, links: dict[str, str]) -> None:
+    for path, target in links.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).symlink_to(target)
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Return a repository with workspaces and packages installed as npm lays them out."""
     root = repo(tmp_path / "r", FILES)
     write(root, INSTALLED)
-    (root / "node_modules" / "@x").mkdir()
-    (root / "node_modules" / "@x" / "core").symlink_to("../../packages/core")
-    (root / "node_modules" / ".bin").mkdir()
-    (root / "node_modules" / ".bin" / "left").symlink_to("../left/cli.js")
+    _link(root, {"node_modules/@x/core": "../../packages/core", "node_modules/.bin/left": "../left/cli.js"})
     (root / "node_modules" / "left" / "cli.js").chmod(0o755)
     return root
 
@@ -56,6 +60,51 @@ def test_worktree_runs_its_own_workspaces_with_installed_packages(root: Path, na
                 binary = sandbox.run([str(tree / "node_modules" / ".bin" / "left")], cwd=tree)
             assert (main.output, binary.output) == ("new right own\n", "right\n")
         assert sandbox.run(["node", "packages/app/main.js"], cwd=candidate.worktree).output == main.output
+
+
+def _add_npm_packages(root: Path) -> None:
+    """Add a package that imports a workspace, and one that imports that package from inside of another."""
+    peer = {
+        "package.json": '{"peerDependencies": {"@x/core": "*"}}',
+        "index.js": "exports.core = require('@x/core')\n",
+    }
+    user = {
+        "package.json": '{"dependencies": {"peer": "*"}}',
+        "index.js": "module.exports = require('peer')\n",
+    }
+    write(root / "node_modules" / "peer", peer)
+    write(root / "node_modules" / "outer" / "node_modules" / "user", user)
+    write(root / "node_modules" / "outer", {"index.js": "module.exports = require('user')\n"})
+
+
+def _add_pnpm_packages(root: Path) -> None:
+    """Add the same packages as pnpm lays them out."""
+    _add_npm_packages(root)
+    modules = root / "node_modules"
+    for name in ("peer", "outer"):
+        store = modules / ".pnpm" / f"{name}@1" / "node_modules"
+        store.mkdir(parents=True)
+        (modules / name).rename(store / name)
+        (modules / name).symlink_to(f".pnpm/{name}@1/node_modules/{name}")
+    links = {
+        "node_modules/.pnpm/peer@1/node_modules/@x/core": "../../../../../packages/core",
+        "node_modules/.pnpm/outer@1/node_modules/peer": "../../peer@1/node_modules/peer",
+    }
+    _link(root, links)
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
+@pytest.mark.parametrize("add_packages", [_add_npm_packages, _add_pnpm_packages])
+def test_installed_packages_import_workspaces_of_worktree(
+    root: Path, add_packages: Callable[[Path], None]
+) -> None:
+    add_packages(root)
+    with open_session_repository(root) as repository, ProcessSandbox(os.environ) as sandbox:
+        worktree = repository.create_candidate("c1").worktree
+        write(worktree, {"packages/core/index.js": "module.exports = 'new'\n"})
+        script = "console.log(require('outer').core, require('outer') === require('peer'))"
+        assert sandbox.run(["node", "-e", script], cwd=worktree).output == "new true\n"
+        assert (worktree / "node_modules" / "left").is_symlink()
 
 
 @pytest.mark.parametrize("is_ignored", [True, False])
