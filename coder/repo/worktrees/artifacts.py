@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
@@ -24,6 +24,8 @@ SITE_PACKAGES = ("{py_platlib}", "{py_purelib}")
 UNWANTED_DIRECTORIES = frozenset(
     {"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"}
 )
+COMPOSER_FILE = "composer/installed.json"
+"""File that marks a directory of PHP packages, such as `vendor`."""
 SKIPPED_NAMES = (".git", ".venv", "venv", "node_modules", "__pycache__")
 """Names left out of the copy of a submodule."""
 LARGEST_BYTES = 1 << 30
@@ -39,19 +41,20 @@ def find_ignored_paths(git: Git) -> list[str]:
     return git.items("ls-files", "--others", "--ignored", *excludes, "--directory", "-z")
 
 
-def select_artifacts(root: Path, ignored_paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the ignored files of a checkout that its tests need, sorted.
+def select_artifacts(root: Path, ignored_paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the ignored files and directories of a checkout that its tests need, sorted.
 
-    These are version modules, built extensions and egg-info, but no caches, environments or secrets; no
-    compiled copy of a Python module either, which would be imported instead of the module in the worktree.
+    These are version modules, built extensions, egg-info, and packages of Composer, whose loader finds the
+    project beside itself. Caches, environments and secrets are left out; a compiled copy of a Python module
+    is too, since it would be imported instead of the module in the worktree.
     """
-    candidates = (path for ignored_path in ignored_paths for path in _files_below(root, ignored_path))
+    files = (path for ignored_path in ignored_paths for path in _files_below(root, ignored_path))
+    wanted = (
+        path for path in files if _is_wanted(PurePosixPath(path)) and not _is_compiled_copy(root / path)
+    )
+    directories = (path.rstrip("/") for path in ignored_paths)
     return tuple(
-        sorted(
-            path
-            for path in candidates
-            if _is_wanted(PurePosixPath(path)) and not _is_compiled_copy(root / path)
-        )
+        sorted((*wanted, *(path for path in directories if (root / path / COMPOSER_FILE).is_file())))
     )
 
 

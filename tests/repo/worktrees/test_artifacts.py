@@ -110,6 +110,17 @@ def test_finds_modules_built_by_meson_beside_their_packages(tmp_path: Path) -> N
     }
 
 
+def test_copies_packages_of_composer(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {".gitignore": "vendor/\n", "src/Half.php": "<?php\n"})
+    files = {"autoload.php": "<?php\n", "composer/installed.json": "{}", "org/pkg/version.txt": "1\n"}
+    write(root / "vendor", files)
+    paths = select_artifacts(root, find_ignored_paths(find_checkout(root).git))
+    (tmp_path / "target").mkdir()
+    copy_artifacts({path: path for path in paths}, source=root, target=tmp_path / "target")
+    found = (path for path in (tmp_path / "target").rglob("*") if path.is_file())
+    assert {path.relative_to(tmp_path / "target" / "vendor").as_posix() for path in found} == {*files}
+
+
 def test_copies_submodule_as_plain_files(tmp_path: Path) -> None:
     library = repo(tmp_path / "library", {"lib.py": "lib\n"})
     root = repo(tmp_path / "r", {"a.py": "a\n"})
