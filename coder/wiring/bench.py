@@ -118,7 +118,10 @@ class ProjectRuntime:
             strict=self.strict,
         )
 
-    def builder(self) -> ExtensionBuilder:
+    def builder(self) -> ExtensionBuilder | None:
+        """Return the builder of extension modules of Python, None if tests of another language are run."""
+        if self.project.command.is_selective and not self.project.command.is_recorded:
+            return None
         return ExtensionBuilder(
             self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
         )

@@ -17,6 +17,7 @@ from coder.verify.runners.execution import output_tail
 from coder.verify.running.workdirs import numbered_directory
 
 LARGEST_BYTES = 1 << 30
+"""The limit for one source file or extension module."""
 IN_DIRECTORY = ("/bin/sh", "-c", 'cd "$0" && exec "$@"')
 """Commands may write below their working directory, which is the whole tree."""
 BUILD_WHEEL = "import sys, importlib; importlib.import_module(sys.argv[1]).build_wheel(sys.argv[2])"

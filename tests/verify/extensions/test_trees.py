@@ -141,3 +141,17 @@ def test_other_changes_use_module_of_checkout(root: Path) -> None:
     verdict, preview = judge(root, {"fast/__init__.py": "VERSION = 1\n", "test_add.py": test})
     assert verdict.kind is VerdictKind.PASSING and not verdict.still_red
     assert [result.outcome for result in preview.results] == ["passed", "passed"]
+
+
+def test_first_extension_module_is_built(root: Path) -> None:
+    write(root, {"plain.py": "", "setup.py": "from setuptools import setup\nsetup()\n"})
+    git(root, "rm", "-rq", "fast")
+    git(root, "clean", "-fdqX")
+    write(root, {"test_add.py": "def test_zero():\n    pass\n"})
+    git(root, "add", "--all")
+    git(root, "commit", "-qm", "no extension module")
+    files = {"setup.py": SETUP, "fast/__init__.py": "", "fast/_add.c": SOURCE, "fast/operator.h": HEADER}
+    verdict, preview = judge(root, {**files, "test_add.py": TESTS})
+    assert verdict.kind is VerdictKind.PASSING, verdict.reason
+    assert [result.outcome for result in preview.results] == ["passed"]
+    assert verdict.after is not None and verdict.after.passed == 1
