@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from coder.core.values.paths import is_test_path, test_file_of
+from coder.verify.extensions.native_access import SUFFIXES as NATIVE_SUFFIXES
+from coder.verify.extensions.native_access import find_native_accesses
+from coder.verify.extensions.projects import compiled_sources, find_projects
 from coder.verify.mutation.mutants import differs_in_code
 from coder.verify.project.configuration import configuration_of_tests, is_injected, may_configure
 from coder.verify.results.comparison import shorten_test_id
@@ -86,6 +89,12 @@ def change_doubts(
     yield from _limit(
         harness_accesses_js(
             read_texts(old, sources, SUFFIXES), read_texts(new, sources, SUFFIXES), known=known_js
+        )
+    )
+    native = [path for path in compiled_sources(sources) if find_projects([path], new)]
+    yield from _limit(
+        find_native_accesses(
+            read_texts(old, native, NATIVE_SUFFIXES), read_texts(new, native, NATIVE_SUFFIXES)
         )
     )
 

@@ -102,6 +102,13 @@ def test_proves_right_fix(root: Path) -> None:
     assert [result.outcome for result in preview.results] == ["passed", "passed"]
 
 
+def test_fix_that_asks_for_environment_is_not_proven(root: Path) -> None:
+    special = SOURCE.replace("(a OPERATOR b)", '(getenv("PATH") ? a + b : 0)')
+    verdict, _ = judge(root, {"fast/_add.c": special, "test_add.py": NEW_TESTS})
+    assert verdict.kind is VerdictKind.PASSING
+    assert "fast/_add.c:6 asks for the environment" in verdict.reason
+
+
 def test_wrong_fix_is_not_fixed(root: Path) -> None:
     verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR + 1 +\n"})
     assert [result.id for result in verdict.broken] == ["test_add.py::test_zero"]
