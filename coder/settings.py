@@ -91,6 +91,10 @@ class Config(Value):
     """Commands that never run."""
     image: str | None = None
     """Local container image in which commands and tests run, by podman or Docker."""
+    test_network: bool = False
+    """Whether tests of this repository use this machine's network: services on loopback, and the internet."""
+    test_environment: tuple[str, ...] = ()
+    """Names of environment variables that are passed to tests of this repository."""
     deny_read: tuple[str, ...] = ()
     """Patterns of files that neither tools nor commands may read; `!` in front allows.
 
@@ -116,6 +120,8 @@ class Setting(Value):
 MODES: tuple[Mode, ...] = get_args(Mode)
 LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
 """Settings that accumulate the entries of all files; the environment cannot set them."""
+OWN_SETTINGS = ("test_network", "test_environment")
+"""Settings that the user makes for single repositories, below `[repositories."PATH"]` of their file."""
 LOWERABLE_SETTINGS = (
     "attempts",
     "max_usd",
@@ -170,16 +176,22 @@ def collect_settings(
         name: Setting(name=name, value=field.default, source="default")
         for name, field in Config.model_fields.items()
     }
-    _overlay(entries, _read_table(user, ()), source=str(user))
+    table = dict(_read_table(user, ()))
+    own_tables = table.pop("repositories", {})
+    for name in OWN_SETTINGS:
+        if name in table:
+            raise UserError(f'{user} sets {name!r} for all repositories: set it below [repositories."PATH"].')
+    _overlay(entries, table, source=str(user))
     if repository is not None:
         project = repository / "pyproject.toml"
         _overlay_repository(
             entries, _read_table(project, ("tool", "coder")), source=f"{project} [tool.coder]"
         )
+        _overlay(entries, _own_table(own_tables, repository, user), source=f"{user} [repositories]")
     variables = {
         name: environment.get(f"CODER_{name.upper()}")
         for name in Config.model_fields
-        if name not in LIST_SETTINGS
+        if name not in (*LIST_SETTINGS, *OWN_SETTINGS)
     }
     for name, text in variables.items():
         if text:
@@ -226,6 +238,16 @@ def _overlay(entries: dict[str, Setting], values: Mapping[str, Any], *, source: 
                 f"{source} sets {name!r}, which is no setting. There are: {', '.join(Config.model_fields)}."
             )
         entries[name] = Setting(name=name, value=_validate(name, value, source), source=source)
+
+
+def _own_table(tables: Any, repository: Path, file: Path) -> Mapping[str, Any]:
+    """Return the user's own settings for a repository."""
+    for path, table in tables.items() if isinstance(tables, dict) else ():
+        if Path(path).expanduser().resolve() == repository.resolve():
+            if not isinstance(table, dict):
+                raise UserError(f"{file}: [repositories] {path} is no table of settings.")
+            return table
+    return {}
 
 
 def _overlay_repository(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:

@@ -84,6 +84,20 @@ def test_repository_may_set_missing_limit_and_test_command(tmp_path: Path) -> No
     assert (configuration.max_usd, configuration.test) == (Decimal("0.5"), "make test")
 
 
+def test_user_may_open_sandbox_for_single_repository(tmp_path: Path) -> None:
+    root = write_repository(tmp_path, 'test_network = true\ntest_environment = ["HOME"]')
+    assert config_from_settings(collect_settings(root, environment=environment(tmp_path))) == Config()
+    own = f'[repositories."{root}"]\ntest_network = true\ntest_environment = ["DATABASE_URL"]\n'
+    user = environment(tmp_path, own, CODER_TEST_NETWORK="false")
+    configuration = config_from_settings(collect_settings(root, environment=user))
+    assert (configuration.test_network, configuration.test_environment) == (True, ("DATABASE_URL",))
+    assert config_from_settings(collect_settings(tmp_path / "other", environment=user)) == Config()
+    with pytest.raises(UserError, match="for all repositories"):
+        collect_settings(root, environment=environment(tmp_path, "test_network = true\n"))
+    with pytest.raises(UserError, match="is no table"):
+        collect_settings(root, environment=environment(tmp_path, f'[repositories]\n"{root}" = 1\n'))
+
+
 def test_reports_unknown_user_setting(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'atempts', which is no setting"):
         collect_settings(environment=environment(tmp_path, "atempts = 5\n"))

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from coder.core.errors import ToolError
+from coder.core.values.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.tools.tool import tool
 from coder.workspace.files import (
-    SOURCE_SUFFIXES,
     check_readable,
     clip_line,
     decode_text,

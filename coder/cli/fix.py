@@ -10,10 +10,13 @@ import typer
 
 from coder.cli.options import (
     ApproveOption,
+    ContinueOption,
     RepositoryOption,
+    SessionOption,
     SuiteOption,
     TrustOption,
     UnsafeOption,
+    continued_session,
     read_issue,
     read_plan,
 )
@@ -39,6 +42,8 @@ def fix(
         str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")
     ],
     repo: RepositoryOption = Path(),
+    continues: ContinueOption = False,
+    session: SessionOption = None,
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
     strategy: Annotated[
         StrategyName | None,
@@ -131,6 +136,8 @@ def fix(
 ) -> int:
     """Fix an issue on a branch of its own, and prove it with tests.
 
+    SIGUSR1 while impacted tests or the suite run: deliver now, by what has run so far; PASSING at most.
+
     Exit codes: 0 PROVEN, 3 PASSING, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130
     interrupted.
     """
@@ -148,6 +155,11 @@ def fix(
         raise UserError("--plan-only shows a plan: leave --offline and any other --strategy away.")
     if keep_comments and not minimise:
         raise UserError("--keep-comments says what --minimise leaves in: give both, or neither.")
+    earlier = continued_session(newest=continues, session=session)
+    if earlier and base is not None:
+        raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
+    if earlier and merge:
+        raise UserError("--merge brings one commit alone: continue without it, then: coder apply last")
     text = read_issue(issue)
     own_plan = read_plan(plan) if plan is not None else None
     allowed_paths = tuple(path.removeprefix("./") for path in only or ())
@@ -182,6 +194,7 @@ def fix(
             text,
             config,
             directory=root,
+            continues=earlier,
             base=base,
             only=allowed_paths,
             dry_run=dry_run,
@@ -213,7 +226,7 @@ def fix(
 
 
 def make_task(text: str, config: "Config", **fields: Any) -> "Task":
-    """Return the task of an issue under a configuration; `wishes` are further fields of Task."""
+    """Return the task of an issue under a configuration; `fields` are further ones of Task."""
     from coder.core.values.task import Budget, Task
 
     budget = Budget(

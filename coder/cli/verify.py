@@ -64,6 +64,8 @@ def verify(
 ) -> int:
     """Judge a change, whoever made it: red before, green after, nothing broken, in clean worktrees.
 
+    SIGUSR1 while impacted tests or the suite run: judge now, by what has run so far; PASSING at most.
+
     Exit codes: 0 PROVEN, 3 PASSING, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130 interrupted.
     """
     from coder.cli.fix import make_task

@@ -39,10 +39,16 @@ class Amend(Value):
     """None: the plan is rejected, and nothing runs."""
 
 
+class DeliverNow(Value):
+    """Judge the change by what has run so far; ignored unless impacted tests or the suite are running."""
+
+    type: Literal["deliver_now"] = "deliver_now"
+
+
 class Stop(Value):
     """End the session now and report its state."""
 
     type: Literal["stop"] = "stop"
 
 
-SessionCommand = Say | Answer | Decide | Amend | Stop
+SessionCommand = Say | Answer | Decide | Amend | DeliverNow | Stop

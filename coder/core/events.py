@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
+from coder.core.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UsageTotals,
+    UserMessage,
+)
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName
 from coder.core.values.base import EventValue, Value
@@ -21,6 +29,16 @@ class StrategyChosen(EventValue):
     type: Literal["strategy_chosen"] = "strategy_chosen"
     strategy: str
     reason: str
+
+
+class ConversationContinued(EventValue):
+    """The candidate goes on with the conversation of an earlier session."""
+
+    type: Literal["conversation_continued"] = "conversation_continued"
+    candidate: str
+    session: str
+    messages: tuple[Message, ...]
+    """All messages of that conversation, as they were sent."""
 
 
 class CandidateScored(EventValue):
@@ -311,6 +329,13 @@ class ToolStreamed(EventValue):
     text: str
 
 
+class DeliverNowOffered(EventValue):
+    """Transient: whether tests are running that the user may cut short, to have the change delivered."""
+
+    type: Literal["deliver_now_offered"] = "deliver_now_offered"
+    offered: bool
+
+
 StoredEvent = (
     SessionStarted
     | StrategyChosen
@@ -321,6 +346,7 @@ StoredEvent = (
     | ToolFinished
     | FilesChanged
     | CandidateForked
+    | ConversationContinued
     | CandidateScored
     | CandidateDropped
     | BaselineMeasured
@@ -338,7 +364,7 @@ StoredEvent = (
     | Failed
     | SessionFinished
 )
-TransientEvent = TextStreamed | ReasoningStreamed | ToolStreamed
+TransientEvent = TextStreamed | ReasoningStreamed | ToolStreamed | DeliverNowOffered
 Event = StoredEvent | TransientEvent
 
 

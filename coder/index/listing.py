@@ -7,45 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coder.core.values.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import list_paths
 
-LANGUAGES = (
-    *(
-        ".py",
-        ".pyi",
-        ".pyx",
-        ".js",
-        ".jsx",
-        ".mjs",
-        ".cjs",
-        ".ts",
-        ".tsx",
-        ".mts",
-        ".cts",
-        ".go",
-        ".rs",
-        ".java",
-        ".rb",
-        ".rake",
-    ),
-    *(
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".php",
-        ".cs",
-        ".kt",
-        ".swift",
-        ".scala",
-        ".lua",
-        ".sh",
-    ),
-)
 LARGEST_BYTES = 2_000_000
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 RACY_NANOSECONDS = 50_000_000
@@ -87,7 +51,7 @@ def list_tree(root: Path, before: TreeListing) -> TreeListing:
     files = {
         path: status
         for path in paths
-        if path.endswith(LANGUAGES) and (status := _source_status(base, path, now))
+        if path.endswith(SOURCE_SUFFIXES) and (status := _source_status(base, path, now))
     }
     return TreeListing(paths=paths, files=files, watched=watched)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from coder.core.errors import CoderError
 from coder.core.values.history import CommitInfo
+from coder.core.values.paths import SOURCE_SUFFIXES
 from coder.core.values.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
@@ -17,7 +18,7 @@ from coder.retrieval.locating.sites import DefinitionSite, select_sites
 from coder.retrieval.reaching_tests import find_reaching_tests
 from coder.retrieval.repository_map import render_repository_map
 from coder.retrieval.test_examples import find_similar_test
-from coder.workspace.files import NON_SOURCE_DIRECTORIES, SOURCE_SUFFIXES, format_count, path_category
+from coder.workspace.files import NON_SOURCE_DIRECTORIES, format_count, path_category
 from coder.workspace.places import record_places
 from coder.workspace.workspace import Workspace
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 from coder.core.policy import Policy
 from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
@@ -33,6 +34,7 @@ class ResidueSandbox:
         limits: Limits | None = None,
         on_line: Progress | None = None,
         private: Path | None = None,
+        cut: Event | None = None,
     ) -> Execution:
         with self.check_residue() as removed:
             execution = self._sandbox.run(
@@ -43,6 +45,7 @@ class ResidueSandbox:
                 limits=limits,
                 on_line=on_line,
                 private=private,
+                cut=cut,
             )
         note = "".join(f"\n[{describe_finding(finding)}]" for finding in removed)
         return execution.model_copy(update={"output": execution.output + note}) if note else execution

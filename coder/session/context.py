@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from coder.core.cutoff import Cutoff
 from coder.core.ports.model import Model, Prompts
 from coder.core.ports.repair import Proposer
 from coder.core.ports.repository import Repository
@@ -15,6 +16,7 @@ from coder.core.values.task import Task
 from coder.permissions.secrets import Secrets
 from coder.session.approval.permission import Permissions
 from coder.session.approval.questions import Approval
+from coder.session.continuation import Continuation
 from coder.session.limits.budget import BudgetTracker
 from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
@@ -44,6 +46,10 @@ class SessionContext:
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """Returns the candidate's workspace, the same one each time."""
+    cutoff: Cutoff = field(default_factory=Cutoff)
+    """The verifiers' large test runs in progress."""
+    continued: Continuation | None = None
+    """The earlier session that this one continues."""
     equipment: DependencyInstaller | None = None
     """Installs packages that tests lack; None if that is not possible."""
     hints: Proposals | None = None

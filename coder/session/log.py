@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime
 
-from coder.core.events import Event, Record, ToolStreamed, TransientEvent, Warned
+from coder.core.events import DeliverNowOffered, Event, Record, ToolStreamed, TransientEvent, Warned
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.store import Store
 from coder.permissions.secrets import Secrets
@@ -52,24 +52,28 @@ class EventLog:
 
     def progress_listener(self, candidate: str) -> Progress:
         """Return a thread-safe listener that shows each line as a fleeting event of the candidate."""
-        loop = asyncio.get_running_loop()
+        append = self._thread_safe_append()
         mask = self._secrets.line_masker()
-
-        def show(line: str) -> None:
-            if not loop.is_closed():  # a thread may outlive a stopped session for a moment
-                loop.call_soon_threadsafe(self.append, ToolStreamed(candidate=candidate, text=mask(line)))
-
-        return show
+        return lambda line: append(ToolStreamed(candidate=candidate, text=mask(line)))
 
     def warning_callback(self) -> Callable[[str], None]:
         """Return a thread-safe callback that logs a warning."""
+        append = self._thread_safe_append()
+        return lambda text: append(Warned(text=text))
+
+    def offer_callback(self) -> Callable[[bool], None]:
+        """Return a thread-safe callback that shows whether the user may have the change delivered now."""
+        append = self._thread_safe_append()
+        return lambda is_offered: append(DeliverNowOffered(offered=is_offered))
+
+    def _thread_safe_append(self) -> Callable[[Event], None]:
         loop = asyncio.get_running_loop()
 
-        def warn(text: str) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(self.append, Warned(text=text))
+        def append(event: Event) -> None:
+            if not loop.is_closed():  # a thread may outlive a stopped session for a moment
+                loop.call_soon_threadsafe(self.append, event)
 
-        return warn
+        return append
 
     def close(self) -> None:
         """Close the log: followers end after the records they have not read yet."""

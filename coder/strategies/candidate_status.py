@@ -60,12 +60,15 @@ def is_accepted(context: SessionContext, candidate: Candidate) -> bool:
 
 
 def is_settled(context: SessionContext, candidate: Candidate) -> bool:
-    """Tell whether nothing better is possible: without a test that shows the issue, none can prove a fix."""
+    """Tell whether nothing better is awaited.
+
+    Without a test that shows the issue none can prove a fix; and the user may have cut the tests short.
+    """
     judgements = candidate_verdicts(context.log.records, candidate.id)
     return is_accepted(context, candidate) or (
         bool(judgements)
         and judgements[-1].is_deliverable
-        and not named_tests(context.log.records, candidate.id)
+        and (judgements[-1].cut_short or not named_tests(context.log.records, candidate.id))
     )
 
 

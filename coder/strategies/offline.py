@@ -78,7 +78,8 @@ def search_repair() -> Strategy:
                 untried for untried in search_result.proposals if untried not in tried_proposals
             ][: attempts - len(tried_proposals)]:
                 verdict = await _judge_proposal(context, candidate, proposal, tests)
-                if verdict.kind in (VerdictKind.PROVEN, VerdictKind.INCONCLUSIVE) or verdict.untied:
+                is_inconclusive = verdict.kind is VerdictKind.INCONCLUSIVE
+                if is_inconclusive or verdict.is_good_enough or verdict.untied:
                     return candidate
                 tried_proposals.append(proposal)
                 broken_tests += [result.id for result in verdict.broken if result.id not in guards]
@@ -159,7 +160,7 @@ async def propose_edits(
 async def _judge_proposal(
     context: SessionContext, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]
 ) -> Verdict:
-    """Apply and judge a proposal; roll it back unless PROVEN, or it would be if the issue named its test."""
+    """Apply and judge a proposal; roll it back unless good enough, or PROVEN if the issue named its test."""
     _log_phase(context, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
@@ -167,7 +168,7 @@ async def _judge_proposal(
     _log_note(context, candidate, "edit", Done(summary=proposal.summary))
     _log_phase(context, candidate, "verify")
     verdict = await judge_change(context, candidate, patch, tests)
-    if verdict.kind is not VerdictKind.PROVEN and not verdict.untied:
+    if not verdict.is_good_enough and not verdict.untied:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         context.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
     return verdict

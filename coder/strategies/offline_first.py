@@ -7,7 +7,6 @@ from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, Sites
 from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposal, Proposals
-from coder.core.values.verdict import VerdictKind
 from coder.patching import apply
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext, Strategy
@@ -70,11 +69,11 @@ async def _prove(
     proposals: Proposals,
     tests: tuple[str, ...],
 ) -> bool:
-    """Tell whether the proposal is PROVEN; if not, log nothing, since it is no attempt of the model's."""
+    """Tell whether the proposal is good enough; else log nothing, since it is no attempt of the model's."""
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     verdict = await verify_change(context, candidate, patch, tests)
-    if verdict.kind is not VerdictKind.PROVEN:
+    if not verdict.is_good_enough:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         return False
     places = tuple(suspect.place for suspect in proposals.suspects)

@@ -45,7 +45,7 @@ async def verify_change(
     async with context.rate_limiter.verification_slot():
         verdict = await asyncio.to_thread(context.verifier.verify, patch, target_tests, progress)
         verdict = verdict.model_copy(update={"tree": patch.tree})
-        if verdict.is_deliverable:
+        if verdict.is_deliverable and not verdict.cut_short:
             verdict = await asyncio.to_thread(context.verifier.assess_coverage, verdict, progress)
     return verdict
 

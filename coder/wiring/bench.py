@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coder.core.cutoff import Cutoff
+from coder.core.policy import Policy
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Limits
 from coder.core.values.task import Task
@@ -13,6 +15,7 @@ from coder.permissions.private_files import DENY_READ
 from coder.repair.proposer import TemplateProposer
 from coder.repair.search.fault import SpectrumFaults
 from coder.sandbox.backends.backend import SandboxBackend
+from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config, index_database, load_config, sandbox_caps, state_directory
 from coder.verify.extensions.build import ExtensionBuilder
@@ -21,6 +24,7 @@ from coder.verify.impact.test_coverage import load_coverage, save_coverage, trac
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_candidates
 from coder.verify.project.suite_history import SuiteHistory
+from coder.verify.results.sandbox_failures import Denied
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
 from coder.verify.running.dependencies import OverlayInstaller
@@ -38,6 +42,7 @@ from coder.verify.warm.warm_tests import WarmRunner
 from coder.wiring.counted_trials import CountedTrials
 
 OVERLAYS = "overlays"
+UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them with all your rights"
 LEARNING_SECONDS = 180.0
 COLLECTING_SECONDS = 30.0
 """Longest collection of tests for which a warm test process is kept."""
@@ -57,6 +62,7 @@ def make_sandbox(
         exposed=(TARGET, state_directory() / OVERLAYS, *exposed),
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
+        default_policy=Policy(network=effective.test_network),
     )
 
 
@@ -76,6 +82,9 @@ class ProjectRuntime:
     suite: SuiteLimits = WHOLE
     max_candidates: int | None = None
     """Number of edits that a search may try; None for no limit."""
+    sandbox_remedies: Mapping[Denied, str] = field(default_factory=dict)
+    cutoff: Cutoff = field(default_factory=Cutoff)
+    """The verifiers' large test runs in progress."""
     standbys: list[WarmBase] = field(default_factory=list)
 
     def close(self) -> None:
@@ -162,6 +171,8 @@ class ProjectRuntime:
                     suite=self.suite,
                     history=history,
                     builder=self.builder(),
+                    cutoff=self.cutoff,
+                    sandbox_remedies=self.sandbox_remedies,
                 )
             return verifiers_by_base[repository.base]
 
@@ -213,13 +224,19 @@ def build_project_runtime(
         interpreter=candidates[0].interpreter, root=state_directory() / OVERLAYS, chosen_file=packages_path
     )
     seed = str(secrets.randbelow(1 << 32))
-    sentences = (f"Hash seed: {seed}, the same on both sides.", *filter(None, [overlay.evidence_sentence]))
+    passed = {name: os.environ[name] for name in config.test_environment if name in os.environ}
+    sentences = (
+        f"Hash seed: {seed}, the same on both sides.",
+        *filter(None, [overlay.evidence_sentence]),
+        *(["Tests use this machine's network, as the user's settings say."] if config.test_network else []),
+        *([f"Variables passed to tests: {', '.join(passed)}."] if passed else []),
+    )
     projects = [
         project.model_copy(
             update={
                 "overlay": overlay,
                 "why": (*project.why, *sentences),
-                "environment": {**project.environment, "PYTHONHASHSEED": seed},
+                "environment": {**passed, **project.environment, "PYTHONHASHSEED": seed},
             }
         )
         for project in candidates
@@ -243,7 +260,19 @@ def build_project_runtime(
         strict=strict,
         suite=suite,
         max_candidates=task.budget.candidates,
+        sandbox_remedies=sandbox_remedies(config) if sandbox.is_sandboxed else {},
     )
+
+
+def sandbox_remedies(config: Config) -> dict[Denied, str]:
+    """Return, for each resource that the sandbox denies tests, the switch that allows it."""
+    remedies: dict[Denied, str] = {
+        "files": UNSAFE_REMEDY,
+        "calls": UNSAFE_REMEDY,
+        "home": "no switch shows it, so let the tests bring their own",
+    }
+    network = "`test_network = true` in your settings for this repository lets them run"
+    return remedies if config.test_network else {**remedies, "network": network}
 
 
 def command_memory(root: Path) -> Path:

@@ -60,7 +60,9 @@ def start_whole_suite(
     """
     verdict = finished.verdict
     is_wanted = suite in ("auto", "background") and not os.environ.get("CI") and not started.task.after
-    if not is_wanted or verdict is None or verdict.scope == "whole" or not verdict.is_deliverable:
+    if not is_wanted or verdict is None or not verdict.is_deliverable:
+        return False
+    if verdict.scope == "whole" and not verdict.cut_short:
         return False
     git = find_checkout(Path(started.repository)).git
     commit = finished.delivery.commit if finished.delivery else None

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from coder.core.errors import ToolError
-from coder.core.values.paths import is_test_path
+from coder.core.values.paths import SOURCE_SUFFIXES, is_test_path
 from coder.files.ripgrep import escape_path, list_paths
 from coder.patching.applying.source import TextFile, decode_source
 from coder.patching.applying.tree import ConfinedTree
@@ -15,26 +15,6 @@ from coder.patching.errors import PatchError
 from coder.permissions.private_files import is_read_denied
 from coder.workspace.workspace import Workspace
 
-SOURCE_SUFFIXES = (
-    *(
-        ".py",
-        ".pyi",
-        ".pyx",
-        ".js",
-        ".jsx",
-        ".ts",
-        ".tsx",
-        ".go",
-        ".rs",
-        ".java",
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".hpp",
-    ),
-    *(".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".lua", ".sh"),
-)
 NON_SOURCE_DIRECTORIES = frozenset(
     {
         "docs",

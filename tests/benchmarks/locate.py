@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coder.core.values.paths import SOURCE_SUFFIXES
 from coder.index.index import SymbolIndex
-from coder.index.listing import IGNORE_FILES, LANGUAGES
+from coder.index.listing import IGNORE_FILES
 from coder.repo.git import Git
 from coder.repo.history.history import GitHistory
 from coder.retrieval.locating.commit_history import MOST_COMMITS
@@ -74,7 +75,9 @@ def checkout(mirror: Path, commit: str, tree: Path) -> None:
     listing = subprocess.run(
         [*git, "ls-tree", "-r", "--name-only", "-z", commit], capture_output=True, check=True
     ).stdout
-    paths = [path for path in os.fsdecode(listing).split("\0") if path.endswith((*LANGUAGES, *IGNORE_FILES))]
+    paths = [
+        path for path in os.fsdecode(listing).split("\0") if path.endswith((*SOURCE_SUFFIXES, *IGNORE_FILES))
+    ]
     packed = subprocess.run([*git, "archive", commit, "--", *paths], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(tree, filter="data")

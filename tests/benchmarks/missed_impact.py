@@ -78,11 +78,11 @@ class Coverage:
 
     @cached_property
     def files(self) -> dict[str, int]:
-        """Numbers of the measured files by path."""
+        """Numbers of the measured sources by path, without code of other names that they compile."""
         return {
             Path(path).relative_to(self._tree).as_posix(): number
             for number, path in self._data.execute("SELECT id, path FROM file ORDER BY path")
-            if Path(path).is_relative_to(self._tree)
+            if Path(path).is_relative_to(self._tree) and path.endswith(".py")
         }
 
     def executed_lines(self, path: str) -> set[int]:
@@ -118,7 +118,7 @@ def draw_edits(tree: Path, coverage: Coverage, seed: str) -> Iterator[Edit]:
     places = [
         (path, line)
         for path in coverage.files
-        if not is_test_path(path)
+        if not is_test_path(path) and (tree / path).is_file()  # code may have any file name
         for line in sorted(coverage.executed_lines(path) & function_lines((tree / path).read_text("utf-8")))
     ]
     rng.shuffle(places)

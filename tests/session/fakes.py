@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from threading import Event
 
 from coder.core.policy import Policy
 from coder.core.ports.repository import Repository
@@ -200,6 +201,7 @@ class FakeSandbox:
         limits: Limits | None = None,
         on_line: Progress | None = None,
         private: Path | None = None,
+        cut: Event | None = None,
     ) -> Execution:
         self.policies.append(policy)
         return Execution(exit_code=0, output=" ".join(argv), seconds=0.0)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -36,6 +37,7 @@ class FakeSandbox:
         limits: Limits | None = None,
         on_line: Progress | None = None,
         private: Path | None = None,
+        cut: Event | None = None,
     ) -> Execution:
         self.calls.append((tuple(argv), cwd, (limits or Limits()).wall_seconds))
         self.environments.append(environment)

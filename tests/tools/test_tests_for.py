@@ -60,3 +60,18 @@ def test_refuses_unknown_symbol(tmp_path: Path) -> None:
         call_refused_tool(module.tests_for, workspace(tmp_path, FILES), name="weihg")
         == "'weihg' is not defined here. Near: weigh. Try find_symbol."
     )
+
+
+def test_names_tests_of_other_languages(tmp_path: Path) -> None:
+    files = {
+        "src/slug.mjs": "export function slug(text) {\n  return text;\n}\n",
+        "src/slug.test.mjs": 'import { slug } from "./slug.mjs";\n\ntest("joins", () => slug("a"));\n',
+        "box/box.go": "package box\n\nfunc Weigh() int {\n\treturn 1\n}\n",
+        "box/box_test.go": "package box\n\nfunc TestWeigh(t *testing.T) {\n\tWeigh()\n}\n",
+    }
+    space = workspace(tmp_path, files)
+    answers = [call_tool(module.tests_for, space, name=name) for name in ("slug", "Weigh")]
+    assert [answer.splitlines()[1].partition("  ")[0] for answer in answers] == [
+        "src/slug.test.mjs",
+        "box/box_test.go",
+    ]

@@ -1,6 +1,7 @@
 """A repository of plain directories, a test runner that runs nothing, and small projects for real runs."""
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,6 +78,10 @@ class FakeRunner:
     def command(self) -> str:
         return "pytest"
 
+    @property
+    def is_recorded(self) -> bool:
+        return True
+
     def run(
         self,
         tree: Path,
@@ -85,6 +90,7 @@ class FakeRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        cut: threading.Event | None = None,
     ) -> TestReport:
         self.calls.append(tuple(tests))
         self.limits.append(timeout_seconds)

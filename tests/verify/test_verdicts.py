@@ -1,8 +1,10 @@
 """Changes that look finished, each judged by real runs (tests/cases/verdicts).
 
-`verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold.
+`verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold; `command.txt` the test
+command, if it is not pytest.
 """
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,16 +25,27 @@ CASES = sorted((Path(__file__).parent.parent / "cases" / "verdicts").glob("[0-9]
 def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner: Run) -> None:
     base, change = _read_files(case / "before"), _read_files(case / "change")
     issue = (case / "issue.md").read_text("utf-8")
+    command = _read_command(case)
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
-    runner = ParallelRunner(make_runner(tmp_path / "checkout"), NO_HISTORY)
+    runner = ParallelRunner(make_runner(tmp_path / "checkout", command=command), NO_HISTORY)
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue=issue).verify(
         trees.patch, extract_node_ids(issue)
     )
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     text = _verdict_text(verdict)
     assert (verdict.kind.value, [line for line in lines if line not in text]) == (kind, []), text
+
+
+def _read_command(case: Path) -> str | None:
+    """Return the test command of a case; skip it where a tool that the command needs is not installed."""
+    if not (case / "command.txt").is_file():
+        return None
+    command = (case / "command.txt").read_text("utf-8").strip()
+    if (tool := command.split()[0]) in ("npm",) and shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    return command
 
 
 def _read_files(root: Path) -> Files:

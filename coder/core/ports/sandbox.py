@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 from coder.core.policy import Policy
@@ -44,6 +45,7 @@ class Execution(Value):
     """stdout and stderr interleaved, undecodable bytes replaced."""
     seconds: float
     timed_out: bool = False
+    """The time limit was reached, or the command was cut short."""
     truncated: bool = False
     exceeded: str = ""
     """The other limit that it was killed for, in words, such as `more than 1024 processes`."""
@@ -62,12 +64,14 @@ class Sandbox(Protocol):
         limits: Limits | None = None,
         on_line: Progress | None = None,
         private: Path | None = None,
+        cut: Event | None = None,
     ) -> Execution:
         """Run a command until it ends or exceeds its limits, and leave no process of it behind.
 
         `environment` is added to the sandbox's own filtered one; without policy and limits their defaults
         apply. `private`, a directory below the shared scratch directory, replaces it for this command: HOME
-        and TMPDIR lie in it, and its siblings cannot be written.
+        and TMPDIR lie in it, and its siblings cannot be written. Once `cut` is
+        set, it ends as if its time limit were reached.
 
         Raises:
             SandboxError: it could not be started, or `stop` was called.

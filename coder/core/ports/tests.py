@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from threading import Event
 from typing import Protocol, TypedDict, Unpack
 
 from coder.core.ports.repository import WorktreeContext
@@ -94,11 +95,22 @@ class RunOptions(TypedDict, total=False):
     progress: Progress | None
 
 
+class LargeRunOptions(RunOptions, total=False):
+    """Options of `SelectiveTestRunner.run_parallel`."""
+
+    cut: Event | None
+    """Once it is set, the run ends as if its time limit were reached."""
+
+
 class SelectiveTestRunner(TestRunner, Protocol):
     """Runs any of the tests by themselves or on all cores, and can tell which there are."""
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether each test is recorded, so that single tests can be run."""
+
     def run_parallel(
-        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
     ) -> TestReport:
         """Run the suite, or the files `tests`, on all cores where the suite allows it.
 

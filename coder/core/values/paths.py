@@ -4,9 +4,39 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
-TEST_DIRECTORIES = frozenset(
-    {"test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"}
+SOURCE_SUFFIXES = (
+    *(".py", ".pyi", ".pyx", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"),
+    *(".go", ".rs", ".java", ".kt", ".scala", ".swift", ".cs", ".rb", ".rake", ".php", ".lua", ".sh"),
+    *(".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"),
 )
+"""File name extensions of the languages that are indexed."""
+TEST_DIRECTORIES = frozenset(
+    {
+        *("test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"),
+        *("__tests__", "__test__", "__snapshots__", "__mocks__", "__fixtures__"),
+        *("testdata", "test-data", "test_data", "testfixtures", "e2e", "golden", "goldens"),
+    }
+)
+SPEC_DIRECTORIES = frozenset({"spec", "specs"})
+"""Tests in some languages; in those of `NO_SPECS` such a folder holds code about a specification."""
+NO_SPECS = (".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".kt", ".proto", ".py", ".rs", ".scala")
+_TEST_DIRECTORY = re.compile(r"src/(?:[a-z]\w*)?Test/|(?:^|/)[\w.]+\.(?:\w+)?Tests?/")
+"""Source sets of Gradle, such as `src/integrationTest`; test projects of .NET, such as `Shop.Tests`."""
+_TEST_NAMES = re.compile(
+    r"""
+      (?:test[-_].+ | .+[-_.](?:test|spec|cy|e2e) | test)\.[cm]?[jt]sx?
+    | .+\.snap | .+\.golden | .+\.feature | .+\.bats | .+\.phpt | .+\.t | .+_SUITE\.erl
+    | .+_test\.(?:go | exs? | dart | cljc? | lua | sh)
+    | (?:tests? | .+_tests? | test_.+)\.rs
+    | (?:.+_(?:spec|test) | test_.+ | (?:spec|test|rails)_helper)\.(?:rb | lua | cr)
+    | (?:\w+(?:Test|Tests|TestCase|IT|Spec) | Test[A-Z]\w*)\.(?:java | kts? | scala | groovy)
+    | \w+(?:Test | Tests | TestCase | Cest | Spec)\.(?:php | cs | fs | swift | hs)
+    | (?:.+_(?:test|tests|unittest) | test_.+ | \w+Tests?)\.(?:c | cc | cpp | cxx | h | hh | hpp)
+    """,
+    re.VERBOSE,
+)
+"""Test files of languages other than Python, by the conventions of their runners, with snapshots and golden
+files."""
 _NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?")
 """Parameters may have spaces, and brackets in pairs; where brackets do not pair, the match is the whole
 function."""
@@ -16,14 +46,22 @@ used."""
 
 
 def is_test_path(path: str) -> bool:
-    """Tell whether a path is a test, or something that only tests use (fixtures, data, conftest.py)."""
+    """Tell whether a path is a test, or something that only tests use (fixtures, data, conftest.py).
+
+    The name alone decides, by the conventions of all languages; `coder.verify.test_files` adds what a
+    project's configuration and its test runs tell.
+    """
     *folders, name = path.rstrip("/").split("/")
+    lower_folders = {folder.lower() for folder in folders}
     return (
-        not TEST_DIRECTORIES.isdisjoint([folder.lower() for folder in folders])
+        not TEST_DIRECTORIES.isdisjoint(lower_folders)
+        or (not SPEC_DIRECTORIES.isdisjoint(lower_folders) and not name.endswith(NO_SPECS))
         or name in ("conftest.py", "tests.py", "testutil.py", "testutils.py", "testhelpers.py")
         or (name == "test.py" and not folders)
         or (name.startswith("test_") and name.endswith(".py"))
         or name.endswith("_test.py")
+        or _TEST_NAMES.fullmatch(name) is not None
+        or _TEST_DIRECTORY.search(path) is not None
     )
 
 

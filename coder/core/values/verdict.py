@@ -29,6 +29,15 @@ class Frame(Value):
     function: str
 
 
+class OperatingSystemError(Value):
+    """The error of the operating system at the root of a failure."""
+
+    name: str
+    """Its symbol, such as ECONNREFUSED; `gaierror` where a host's name has no address."""
+    path: str = ""
+    """The file, relative to the tested tree inside of it; `~` and `$TMPDIR` stand for the test run's own."""
+
+
 class Failure(Value):
     """Why a test fails, from the exception itself."""
 
@@ -39,6 +48,8 @@ class Failure(Value):
     """Outermost first."""
     text: str = ""
     """pytest's own rendering, truncated to its most useful part."""
+    os_error: OperatingSystemError | None = None
+    """None where no such error caused it."""
 
 
 class BodyExecution(Value):
@@ -123,6 +134,8 @@ class TestReport(Value):
     """Read from a report that the command wrote: the origin of the loaded code is unknown."""
     whole_only: bool = False
     """No test can be run by itself."""
+    selected: int | None = None
+    """Number of tests that were selected to run; None if that is unknown."""
     collected: tuple[str, ...] = ()
     """Ids of tests that were only collected; the results are those of tests that had to be run."""
 
@@ -260,6 +273,8 @@ class Verdict(Value):
     """Tests that fail on the base for the right reason and pass on the change."""
     scope: Literal["whole", "impacted"] = "whole"
     """Tests checked for new failures: the whole suite, or the tests that the change can affect."""
+    cut_short: bool = False
+    """The user had the change delivered before all tests had run."""
     untied: tuple[str, ...] = ()
     """The targets, where only the missing tie to the issue keeps the change from PROVEN."""
     broken: tuple[TestResult, ...] = ()
@@ -291,6 +306,11 @@ class Verdict(Value):
     def is_deliverable(self) -> bool:
         """Whether nothing broke and no test for the issue still fails: fit for delivery."""
         return self.kind is VerdictKind.PROVEN or (self.kind is VerdictKind.PASSING and not self.still_red)
+
+    @property
+    def is_good_enough(self) -> bool:
+        """Whether to look for nothing better: PROVEN, or good as far as the user let the tests run."""
+        return self.kind is VerdictKind.PROVEN or (self.cut_short and self.is_deliverable)
 
     @property
     def has_environment_problem(self) -> bool:

@@ -99,12 +99,13 @@ def grammar_definitions(language: Language, text: str) -> tuple[Definition, ...]
 def _matches(language: Language, query: str, data: bytes) -> "Iterator[Captures]":
     from tree_sitter import Parser, QueryCursor
 
-    tree = Parser(_grammar(language)).parse(data)
+    tree = Parser(load_grammar(language)).parse(data)
     return (captures for _, captures in QueryCursor(_query(language, query)).matches(tree.root_node))
 
 
 @cache
-def _grammar(language: Language) -> "Grammar":
+def load_grammar(language: Language) -> "Grammar":
+    """Return the grammar of a language, loaded once."""
     from tree_sitter import Language as Grammar
 
     return Grammar(getattr(importlib.import_module(language.package), language.grammar)())
@@ -114,12 +115,12 @@ def _grammar(language: Language) -> "Grammar":
 def _query(language: Language, query: str) -> "Query":
     from tree_sitter import Query
 
-    return Query(_grammar(language), query)
+    return Query(load_grammar(language), query)
 
 
 @cache
 def _keywords(language: Language) -> frozenset[str]:
-    grammar = _grammar(language)
+    grammar = load_grammar(language)
     kinds = (
         grammar.node_kind_for_id(number) or ""
         for number in range(grammar.node_kind_count)

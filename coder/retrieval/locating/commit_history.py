@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coder.core.values.history import CommitInfo
+from coder.core.values.paths import SOURCE_SUFFIXES
 from coder.files.tokenize import count_terms
 from coder.retrieval.locating.issue_terms import IssueTerms
-from coder.workspace.files import SOURCE_SUFFIXES
 
 MOST_COMMITS = 1000
 """Number of commits to request."""

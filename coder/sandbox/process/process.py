@@ -2,10 +2,7 @@
 
 import contextlib
 import os
-import selectors
-import signal
 import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -16,8 +13,8 @@ from coder.core.policy import Policy
 from coder.core.ports.sandbox import Execution, Limits, Progress
 from coder.permissions.private_files import DENY_READ
 from coder.sandbox.backends.backend import CommandSpec, MountSourceMissing, SandboxBackend, WrappedCommand
-from coder.sandbox.process.capture import OutputCapture
-from coder.sandbox.process.launcher_client import CommandPipes, Launcher, ParentPipe
+from coder.sandbox.process.launcher_client import Launcher, ParentPipe
+from coder.sandbox.process.running_command import RunningCommand
 from coder.sandbox.process.scratch import ScratchDirectory
 from coder.sandbox.view.build_tools import (
     build_environment,
@@ -32,9 +29,6 @@ from coder.sandbox.view.view import check_directory, find_tool_directories, home
 
 REDUCED = "Reduced sandbox: no network or shared memory (details: coder doctor)."
 
-
-GRACE_SECONDS = 8.0
-"""The time a supervisor has to end its tree before it is killed itself."""
 REPLAN_LIMIT = 10
 """The number of times mounts are planned again after a path to cover has disappeared."""
 MEMORY_SHARE = 0.8
@@ -52,15 +46,17 @@ class ProcessSandbox:
         exposed: Iterable[Path] = (),
         deny_read: Sequence[str] = DENY_READ,
         caps: Mapping[str, int] | None = None,
+        default_policy: Policy = Policy(),  # noqa: B008 (a frozen value)
     ) -> None:
         """Prepare a sandbox.
 
         Args:
             environment: variables, of which commands get the allowed ones.
-            walls: the backend; None for no isolation.
+            backend: wraps commands; None for no isolation.
             exposed: paths that commands may read.
             deny_read: patterns of `coder.permissions.private_files`; files of `cwd` that match appear empty.
             caps: replaces fields of the `Limits` of every command.
+            default_policy: applies to commands for which none is given.
         """
         self._scratch = ScratchDirectory()
         self._environment = filter_environment(environment, scratch=self._scratch.path)
@@ -70,6 +66,7 @@ class ProcessSandbox:
         self._exposed = (*exposed, *package_caches(environment, self._home))
         self._deny_read = tuple(deny_read)
         self._caps = dict(caps or {})
+        self._default_policy = default_policy
         self._access_by_directory: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
         self._tools: dict[tuple[str, str], tuple[Path, ...]] = {}
         self._launcher = Launcher()
@@ -104,6 +101,7 @@ class ProcessSandbox:
         limits: Limits | None = None,
         on_line: Progress | None = None,
         private: Path | None = None,
+        cut: threading.Event | None = None,
     ) -> Execution:
         effective_limits = (limits or Limits()).model_copy(update=self._caps)
 
@@ -117,7 +115,7 @@ class ProcessSandbox:
                 private=private,
             )
             execution = self._execute(
-                argv[0], self._order(wrapped, cwd, effective_limits), effective_limits, on_line
+                argv[0], self._order(wrapped, cwd, effective_limits), effective_limits, on_line, cut
             )
             return (
                 execution
@@ -140,7 +138,12 @@ class ProcessSandbox:
             raise type(error)(f"{name} could not be started: {error}.") from None
 
     def _execute(
-        self, name: str, order: dict[str, Any], limits: Limits, on_line: Progress | None
+        self,
+        name: str,
+        order: dict[str, Any],
+        limits: Limits,
+        on_line: Progress | None,
+        cut: threading.Event | None,
     ) -> Execution:
         with self._lock:
             if self._stopped:
@@ -148,9 +151,8 @@ class ProcessSandbox:
             lifeline = ParentPipe()
             self._lifelines.add(lifeline)
         try:
-            return _RunningCommand(name, self._launcher.start_command(order, lifeline), lifeline).watch(
-                limits, on_line
-            )
+            pipes = self._launcher.start_command(order, lifeline)
+            return RunningCommand(name, pipes, lifeline, cut).watch(limits, on_line)
         finally:
             with self._lock:
                 self._lifelines.discard(lifeline)
@@ -171,7 +173,7 @@ class ProcessSandbox:
         Raises:
             SandboxError: the command cannot be wrapped, or `cwd` does not exist or must not be exposed.
         """
-        policy = policy or Policy()
+        policy = policy or self._default_policy
         builds = self._build_directory(private, cwd)
         variables = {
             **self._environment,
@@ -187,7 +189,13 @@ class ProcessSandbox:
         }
         scratch = private or self._scratch.path
         return self._wrap(
-            tuple(argv), cwd, variables, policy, limits or Limits(), scratch=scratch, builds=builds
+            tuple(argv),
+            cwd,
+            variables,
+            policy,
+            limits or Limits(),
+            scratch=scratch,
+            builds=builds,
         )
 
     def _build_directory(self, private: Path | None, cwd: Path) -> Path:
@@ -298,99 +306,3 @@ def _repository_access(directory: Path, private: tuple[Path, ...]) -> tuple[Path
     """
     git = git_directory(directory)
     return (None, (*private, git)) if git and repository_contains(directory, private) else (git, private)
-
-
-class _RunningCommand:
-    """One command under its supervisor."""
-
-    def __init__(self, name: str, pipes: CommandPipes, lifeline: ParentPipe) -> None:
-        self._name = name
-        self._pipes = pipes
-        self._lifeline = lifeline
-        self._started = time.monotonic()
-        self._status_output = b""
-
-    def watch(self, limits: Limits, on_line: Progress | None) -> Execution:
-        """Read output until the tree is gone, ending it at the time limit."""
-        capture = OutputCapture(limits.output_bytes)
-        try:
-            timed_out = self._read(
-                capture, deadline=self._started + limits.wall_seconds, on_line=on_line or (lambda _line: None)
-            )
-        finally:
-            self._lifeline.close()  # first, since an exception in `on_line` must not leave the tree alive
-            self._wait_for_supervisor()
-        report = self._report
-        if "error" in report:
-            raise SandboxError(f"{self._name} could not be started: {report['error']}.")
-        return Execution(
-            exit_code=int(report["exit"]) if "exit" in report and not timed_out else None,
-            output=capture.text,
-            seconds=time.monotonic() - self._started,
-            timed_out=timed_out,
-            truncated=capture.truncated,
-            exceeded=report.get("exceeded", ""),
-        )
-
-    @property
-    def _report(self) -> dict[str, str]:
-        """The status lines received so far, by their first word."""
-        lines = self._status_output.decode("utf-8", "replace").splitlines()
-        return {kind: text for kind, _, text in (line.partition(" ") for line in lines)}
-
-    def _read(self, capture: OutputCapture, *, deadline: float, on_line: Progress) -> bool:
-        """Read output and status until the supervisor has ended; return whether the time limit ended it."""
-        timed_out = False
-        output, status = self._pipes.output, self._pipes.status
-        os.set_blocking(output, False)
-        with selectors.DefaultSelector() as selector:
-            selector.register(output, selectors.EVENT_READ)
-            selector.register(status, selectors.EVENT_READ)
-            while status in selector.get_map():
-                now = time.monotonic()
-                if now >= deadline:
-                    if timed_out:
-                        return True
-                    timed_out, deadline = not self._lifeline.is_closed, now + GRACE_SECONDS
-                    self._lifeline.close()
-                for key, _ in selector.select(max(deadline - now, 0.0)):
-                    if not (data := _read(key.fd)):
-                        selector.unregister(key.fd)
-                    elif key.fd == status:
-                        self._status_output += data
-                    else:
-                        for line in capture.feed(data):
-                            on_line(line)
-            while data := _read(output):  # written just before the end
-                for line in capture.feed(data):
-                    on_line(line)
-        return timed_out
-
-    def _wait_for_supervisor(self) -> None:
-        """Wait for the supervisor to end once its lifeline is cut; kill what can be found if it does not."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._pipes.status, selectors.EVENT_READ)
-            give_up = time.monotonic() + GRACE_SECONDS
-            while selector.select(max(give_up - time.monotonic(), 0.0)) and (
-                data := _read(self._pipes.status)
-            ):
-                self._status_output += data
-        os.close(self._pipes.status)
-        os.close(self._pipes.output)
-        if "gone" not in self._report:
-            _kill_supervisor(self._report)
-
-
-def _kill_supervisor(report: Mapping[str, str]) -> None:
-    """Kill a supervisor that hangs or was killed, and the process group of its command."""
-    for kind, kill in (("supervisor", os.kill), ("pid", os.killpg)):
-        if kind in report:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                kill(int(report[kind]), signal.SIGKILL)
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 1 << 16)
-    except BlockingIOError:
-        return b""

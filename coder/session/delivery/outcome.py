@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
-from coder.core.notes import Diagnosis, Done, Plan, Sites
+from coder.core.notes import Diagnosis, Done, Plan, Sites, WrittenAnswer
 from coder.core.state import candidate_notes, candidate_verdicts, has_given_up, named_tests, reviewer_findings
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate, Delivery, Patch
@@ -43,6 +43,8 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
     if context.task.plan_only:
         return _planning_outcome(context)
+    if context.task.mode == "ask":
+        return _answer_outcome(context, candidate)
     all_verdicts = candidate_verdicts(context.log.records, candidate.id)
     newest = all_verdicts[-1] if all_verdicts else None
     if newest is not None and context.task.given:
@@ -123,6 +125,15 @@ def _planning_outcome(context: SessionContext) -> SessionOutcome:
     )
 
 
+def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionOutcome:
+    """Return the outcome of a session that answers a question."""
+    note = next(reversed(candidate_notes(context.log.records, candidate.id)), None)
+    if isinstance(note, WrittenAnswer):
+        return SessionOutcome(kind=None, summary="Nothing was changed.", report=note.summary, exit_code=0)
+    reason = _first_line(note.summary) if note is not None else "The model gave no answer."
+    return outcome_without_fix(VerdictKind.GAVE_UP, reason, context)
+
+
 def _outcome_without_delivery(
     context: SessionContext, candidate: Candidate, verdict: Verdict | None
 ) -> SessionOutcome:
@@ -149,7 +160,8 @@ async def _deliver(
         new_verdict = await asyncio.to_thread(
             head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
         )
-        rebased_patch = rebased_patch if new_verdict.kind is verdict.kind else None
+        is_as_good = new_verdict.kind is verdict.kind or (verdict.cut_short and new_verdict.is_deliverable)
+        rebased_patch = rebased_patch if is_as_good else None
         notes = tuple(dict.fromkeys((*new_verdict.notes, *verdict.notes)))
         verdict = (
             verdict

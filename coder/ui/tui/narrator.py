@@ -10,6 +10,8 @@ from textual.widgets import Static
 from coder.core.events import (
     BaselineMeasured,
     ContextCompacted,
+    ConversationContinued,
+    DeliverNowOffered,
     Event,
     Failed,
     MessageFinished,
@@ -37,6 +39,7 @@ from coder.ui.summary import abbreviate_number, format_counts, format_money, rep
 from coder.ui.tui.prose import highlight_markdown
 from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.fold import Fold
+from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.reply import ReplyView
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.tool_call import CallFold
@@ -48,9 +51,10 @@ MAX_RED_TESTS = 5
 class Narrator:
     """Shows the records of one session, and keeps replies and calls that are still incomplete."""
 
-    def __init__(self, transcript: Transcript, status_bar: StatusBar) -> None:
+    def __init__(self, transcript: Transcript, status_bar: StatusBar, prompt: Prompt) -> None:
         self._transcript = transcript
         self._status_bar = status_bar
+        self._prompt = prompt
         self._status = Status()
         self._activity = ""
         self._replies: dict[str, ReplyView] = {}
@@ -68,6 +72,8 @@ class Narrator:
                 self._reply(candidate).stream(text)
             case MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
                 self._finish_reply(candidate, text)
+            case DeliverNowOffered(offered=offered):
+                self._prompt.offer_delivery(offered=offered)
             case ToolStarted(call=call):
                 self._calls[call.id] = CallFold(call)
                 self._transcript.add(self._calls[call.id])
@@ -98,7 +104,9 @@ class Narrator:
         """Mark interrupted calls, then show the summary."""
         for call in self._calls.values():
             call.set_remark("stopped")
-        self._transcript.add(*_summary_widgets(event, session=self._status.session))
+        is_answer = self._status.phase == "answer"  # which is shown as the reply that it is
+        shown = event.model_copy(update={"report": ""}) if is_answer else event
+        self._transcript.add(*_summary_widgets(shown, session=self._status.session))
 
 
 def _format_status(status: Status) -> str:
@@ -129,6 +137,8 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
             )
         case Verified(verdict=verdict):
             yield from _verdict_widgets(verdict)
+        case ConversationContinued(session=session):
+            yield _line(f"continues session {session}", "about")
         case Failed(error=error):
             yield _line(error, "error")
         case _:

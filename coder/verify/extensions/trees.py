@@ -13,7 +13,7 @@ from coder.files.regular_files import read_regular
 from coder.patching.applying.tree import ConfinedTree
 from coder.verify.extensions.build import LARGEST_BYTES, Build, ExtensionBuilder
 from coder.verify.extensions.projects import compiled_sources, find_modules, find_projects
-from coder.verify.verdict.runs import Trees
+from coder.verify.test_files.split import Trees
 
 MODULE_MODE = 0o755
 

@@ -4,9 +4,12 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Callable
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from coder.core.values.paths import is_test_file
 from coder.files.regular_files import read_regular_text
 from coder.verify.project.roots import read_ini, read_toml
 
@@ -51,6 +54,7 @@ DISTRIBUTION_OF_MODULE = {
     "cv2": "opencv-python-headless", "git": "GitPython", "serial": "pyserial",
 }  # fmt: skip
 """Distribution names that differ from the module name."""
+_DISCOVERY_PATTERN = re.compile(r"\bunittest\b.*\s(?:-p|--pattern)[ =]?['\"]?([^\s'\"]+)")
 
 
 def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
@@ -59,6 +63,25 @@ def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
         if (options := _options_in(root / name)) is not None:
             return name, options
     return "", {}
+
+
+def test_file_predicate(root: Path, command: str = "") -> Callable[[str], bool]:
+    """Return a predicate that tells whether pytest, or unittest as the command starts it, collects a path.
+
+    A pattern that fits any Python file tells nothing.
+    """
+    configured = _split_option(pytest_options(root)[1].get("python_files", ""))
+    patterns = [
+        *(pattern for pattern in configured if pattern.strip("*") != ".py"),
+        *(match[1] for match in _DISCOVERY_PATTERN.finditer(command)),
+    ]
+
+    def is_collected(path: str) -> bool:
+        name = PurePosixPath(path).name
+        is_named = any(fnmatchcase(name, pattern) for pattern in patterns)
+        return is_test_file(path) or (is_named and name.endswith(".py") and name != "conftest.py")
+
+    return is_collected
 
 
 def may_configure(path: str) -> bool:

@@ -2,20 +2,26 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from coder.core.values.paths import is_test_path, test_file_of
 from coder.verify.extensions.native_access import SUFFIXES as NATIVE_SUFFIXES
 from coder.verify.extensions.native_access import find_native_accesses
 from coder.verify.extensions.projects import compiled_sources, find_projects
+from coder.verify.languages.source_changes import symptom_signs
+from coder.verify.languages.tables import SUFFIXES
+from coder.verify.languages.test_changes import removed_names, weakened_tests_in
 from coder.verify.mutation.mutants import differs_in_code
 from coder.verify.project.configuration import configuration_of_tests, is_injected, may_configure
 from coder.verify.results.comparison import shorten_test_id
 from coder.verify.review.doctests import examples_as_test
 from coder.verify.review.harness_access import harness_accesses
-from coder.verify.review.harness_access_js import SUFFIXES, harness_accesses_js
+from coder.verify.review.harness_access_js import SUFFIXES as SCRIPT_SUFFIXES
+from coder.verify.review.harness_access_js import harness_accesses_js
 from coder.verify.review.overfitting import find_test_inputs_in_data, overfitting_signs
 from coder.verify.review.tampering import removed_tests, weakened_tests
+from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
+from coder.verify.test_files.inline_tests import inline_tests, without_inline_tests
+from coder.verify.test_files.locating import CODE, names_of
 
 FINDINGS_SHOWN = 4
 LARGEST = 2 << 20
@@ -27,28 +33,28 @@ ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
 def change_doubts(
     old: Path,
     new: Path,
-    changed: Sequence[str],
     *,
+    tests: Sequence[str],
+    sources: Sequence[str],
     red_before: Collection[str],
-    targets: Iterable[str],
+    test_files: Collection[str],
     issue: str = "",
 ) -> Iterator[str]:
     """Yield reasons, half a sentence each, why a change may only appear correct.
 
     It changed how tests run, weakened tests, or treats the symptom: special cases for the inputs of the
-    tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `changed` are the
-    paths that differ, `red_before` ids of tests that failed on the base.
+    tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `tests` and
+    `sources` are the paths that differ, `red_before` ids of tests that failed on the base, `test_files` the
+    files of its targets.
     """
     configured = [
         path
-        for path in changed
+        for path in (*tests, *sources)
         if may_configure(path) and configuration_of_tests(old, path) != configuration_of_tests(new, path)
     ]
-    configured += [path for path in changed if is_injected(old, path)]
+    configured += [path for path in (*tests, *sources) if is_injected(old, path)]
     if configured:
         yield f"the change touches how tests run ({', '.join(configured)})"
-    tests = [path for path in changed if is_test_path(path)]
-    sources = [path for path in changed if not is_test_path(path)]
     missing = [
         test
         for test in removed_tests(read_texts(old, tests), read_texts(new, tests))
@@ -58,7 +64,7 @@ def change_doubts(
     yield from _limit(weakened_tests(read_texts(old, tests), read_texts(new, tests)))
     test_texts = [
         examples_as_test(text) if path in sources else text
-        for path, text in read_texts(new, dict.fromkeys(map(test_file_of, targets))).items()
+        for path, text in read_texts(new, test_files).items()
     ]
     before, after = read_texts(old, sources), read_texts(new, sources)
     twins = [
@@ -79,16 +85,21 @@ def change_doubts(
     ):
         yield "nothing but comments and docstrings of the sources has changed"
     yield from _limit(overfitting_signs(before, after, test_texts, issue=issue))
+    yield from _doubts_in_other_languages(
+        old, new, tests=tests, sources=sources, red_before=red_before, test_files=test_files, issue=issue
+    )
     yield from _limit(
         find_test_inputs_in_data(read_texts(old, sources, DATA), read_texts(new, sources, DATA), test_texts)
     )
     known = "\n".join((issue, *before.values(), *read_texts(old, tests).values()))
     yield from _limit(harness_accesses(before, after, are_tests=False, known=known))
     yield from _limit(harness_accesses(read_texts(old, tests), read_texts(new, tests), are_tests=True))
-    known_js = "\n".join((issue, *read_texts(old, (*sources, *tests), SUFFIXES).values()))
+    known_js = "\n".join((issue, *read_texts(old, (*sources, *tests), SCRIPT_SUFFIXES).values()))
     yield from _limit(
         harness_accesses_js(
-            read_texts(old, sources, SUFFIXES), read_texts(new, sources, SUFFIXES), known=known_js
+            read_texts(old, sources, SCRIPT_SUFFIXES),
+            read_texts(new, sources, SCRIPT_SUFFIXES),
+            known=known_js,
         )
     )
     native = [path for path in compiled_sources(sources) if find_projects([path], new)]
@@ -97,6 +108,45 @@ def change_doubts(
             read_texts(old, native, NATIVE_SUFFIXES), read_texts(new, native, NATIVE_SUFFIXES)
         )
     )
+
+
+def _doubts_in_other_languages(
+    old: Path,
+    new: Path,
+    *,
+    tests: Sequence[str],
+    sources: Sequence[str],
+    red_before: Collection[str],
+    test_files: Collection[str],
+    issue: str,
+) -> Iterator[str]:
+    """Yield the same kinds of reasons for the languages with a syntax table."""
+    inline = [path for path in sources if path.endswith(INLINE_SUFFIX)]
+    old_tests, new_tests = (read_texts(tree, (*tests, *inline), SUFFIXES) for tree in (old, new))
+    red_names = {name for test in red_before for name in names_of(test)}
+    missing = [name for name in removed_names(old_tests, new_tests) if name in red_names]
+    yield from _limit(f"{name}, which failed before, is gone" for name in missing)
+    yield from _limit(weakened_tests_in(old_tests, new_tests))
+    before, after = (
+        {
+            path: without_inline_tests(text) if path in inline else text
+            for path, text in read_texts(tree, sources, SUFFIXES).items()
+        }
+        for tree in (old, new)
+    )
+    test_texts = {
+        path: inline_tests(text) if path in inline else text
+        for path, text in read_texts(new, test_files, SUFFIXES).items()
+    }
+    yield from _limit(symptom_signs(before, after, test_texts, issue=issue))
+
+
+def describe_unchecked_languages(changed: Iterable[str]) -> str:
+    """Return a sentence on changed code that no check of this module reads; empty if there is none."""
+    suffixes = {PurePosixPath(path).suffix for path in changed if path.endswith(CODE)}
+    unchecked = sorted(suffixes - {*SUFFIXES, ".py", ".pyi"})
+    files = " and ".join(unchecked)
+    return f"changes in {files} files were not checked for weakened tests or special cases" if files else ""
 
 
 def _is_case_of(test: str, ids: Collection[str]) -> bool:

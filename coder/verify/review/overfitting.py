@@ -21,7 +21,7 @@ from coder.verify.review.branch_literals import (
 from coder.verify.review.tampering import Function, catches_all, dotted_name, is_silent, parse_or_empty
 
 TEST_ENVIRONMENT_VARIABLES = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER")
-_EXAMPLE = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\n]*\]|\{[^\n]*\}")
+EXAMPLE = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\n]*\]|\{[^\n]*\}")
 """A call with its arguments, or a collection, as an example in an issue shows it."""
 DATA_INPUTS = 2
 """This many inputs of the tests in one changed data file are no coincidence."""
@@ -39,7 +39,7 @@ def overfitting_signs(
     `tests` are source texts. A literal that the issue names in prose may be used; literals of its examples
     count as those of the tests.
     """
-    issue = _EXAMPLE.sub(" ", issue)
+    issue = EXAMPLE.sub(" ", issue)
     literals = {value for text in tests for value in iterate_literals(parse_or_empty(text))} - COMMON_LITERALS
     known = {value for value in literals if is_distinctive(value[1]) and str(value[1]) not in issue}
     known |= {

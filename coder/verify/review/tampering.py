@@ -121,22 +121,20 @@ def _weaknesses(before: Function, after: Function) -> Iterator[str]:
         yield "ends the process now"
     if _swallowed_check_count(after) > _swallowed_check_count(before):
         yield "swallows its own assertions now"
-    lost, gained = (
-        list((Counter(first) - Counter(second)).elements())
-        for first, second in _in_both_directions(before, after)
-    )
+    yield from compare_checks(list(_checks(before)), list(_checks(after)))
+
+
+def compare_checks(before: list[tuple[str, int]], after: list[tuple[str, int]]) -> Iterator[str]:
+    """Yield how the checks of a test became weaker, half a sentence; each is a text with its strength.
+
+    4: states a value, 3: a property of it, 2: that it exists, 0: nothing.
+    """
+    lost = list((Counter(before) - Counter(after)).elements())
+    gained = list((Counter(after) - Counter(before)).elements())
     if len(gained) < len(lost):
         yield f"checks less than before ({_with_count(len(lost) - len(gained), 'check')} fewer)"
     elif any(weak < strong for strong, weak in zip(_strengths(lost), _strengths(gained), strict=False)):
         yield "checks more loosely than before"
-
-
-def _in_both_directions(
-    before: Function, after: Function
-) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int]]]]:
-    old, new = list(_checks(before)), list(_checks(after))
-    yield old, new
-    yield new, old
 
 
 def _strengths(checks: list[tuple[str, int]]) -> list[int]:
@@ -144,10 +142,7 @@ def _strengths(checks: list[tuple[str, int]]) -> list[int]:
 
 
 def _checks(test: Function) -> Iterator[tuple[str, int]]:
-    """Yield each check of a test with its strength.
-
-    4: states a value, 3: a property of it, 2: that it exists, 0: nothing.
-    """
+    """Yield each check of a test with its strength."""
     for node in ast.walk(test):
         match node:
             case ast.Assert(test=claim):

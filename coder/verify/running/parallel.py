@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Unpack
 
 from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import RunOptions
+from coder.core.ports.tests import LargeRunOptions
 from coder.core.values.paths import test_file_of
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.impact.test_selection import find_tests
@@ -42,7 +42,11 @@ class ParallelRunner:
         """The test command as the user would type it."""
         return self._runner.command
 
-    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
+    @property
+    def is_recorded(self) -> bool:
+        return self._runner.is_recorded
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]) -> TestReport:
         """Run the suite, or only `tests`, in one process."""
         report = self._runner.run(tree, tests, **options)
         self._learn(report)
@@ -55,7 +59,7 @@ class ParallelRunner:
         return self._runner.collect(tree, tests, progress=progress)
 
     def run_parallel(
-        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
     ) -> TestReport:
         """Run the suite, or only the files `tests`, on all cores if that is worth it."""
         if not self._is_worth_splitting(tree, tests):
@@ -63,7 +67,7 @@ class ParallelRunner:
         progress = _CombinedProgress(options.get("progress"))
 
         def run_shard(index: int) -> TestReport:
-            shard_options: RunOptions = {**options, "progress": progress.listener(index)}
+            shard_options: LargeRunOptions = {**options, "progress": progress.listener(index)}
             shard = (index, self._cores)
             return self._runner.run(tree, tests, **shard_options, shard=shard, weights=self._seconds)
 
@@ -84,7 +88,7 @@ class ParallelRunner:
         return sum(counts[file] for file in files) >= LEAST_TESTS
 
     def _repeat_failures(
-        self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[RunOptions]
+        self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[LargeRunOptions]
     ) -> TestReport:
         """Run what failed again in one process; that result counts."""
         reds = [result.id for result in report.failures if result.when != "collect"]
@@ -116,10 +120,12 @@ def merge_shards(reports: Sequence[TestReport]) -> TestReport:
     problems = [report.problem for report in reports if report.problem is not None]
     serious = [problem for problem in problems if problem.kind != "no_tests"]
     is_empty = len(problems) == len(reports)
+    selected = [report.selected for report in reports]
     return reports[0].model_copy(
         update={
             "results": tuple(results.values()),
             "seconds": max(report.seconds for report in reports),
+            "selected": None if None in selected else sum(filter(None, selected)),
             "problem": next(iter(serious or (problems if is_empty else ())), None),
             "exit_code": max((report.exit_code or 0 for report in reports), default=None),
             "output": max((report.output for report in reports if report.failures), default="", key=len)

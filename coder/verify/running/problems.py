@@ -13,6 +13,8 @@ INTERNAL_ERROR = 3
 USAGE_ERROR = 4
 NO_TESTS = 5
 """Exit codes of pytest; unittest has the last one too."""
+LIMIT_SETTINGS = {"of memory": "sandbox_memory_mb", "processes": "sandbox_processes"}
+"""The user's settings for limits of the sandbox, by the end of their description."""
 
 
 def run_problem(
@@ -30,7 +32,7 @@ def run_problem(
         return RunProblem(
             kind="stopped",
             text=f"The sandbox ended the test run, which took {execution.exceeded}, "
-            f"after {recording.progress}.",
+            f"after {recording.progress}.{_limit_remedy(execution.exceeded)}",
         )
     if execution.exit_code is None:
         return RunProblem(kind="stopped", text="The test run was stopped.")
@@ -59,6 +61,11 @@ def wrong_code_problem(
                 )
                 return RunProblem(kind="wrong_code", text=text)
     return None
+
+
+def _limit_remedy(exceeded: str) -> str:
+    setting = next((name for word, name in LIMIT_SETTINGS.items() if exceeded.endswith(word)), "")
+    return f" Your setting `{setting}` raises that limit." if setting else ""
 
 
 def _start_problem(execution: Execution) -> RunProblem | None:

@@ -155,4 +155,10 @@ def parse_failure_record(record: dict[str, Any]) -> Failure:
     frames = tuple(
         Frame(path=path, line=line, function=function) for path, line, function in record["frames"]
     )
-    return Failure(type=record["type"], message=record["message"], frames=frames, text=record["text"])
+    return Failure(
+        type=record["type"],
+        message=record["message"],
+        frames=frames,
+        text=record["text"],
+        os_error=record.get("os_error"),
+    )

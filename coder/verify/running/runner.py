@@ -35,6 +35,7 @@ FORGED = RunProblem(
     text="Something in the test process wrote records that are not the recorder's, "
     "so the results say nothing: look at what it executes.",
 )
+CUT_SHORT = RunProblem(kind="timeout", text="The user asked to deliver now.")
 MOST_OBSERVED_FILES = 10
 """The same for whole files named for a label-based runner: a run of impacted tests would be slowed down."""
 MOST_PATHS = 500
@@ -78,6 +79,7 @@ class PytestRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        cut: threading.Event | None = None,
         shard: tuple[int, int] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> TestReport:
@@ -87,7 +89,7 @@ class PytestRunner:
         `weights`, the seconds of files as far as known.
         """
         more = {"shard": shard, "weights": weights or {}} if shard else {}
-        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, more)
+        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, more, cut=cut)
 
     @property
     def is_recorded(self) -> bool:
@@ -114,6 +116,8 @@ class PytestRunner:
         expect_loaded: Sequence[str],
         progress: Progress | None,
         more: Mapping[str, Any],
+        *,
+        cut: threading.Event | None = None,
     ) -> TestReport:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
@@ -156,6 +160,7 @@ class PytestRunner:
                         environment=launched.environment,
                         limits=limits,
                         private=place,
+                        cut=cut,
                     )
             except SandboxError as error:
                 return TestReport(
@@ -168,7 +173,18 @@ class PytestRunner:
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
         )  # the path of the worktree is meaningless later
-        report = self._build_report(recording, execution, tree, adapted, wall_seconds=limits.wall_seconds)
+        is_cut = execution.timed_out and cut is not None and cut.is_set()
+        problem = (
+            CUT_SHORT
+            if is_cut
+            else run_problem(
+                recording,
+                execution,
+                runner=self._project.command.runner,
+                wall_seconds=limits.wall_seconds,
+            )
+        )
+        report = self._build_report(recording, execution, tree, problem, adapted)
         if pipe.forged_lines and not report.problem:
             return report.model_copy(update={"problem": FORGED})
         return (
@@ -226,9 +242,8 @@ class PytestRunner:
         recording: Recording,
         execution: Execution,
         tree: Path,
+        problem: RunProblem | None,
         adapted: tuple[TestResult, ...] | None,
-        *,
-        wall_seconds: float,
     ) -> TestReport:
         report = TestReport(
             command=self.command,
@@ -236,18 +251,14 @@ class PytestRunner:
             exit_code=execution.exit_code,
             output=execution.output[-OUTPUT_TAIL:],
             reached=recording.reached,
+            selected=recording.collected,
             collected=tuple(recording.listed),
-        )
-        problem = run_problem(
-            recording, execution, runner=self._project.command.runner, wall_seconds=wall_seconds
         )
         if not self._project.command.is_recorded:
             report = report.model_copy(update={"indirect": True, "whole_only": adapted is None})
-        if recording.began or self._project.command.is_recorded:
-            results = (*recording.results, *crash_results(recording, problem))
+        if recording.began or problem is not None or self._project.command.is_recorded:
+            results = (*recording.results, *(adapted or ()), *crash_results(recording, problem))
             return report.model_copy(update={"results": results, "problem": problem})
-        if problem is not None:
-            return report.model_copy(update={"results": adapted or (), "problem": problem})
         if adapted == ():
             return report.model_copy(update={"problem": missing_results_problem(self.command, execution)})
         reported = adapted or parse_reports(

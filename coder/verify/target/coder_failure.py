@@ -6,6 +6,7 @@ Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 # ruff: noqa: PTH118 - a test may have replaced pathlib
 from __future__ import annotations
 
+import errno
 import linecache
 import os
 import re
@@ -15,6 +16,8 @@ from typing import Any
 MESSAGE_LENGTH = 2000
 """Characters kept of an exception's message."""
 FRAMES = 30
+LONGEST_CHAIN = 10
+"""Exceptions of a chain of causes that are looked at."""
 SECTION_LENGTH = 1200
 """Characters kept of each captured stream, from its end."""
 RESOLVED_PATHS: dict[str, str] = {}
@@ -70,7 +73,45 @@ def describe_exception(value: BaseException, tree: str, rendered: Any) -> dict[s
         if shown or not rendered
         else str(rendered)[-MESSAGE_LENGTH:].replace(tree + os.sep, "")
     )
-    return {"type": type(value).__name__, "message": message, "frames": frames, "text": text}
+    return {
+        "type": type(value).__name__,
+        "message": message,
+        "frames": frames,
+        "text": text,
+        "os_error": find_os_error(value, tree),
+    }
+
+
+def find_os_error(value: BaseException | None, tree: str) -> dict[str, str] | None:
+    """Return symbol and path of the deepest error of the operating system in a chain of exceptions."""
+    found = None
+    for _ in range(LONGEST_CHAIN):
+        if isinstance(value, OSError):
+            found = describe_os_error(value, tree) or found
+        if value is None or (value.__cause__ is None and value.__suppress_context__):
+            break
+        value = value.__cause__ or value.__context__
+    return found
+
+
+def describe_os_error(error: OSError, tree: str) -> dict[str, str] | None:
+    """Return symbol and path of an error; None for one that the operating system did not report."""
+    try:
+        number, path = error.errno, error.filename
+    except Exception:  # noqa: BLE001 - an exception's own attributes may do anything
+        return None
+    is_address = type(error).__name__ == "gaierror"
+    name = "gaierror" if is_address else errno.errorcode.get(number) if isinstance(number, int) else None
+    return {"name": name, "path": abbreviate(path if isinstance(path, str) else "", tree)} if name else None
+
+
+def abbreviate(path: str, tree: str) -> str:
+    """Return a path relative to the tree, or to the run's own TMPDIR or HOME, if it lies inside."""
+    for name, sign in (("TMPDIR", "$TMPDIR"), ("HOME", "~")):
+        directory = os.environ.get(name)
+        if directory and path.startswith(directory + os.sep):
+            return sign + path[len(directory) :]
+    return relative(path, tree) if path else ""
 
 
 def message_of(value: BaseException) -> str:

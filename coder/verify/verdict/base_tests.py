@@ -13,7 +13,8 @@ from coder.verify.impact.test_selection import SuiteSelection, find_tests, selec
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.merging import merge_reports
 from coder.verify.running.runner import with_label
-from coder.verify.verdict.runs import Runs, SuiteLimits, Trees
+from coder.verify.test_files.split import Trees
+from coder.verify.verdict.runs import Runs, SuiteLimits
 
 UPFRONT_SECONDS = 10.0
 """Time that the whole suite has on the base before a change is judged; a longer one runs on demand."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
-from coder.core.values.paths import is_test_path, test_file_of
+from coder.core.values.paths import test_file_of
 from coder.core.values.verdict import LintReport, MutationReport, TestReport, Verdict, VerdictKind
 from coder.verify.impact.import_graph import sources_imported_by
 from coder.verify.mutation.run import mutate_for_new_tests, mutate_verified_change
@@ -40,6 +40,8 @@ class ExaminedChange:
     old: Path
     new: Path
     changed: Sequence[str]
+    sources: Sequence[str]
+    """Changed paths that are not tests."""
     verdict: Verdict
     before: TestReport
     after: TestReport
@@ -56,11 +58,6 @@ class ExaminedChange:
                 if (self.new / (file := test_file_of(result.id))).is_file()
             )
         )
-
-    @property
-    def sources(self) -> list[str]:
-        """Changed paths that are not tests."""
-        return [path for path in self.changed if not is_test_path(path)]
 
 
 def examine_change(

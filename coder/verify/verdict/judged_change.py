@@ -1,14 +1,20 @@
 """The change under judgement: its tree, what it touches, and the base's results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coder.core.values.paths import is_test_path, match_test_ids, test_file_of
+from coder.core.cutoff import Cutoff
+from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import IssueTie, TestReport
 from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.results.comparison import shorten_test_id
+from coder.verify.review.change_review import read_texts
+from coder.verify.review.doctests import paths_with_same_examples
+from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
+from coder.verify.test_files.locating import CODE, TestLocator, is_example
+from coder.verify.test_files.split import ChangeSplit, Trees
 from coder.verify.verdict.base_tests import BaseTests
-from coder.verify.verdict.runs import WHOLE, Runs, SuiteLimits, Trees
+from coder.verify.verdict.runs import WHOLE, Runs, SuiteLimits
 from coder.workspace.files import format_count
 
 
@@ -29,6 +35,8 @@ class JudgedChange:
     fallback: SuiteSelection | None = None
     """Test files that stand for the suite if it turns out to take too long."""
     limits: SuiteLimits = WHOLE
+    cutoff: Cutoff | None = None
+    """Lets the user cut large runs short."""
     ties: Mapping[str, IssueTie] | None = None
     """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
     asked: tuple[str, ...] = ()
@@ -37,14 +45,76 @@ class JudgedChange:
     """Paths of extension modules that were built from each side's own sources."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
-    tests: tuple[str, ...] = field(init=False)
-    sources: tuple[str, ...] = field(init=False)
-    """Changed files that are no tests."""
+    split: ChangeSplit = field(init=False)
+    """What of the change is a test."""
+    _files: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
+    """Files that define tests whose ids are not paths."""
 
     def __post_init__(self) -> None:
-        self.changed = self.trees.changed_paths(self.tree)
-        self.tests = tuple(path for path in self.changed if is_test_path(path))
-        self.sources = tuple(path for path in self.changed if not is_test_path(path))
+        self.split = ChangeSplit(self.trees, self.tree, command=self.before.command)
+        self.changed = self.split.changed
+        self.learn_tests(self.before)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return self.split.tests
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Changed files that are no tests."""
+        return self.split.sources
+
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        """Changed files whose tests the runner can run by themselves."""
+        if self.before.whole_only:
+            return ()
+        if not self.before.indirect:
+            return self.split.test_files
+        return tuple(
+            path for path in self.changed if self.split.changes_tests_of(path) and path.endswith(CODE)
+        )
+
+    def learn_tests(self, report: TestReport) -> None:
+        """Count the changed files in which a report has tests as tests, whatever their names are."""
+        ids = [*(result.id for result in report.results), *report.collected]
+        if report.indirect:
+            self._locate(ids)
+        files = {path for test in ids if not is_example(test) for path in self.files_of(test) if path != test}
+        self.split.count_as_tests([path for path in files if not path.endswith(INLINE_SUFFIX)])
+
+    def files_of(self, test: str) -> tuple[str, ...]:
+        """Return the files that define a test; empty if they cannot be found."""
+        return self._files.get(test, (test_file_of(test),) if not self.before.indirect else ())
+
+    def changes_test(self, test: str) -> bool:
+        """Tell whether the change touches the file, or the part of a file, that defines a test."""
+        return any(map(self.split.changes_tests_of, self.files_of(test)))
+
+    def find_stable_tests(self, tests: Iterable[str]) -> list[str]:
+        """Return the tests that are the same on the change and on the base with the tests of the change.
+
+        Examples in the documentation of a changed source are, where the change edits none of them.
+        """
+        tests = list(tests)
+        sources = sorted({path for test in tests for path in self.files_of(test) if path in self.sources})
+        if not sources:
+            return tests
+        with self.split.checkout("base") as old, self.split.checkout("change") as new:
+            kept = paths_with_same_examples(read_texts(old, sources), read_texts(new, sources))
+
+        def is_same(test: str, path: str) -> bool:
+            return path in kept or (
+                path not in self.sources if is_example(test) else self.split.has_same_tests(path)
+            )
+
+        return [test for test in tests if all(is_same(test, path) for path in self.files_of(test))]
+
+    def _locate(self, tests: Sequence[str]) -> None:
+        if unknown := [test for test in tests if test not in self._files]:
+            with self.split.checkout("change") as new:
+                locator = TestLocator(new)
+                self._files |= {test: locator.find_files(test) for test in unknown}
 
     def complete_before(self, report: TestReport, files: Sequence[str], runs: Runs) -> None:
         """Make sure that `before` has what a comparison with a report on these files needs (none: all)."""
@@ -53,7 +123,7 @@ class JudgedChange:
 
     def is_weak(self, test: str) -> bool:
         """Tell whether at most an identifier ties this test of the base to the issue."""
-        if self.ties is None or match_test_ids(self.asked)(test) or test_file_of(test) in self.tests:
+        if self.ties is None or match_test_ids(self.asked)(test) or self.changes_test(test):
             return False
         return self.ties.get(test, "identifier") == "identifier"
 
@@ -83,12 +153,19 @@ class JudgedChange:
         gaps = []
         if self.part is not None and self.limits.whole_seconds is None:
             gaps.append("the whole suite takes longer than its limit")
-        suite = "suite" if self.part is None else "impacted tests"
+        suite = "suite's tests" if self.part is None else "impacted tests"
         for report, side in ((self.before, "on the base"), (after, "on the change")):
             if report.problem is not None and report.problem.kind == "timeout":
-                gaps.append(f"only a part of the {suite} could be run {side}: {report.problem.text}")
+                gaps.append(f"{_describe_part(report, suite)} {side}: {report.problem.text}")
         was_cut = after.problem is not None and after.problem.kind == "timeout"
         unseen = [shorten_test_id(target) for target in targets if after.result_for(target) is None]
         if unseen and not was_cut:
             gaps.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         return gaps
+
+
+def _describe_part(report: TestReport, tests: str) -> str:
+    if report.selected is None:
+        return f"only a part of the {tests} could be run"
+    ran = sum(result.when != "collect" for result in report.results)
+    return f"{ran} of {report.selected} {tests} ran"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
-from coder.core.values.paths import is_test_file, match_test_ids, test_file_of
+from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.results.comparison import (
     describe_changed_failures,
@@ -19,8 +19,7 @@ from coder.verify.results.comparison import (
 )
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.triage import classify_failure, environment_problem_of_all, with_cause
-from coder.verify.review.change_review import read_texts
-from coder.verify.review.doctests import paths_with_same_examples
+from coder.verify.review.change_review import describe_unchecked_languages
 from coder.verify.verdict.caps import contradicting_observation, new_harness_access
 from coder.verify.verdict.flaky import recovered_tests
 from coder.verify.verdict.judged_change import JudgedChange
@@ -63,14 +62,13 @@ class Judgement:
         self._worse: list[str] = []
         self._weak: tuple[TestResult, ...] = ()  # red on the change, weakly tied: count if no other is green
         self.runs = Runs(
-            trees=change.trees,
+            split=change.split,
             runner=runner,
-            tree=change.tree,
-            sources=change.sources,
             extensions=change.extensions,
             seconds=None if change.base else patience(change.before),
             counted_files=change.changed if change.base else None,
             progress=progress,
+            cutoff=change.cutoff,
         )
         self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path
         self.after: TestReport | None = None  # the whole suite on the change
@@ -102,17 +100,19 @@ class Judgement:
 
     def _run_targets(self) -> tuple[Mapping[str, TestResult], Verdict | None]:
         """Run what the change is about; return the tests that pass, or a verdict that is certain already."""
-        files = [path for path in self._change.tests if is_test_file(path)]
+        files = self._change.test_files
         about = [*self._named, *files, *self._first.suspects]
         self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
-        if not self._aims:
+        is_indirect = self._change.before.indirect
+        if not self._aims and not self._change.before.whole_only:
             return {}, None
-        self._targets_report = report = self.runs.run("targets", self._change.tree, None, self._aims)
+        self._targets_report = report = self.runs.on_change("targets", self._aims)
         if report.problem is not None and (
             report.problem.kind not in PARTIAL or report.problem.kind == "timeout"
         ):
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
-        is_about = match_test_ids(about)
+        self._change.learn_tests(report)
+        is_about = self._change.changes_test if is_indirect else match_test_ids(about)
         self._change.complete_before(report, list(dict.fromkeys(map(test_file_of, about))), self.runs)
         if verdict := self._untestable_base():
             return {}, verdict
@@ -170,23 +170,11 @@ class Judgement:
         return tuple(with_cause(result, before=self._change.before.result_for(result.id)) for result in reds)
 
     def _red_before(self, greens: Mapping[str, TestResult]) -> tuple[tuple[str, ...], Verdict | None]:
-        """Return those of the green tests that are red for the right reason without the change.
-
-        A doctest of a changed source file counts where the file's examples are the same on both sides.
-        """
-        documented = [
-            path for path in dict.fromkeys(map(test_file_of, greens)) if path in self._change.sources
-        ]
-        kept = self._same_examples(documented) if documented else frozenset()
-        same = [
-            test
-            for test in greens
-            if test_file_of(test) not in self._change.sources or test_file_of(test) in kept
-        ]
+        """Return those of the green tests that are red for the right reason without the change."""
         suspects = [
             test
-            for test in same
-            if test_file_of(test) in self._change.tests or not passes(self._change.before, test)
+            for test in self._change.find_stable_tests(greens)
+            if self._change.changes_test(test) or not passes(self._change.before, test)
         ]
         if not suspects:
             return (), None
@@ -203,7 +191,10 @@ class Judgement:
         ]
         self._reds = {result.id: result for result in checked}
         for result in checked:
-            unchanged = test_file_of(result.id) not in self._change.tests
+            is_indirect = self._change.before.indirect
+            unchanged = not self._change.changes_test(result.id) and (
+                not is_indirect or self._change.before.has_test(result.id)
+            )
             reason = rejection_reason(
                 result,
                 issue=self._change.issue,
@@ -232,14 +223,7 @@ class Judgement:
     def _run_red_check(self, label: str, tests: Sequence[str]) -> TestReport:
         """Run the targets without the change, where they may not end, for as long as they may have to."""
         seconds = patience_without_change(self._targets_report)
-        return self.runs.run(label, self._change.tree, self._change.tests, tests, seconds=seconds)
-
-    def _same_examples(self, paths: Sequence[str]) -> frozenset[str]:
-        with (
-            self._change.trees.checkout(self._change.trees.base, ()) as old,
-            self._change.trees.checkout(self._change.tree) as new,
-        ):
-            return paths_with_same_examples(read_texts(old, paths), read_texts(new, paths))
+        return self.runs.run(label, "tests", tests, seconds=seconds)
 
     def _red_again(self, targets: Sequence[str]) -> tuple[str, ...]:
         """Return those that are red a second time: a flaky test proves nothing."""
@@ -258,7 +242,7 @@ class Judgement:
 
     def _suite(self, targets: Sequence[str]) -> Verdict:
         """Run everything on the change, or what stands for it, and compare it with the base."""
-        self.after = after = self._run_suite()
+        self.after = after = self._run_suite(targets)
         problem = after.problem
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
@@ -301,12 +285,15 @@ class Judgement:
             self._notes += describe_unchanged_failures(self._change.before, after)
         return self._conclusion(targets, after)
 
-    def _run_suite(self) -> TestReport:
+    def _run_suite(self, targets: Sequence[str]) -> TestReport:
         """Run the suite on the change, or the impacted tests that stand for it, also if it takes too long."""
+        if self._change.before.whole_only and self._targets_report and not targets:
+            return self._targets_report
         if self._change.part is None:
             seconds = self._change.limits.whole_seconds if self._change.fallback else None
             report = self.runs.on_change("suite", (), seconds=seconds)
-            if self._change.fallback is None or report.problem is None or report.problem.kind != "timeout":
+            is_timeout = report.problem is not None and report.problem.kind == "timeout"
+            if self._change.fallback is None or not is_timeout or self.runs.is_cut:
                 return report
             self._change.part = self._change.fallback
         files = self._change.impacted_files()
@@ -314,8 +301,7 @@ class Judgement:
             assert self._targets_report is not None
             return self._targets_report  # these very files have just run
         if files:
-            seconds = self._change.limits.impacted_seconds
-            return self.runs.on_change("impacted tests", files, seconds=seconds)
+            return self.runs.on_change("impacted tests", files, seconds=self._change.limits.impacted_seconds)
         return TestReport(command=self._change.before.command)
 
     def _is_new(self, result: TestResult) -> bool:
@@ -333,6 +319,7 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
         on_base = {*self._change.before.reached, *self.runs.reached_on_base}
         reached = new_harness_access(on_base, self.runs.reached_on_change)
+        self._notes += filter(None, [describe_unchecked_languages(self._change.changed)])
         weaknesses, self.hashes = find_weaknesses(self._change, targets, self._greens)
         found = [*reached, *self._worse, *weaknesses, *find_rewritten_tests(self._change, self.runs)]
         found += self._change.find_gaps(targets, after)
@@ -358,7 +345,7 @@ class Judgement:
         return broken
 
     def _by_exit_code(self) -> Verdict:
-        after = self.runs.run("suite", self._change.tree, None, ())
+        after = self.runs.on_change("suite", ())
         if after.problem is not None:
             return self._verdict(VerdictKind.INCONCLUSIVE, after.problem.text)
         command, before = f"`{after.command}`", self._change.before
@@ -382,7 +369,6 @@ class Judgement:
         still_red: tuple[TestResult, ...] = (),
         after: TestReport | None = None,
     ) -> Verdict:
-        counts = after.outcome_counts if after is not None else None
         notes = tuple(dict.fromkeys(self._notes))
         return Verdict(
             kind=kind,
@@ -391,7 +377,7 @@ class Judgement:
             targets=targets,
             broken=self._with_causes(broken),
             still_red=self._with_causes(still_red),
-            after=counts,
+            after=after.outcome_counts if after is not None else None,
             scope="whole" if self._change.part is None else "impacted",
         )
 

@@ -5,12 +5,14 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from types import MappingProxyType
 
+from coder.core.cutoff import Cutoff
 from coder.core.ports.repository import WorktreeContext
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
 from coder.core.values.candidate import Patch
-from coder.core.values.paths import is_test_file, is_test_path, match_test_ids, test_file_of
+from coder.core.values.paths import match_test_ids
 from coder.core.values.verdict import (
     Evidence,
     IssueTie,
@@ -27,14 +29,16 @@ from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.failure_summary import summarize_failures
+from coder.verify.results.sandbox_failures import Denied, describe_sandbox_failures
 from coder.verify.running.runner import with_label
+from coder.verify.test_files.split import Trees
 from coder.verify.verdict.base_tests import NO_HISTORY, BaseSuite
 from coder.verify.verdict.evidence import markdown_report, summarize_run, trailers
 from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.verdict.issue_ties import tie_tests_to_issue
 from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.judgement import Judgement
-from coder.verify.verdict.runs import WHOLE, SuiteLimits, Trees, patience
+from coder.verify.verdict.runs import WHOLE, SuiteLimits, patience
 from coder.verify.warm.warm_base import WarmBase, WarmFirstRun, read_edits, run_first_look
 from coder.verify.warm.warm_tests import WarmResult
 
@@ -66,6 +70,8 @@ class WorktreeVerifier:
         suite: SuiteLimits = WHOLE,
         history: SuiteHistory = NO_HISTORY,
         builder: ExtensionBuilder | None = None,
+        cutoff: Cutoff | None = None,
+        sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
     ) -> None:
         """Prepare to verify changes of one base.
 
@@ -75,7 +81,8 @@ class WorktreeVerifier:
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
         `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
-        much of the suite is run, and `history` tells how long it took before.
+        much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
+        large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
         `builder` builds extension modules whose sources a change touches.
         """
@@ -85,8 +92,10 @@ class WorktreeVerifier:
         self._standby = standby
         self._base = BaseSuite(self._trees, runner, suite, history)
         self._suite = suite
-        self._compared: dict[str, tuple[TestReport, TestReport]] = {}
-        """Reports on the base and on the change that were compared, by the verified tree."""
+        self._cutoff = cutoff
+        self._sandbox_remedies = sandbox_remedies
+        self._compared: dict[str, tuple[JudgedChange, TestReport]] = {}
+        """The change and the report on it that was compared with the base's, by the verified tree."""
         self._issue = issue
         self._asked = named_tests
         self._needs_ties = needs_ties
@@ -113,15 +122,16 @@ class WorktreeVerifier:
         """Run the tests of a patch without its source part, and return which fail for the right reason."""
         if unbuilt := self._build_extensions(patch, progress):
             return ReproductionResult(rejected=(unbuilt.reason,))
-        changed = self._trees.changed_paths(patch.tree)
-        tests = [path for path in changed if is_test_path(path)]
-        with self._trees.checkout(patch.tree, tests) as tree:
-            files = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
-            if not files and not named:
+        before = self._base.report or TestReport(command=self._runner.command)
+        change = JudgedChange(trees=self._trees, tree=patch.tree, issue=self._issue, before=before)
+        is_whole = not self._runner.is_recorded and change.split.has_tests
+        with change.split.checkout("tests") as tree:
+            files = [path for path in change.split.test_files if (tree / path).is_file()]
+            if not (files or named or is_whole):
                 return ReproductionResult(
                     rejected=("The change adds or changes no test file, and no test was named.",)
                 )
-            sources = tuple(path for path in changed if path not in tests and (tree / path).is_file())
+            sources = tuple(path for path in change.sources if (tree / path).is_file())
             report_progress = with_label("reproduction", progress)
             seconds = patience(self._base.report)
             report = self._runner.run(
@@ -135,13 +145,15 @@ class WorktreeVerifier:
             return ReproductionResult(
                 rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
             )
+        change.learn_tests(report)
         passing_on_base = self._tests_passing_on_base(files)
         is_requested = match_test_ids(named)
         reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
         for result in report.results:
-            reason = rejection_reason(
-                result, issue=self._issue, is_existing_test=test_file_of(result.id) not in changed
-            )
+            is_existing = not change.changes_test(result.id)
+            if is_whole and is_existing and before.has_test(result.id) and not is_requested(result.id):
+                continue  # the whole suite was run
+            reason = rejection_reason(result, issue=self._issue, is_existing_test=is_existing)
             reason = ORDER_DEPENDENT_HINT if result.green and self._was_red(result.id) else reason
             if not reason:
                 reproducing.append(result.id)
@@ -205,6 +217,7 @@ class WorktreeVerifier:
             part=scope.part,
             fallback=scope.fallback,
             limits=self._suite,
+            cutoff=None if scope.before.by_exit_code else self._cutoff,
             ties=self._ties_of(scope.before) if self._needs_ties else None,
             asked=self._asked,
             extensions=self._trees.modules,
@@ -217,13 +230,18 @@ class WorktreeVerifier:
         )
         judgement = Judgement(change, runner=self._runner, named=named, progress=progress, first=first)
         verdict = judgement.judge()
-        before, after = change.before, judgement.after
+        after = judgement.after
         if after is not None and change.part is None:
             self._base.learn_duration(after)
-        self._compared = {patch.tree: (before, after)} if after is not None else {}
+        failures = after.failures if after is not None else verdict.still_red
+        self._compared = {patch.tree: (change, after)} if after is not None else {}
         return verdict.model_copy(
             update={
-                "before": before.outcome_counts,
+                "before": change.before.outcome_counts,
+                "notes": (
+                    *verdict.notes,
+                    *describe_sandbox_failures(change.before, failures, self._sandbox_remedies),
+                ),
                 "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
                 "runs": (
                     *base_runs,
@@ -231,6 +249,7 @@ class WorktreeVerifier:
                     *judgement.runs.made,
                 ),
                 "hashes": judgement.hashes,
+                "cut_short": judgement.runs.is_cut,
                 "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
                 "circumstances": (*self._circumstances, *self._trees.circumstances),
                 "seconds": time.monotonic() - started,
@@ -242,11 +261,16 @@ class WorktreeVerifier:
         """Return the latest verdict with the findings of mutation testing and linters."""
         if self._instruments is None or verdict.tree not in self._compared:
             return verdict
-        before, after = self._compared[verdict.tree]
-        changed = self._trees.changed_paths(verdict.tree)
-        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(verdict.tree) as new:
+        judged, after = self._compared[verdict.tree]
+        with judged.split.checkout("base") as old, judged.split.checkout("change") as new:
             change = ExaminedChange(
-                old=old, new=new, changed=changed, verdict=verdict, before=before, after=after
+                old=old,
+                new=new,
+                changed=judged.changed,
+                sources=judged.sources,
+                verdict=verdict,
+                before=judged.before,
+                after=after,
             )
             return examine_change(change, self._instruments, issue=self._issue, progress=progress)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coder.core.values.paths import is_test_file, match_test_ids, test_file_of
+from coder.core.values.paths import is_test_file, match_test_ids
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.impact.test_selection import find_test_files_naming
 from coder.verify.results.comparison import find_regressions, is_gone, join_test_ids, passes, renumbered_cases
@@ -38,8 +38,8 @@ def _find_renamed(
     As many cases pass as before, and where the change touched their file, the old cases pass too.
     """
     candidates = renumbered_cases(change.before, report, gone)
-    touched = [test for test in candidates if test_file_of(test) in change.tests]
-    old = runs.run("old cases", change.tree, change.sources, touched) if touched else None
+    touched = [test for test in candidates if change.changes_test(test)]
+    old = runs.run("old cases", "sources", touched) if touched else None
     renamed = [test for test in candidates if test not in touched or (old is not None and passes(old, test))]
     functions = dict.fromkeys(test.partition("[")[0] for test in renamed)
     notes = [f"cases of {function} have other ids than before, and none is lost" for function in functions]
@@ -47,35 +47,46 @@ def _find_renamed(
 
 
 def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
-    """Return a sentence on the base's own tests that passed before and fail on the changed sources."""
-    if not change.tests:
+    """Return sentences on the base's own tests that fail on the changed sources, or could not run there."""
+    if not change.split.has_tests:
         return []
     part: tuple[str, ...] = ()
-    if all(map(is_test_file, change.tests)):
-        with change.trees.checkout(change.trees.base, ()) as old:
-            part = find_test_files_naming(old, change.tests)
+    if change.before.indirect:
+        part = change.test_files if set(change.tests) <= set(change.test_files) else ()
+    elif all(map(is_test_file, change.tests)):
+        with change.trees.checkout(change.trees.base, ()) as base:
+            part = find_test_files_naming(base, change.tests)
         if not part:
             return []
     elif change.part is not None:
         part = change.part.files
-    lost = _find_lost_by_old_tests(change, runs, part)
+    old = runs.run("old tests", "sources", part)
+    gaps = []
+    if old.problem is not None and old.problem.kind == "timeout":
+        gaps.append(f"the base's own tests could not all run on the changed sources: {old.problem.text}")
+    lost = _find_lost(change, runs, old, part)
     if not lost:
-        return []
+        return gaps
     contradict = "contradicts" if len(lost) == 1 else "contradict"
     edited = f"{format_count(len(lost), 'existing test')} {contradict} the change, and the change edited"
-    return [f"{edited} {'it' if len(lost) == 1 else 'them'}: review these edits ({join_test_ids(lost)})"]
+    pronoun = "it" if len(lost) == 1 else "them"
+    return [f"{edited} {pronoun}: review these edits ({join_test_ids(lost)})", *gaps]
 
 
-def _find_lost_by_old_tests(change: JudgedChange, runs: Runs, part: Sequence[str]) -> tuple[TestResult, ...]:
-    """Return tests of a part (empty: the suite) that passed on the base and fail twice on changed sources."""
-    old = runs.run("old tests", change.tree, change.sources, part)
+def _find_lost(
+    change: JudgedChange, runs: Runs, old: TestReport, part: Sequence[str]
+) -> tuple[TestResult, ...]:
+    """Return tests that passed on the base and fail in `old`, a run on the changed sources, and once more.
+
+    `part` are the test files that were run; empty means the suite.
+    """
     among = match_test_ids(part) if part else lambda _test: True
     change.complete_before(old, part, runs)
     lost = find_regressions(change.before, old, among=among, missing_counts=old.problem is None)
     suspected = [result.id for result in lost]
     if not suspected:
         return ()
-    again = runs.run("old tests, again", change.tree, change.sources, suspected)
+    again = runs.run("old tests, again", "sources", suspected)
     return tuple(
         result for result in again.results if result.id in suspected and not passes(again, result.id)
     )

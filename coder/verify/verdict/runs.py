@@ -1,17 +1,19 @@
 """Test runs on the way to one verdict, each in a clean worktree of its own."""
 
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Protocol
 
+from coder.core.cutoff import Cutoff
 from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import SelectiveTestRunner
+from coder.core.ports.tests import RunOptions, SelectiveTestRunner
 from coder.core.values.base import Value
 from coder.core.values.verdict import TestReport, TestRun
 from coder.verify.running.runner import with_label
+from coder.verify.test_files.split import ChangeSplit, Side
 from coder.verify.verdict.evidence import summarize_run
 
 LEAST_SECONDS, TIMES = 60.0, 5.0
@@ -70,51 +72,38 @@ class SuiteLimits(Value):
 WHOLE = SuiteLimits()
 
 
-class Trees(Protocol):
-    """The trees of a repository, as the proof needs them."""
-
-    @property
-    def base(self) -> str: ...
-
-    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
-        """Check out `base` with the content of `tree`, all of it or at `paths` only, until exit."""
-        ...
-
-    def changed_paths(self, tree: str) -> tuple[str, ...]: ...
-
-    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None: ...
-
-
 class Runs:
     """Runs tests on one change and on its base, and keeps account of it."""
 
     def __init__(
         self,
         *,
-        trees: Trees,
+        split: ChangeSplit,
         runner: SelectiveTestRunner,
-        tree: str,
-        sources: Sequence[str],
         seconds: float | None,
         progress: Progress | None,
         counted_files: Sequence[str] | None = None,
         extensions: Sequence[str] = (),
+        cutoff: Cutoff | None = None,
     ) -> None:
-        """Judge `tree`; a run has so many seconds where nothing else is said.
+        """Judge a change; a run has so many seconds where nothing else is said.
 
         `counted_files` are those whose access to the test process counts in large runs, which the base did
-        not make; None counts all.
+        not make; None counts all. `cutoff` lets the user cut large runs short: the first one, and with it
+        all that follow.
 
-        Where a file of `sources` or `extensions` is loaded from elsewhere, a run says nothing.
+        Where a changed source or one of the `extensions` is loaded from elsewhere, a run says nothing.
         """
-        self._trees = trees
+        self._split = split
         self._runner = runner
-        self._tree = tree
-        self._sources = sources
         self._extensions = extensions
         self._progress = progress
         self._seconds = seconds
         self._counted_files = counted_files
+        self._cutoff = cutoff
+        self._cut = threading.Event()
+        self.is_cut = False
+        """Whether the user cut a run short."""
         self.made: list[TestRun] = []
         self.stages: dict[str, float] = defaultdict(float)
         """Wall-clock seconds by stage."""
@@ -122,15 +111,15 @@ class Runs:
         self.reached_on_change: set[str] = set()
 
     def on_change(self, label: str, tests: Sequence[str], *, seconds: float | None = None) -> TestReport:
-        return self.run(label, self._tree, None, tests, seconds=seconds)
+        return self.run(label, "change", tests, seconds=seconds)
 
     def on_base(self, label: str, tests: Sequence[str]) -> TestReport:
-        return self.run(label, self._trees.base, (), tests)
+        return self.run(label, "base", tests)
 
     def collect_on_base(self, files: Sequence[str]) -> TestReport:
         """Collect those test files that the base has; with none given, all of its tests."""
         started = time.monotonic()
-        with self._trees.checkout(self._trees.base, ()) as place:
+        with self._split.checkout("base") as place:
             existing = [path for path in files if (place / path).is_file()]
             if files and not existing:
                 return TestReport(command=self._runner.command)
@@ -143,35 +132,40 @@ class Runs:
         return report.model_copy(update={"problem": None}) if is_empty else report
 
     def run(
-        self,
-        label: str,
-        tree: str,
-        paths: Sequence[str] | None,
-        tests: Sequence[str],
-        *,
-        seconds: float | None = None,
+        self, label: str, side: Side, tests: Sequence[str], *, seconds: float | None = None
     ) -> TestReport:
-        """Run tests, or the whole suite, on the base with what `tree` has at `paths`, or everywhere.
-
-        The run ends after `seconds`.
-        """
+        """Run tests, or the whole suite, on one side of the change; the run ends after `seconds`."""
         started = time.monotonic()
-        with self._trees.checkout(tree, paths) as place:
-            sources = [path for path in (*self._sources, *self._extensions) if (place / path).is_file()]
+        with self._split.checkout(side) as place:
+            expected = (*self._split.sources, *self._extensions)
+            sources = [path for path in expected if (place / path).is_file()]
             told = with_label(label, self._progress)
-            is_large = label in PARALLEL_RUNS
-            run = self._runner.run_parallel if is_large else self._runner.run
-            report = run(
-                place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told
-            )
+            options: RunOptions = {
+                "timeout_seconds": seconds or self._seconds,
+                "expect_loaded": sources,
+                "progress": told,
+            }
+            if label in PARALLEL_RUNS:
+                report = self._run_large(place, tests, options)
+            else:
+                report = self._runner.run(place, tests, **options)
         self.made.append(summarize_run(label, tests, report))
         self.stages[STAGE_OF_RUN.get(label, "base")] += time.monotonic() - started
-        if paths is None and tree == self._tree:
+        if side == "change":
             counts_all = self._counted_files is None or label not in PARALLEL_RUNS
             counted = frozenset(self._counted_files or ())
             self.reached_on_change.update(
                 access for access in report.reached if counts_all or access.partition(": ")[0] in counted
             )
-        elif not paths or paths != self._sources:  # the old tests are run on changed sources
+        elif side != "sources":
             self.reached_on_base.update(report.reached)
+        return report
+
+    def _run_large(self, place: Path, tests: Sequence[str], options: RunOptions) -> TestReport:
+        """Run tests on all cores until the user cuts them short."""
+        is_offered = self._cutoff is not None and not self._cut.is_set()
+        with self._cutoff.offer(self._cut) if self._cutoff and is_offered else nullcontext():
+            report = self._runner.run_parallel(place, tests, **options, cut=self._cut)
+        is_partial = report.problem is not None and report.problem.kind == "timeout"
+        self.is_cut |= is_partial and self._cut.is_set()
         return report

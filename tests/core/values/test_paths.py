@@ -2,6 +2,19 @@ import pytest
 
 from coder.core.values.paths import extract_node_ids, is_test_path
 
+SOURCES = (
+    *(
+        "src/slug.js",
+        "src/contest.ts",
+        "src/latest.js",
+        "src/inspect.go",
+        "src/attest.rs",
+        "src/spec/parser.py",
+    ),
+    *("openapi/spec/types.go", "src/Latest.java", "src/Audit.java", "src/Contest.php", "src/protest.c"),
+    *("src/main/Testimony.kt", "lib/testament.rb", "web/latest.test-results.js", "Test.md"),
+)
+
 
 @pytest.mark.parametrize(
     "path",
@@ -14,6 +27,29 @@ from coder.core.values.paths import extract_node_ids, is_test_path
         "app/tests.py",
         "test.py",
         "a/testutils.py",
+        "src/slug.test.js",
+        "src/slug.spec.ts",
+        "src/Button.test.tsx",
+        "lib/test-slug.mjs",
+        "src/__tests__/slug.js",
+        "src/__snapshots__/page.js.snap",
+        "spec/slug_spec.rb",
+        "spec/support/data.json",
+        "test_slug.rb",
+        "slug/slug_test.go",
+        "slug/testdata/input.txt",
+        "crate/tests/all.rs",
+        "src/parser/tests.rs",
+        "app/src/test/kotlin/Slug.kt",
+        "app/src/integrationTest/java/Slug.java",
+        "src/main/java/SlugTest.java",
+        "src/SlugIT.java",
+        "src/SlugTest.php",
+        "Shop.Tests/Slug.cs",
+        "SlugTests.cs",
+        "src/slug_test.cc",
+        "src/test_slug.c",
+        "cli/usage.golden",
     ],
 )
 def test_recognizes_test_paths_and_helpers(path: str) -> None:
@@ -21,7 +57,16 @@ def test_recognizes_test_paths_and_helpers(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["src/a.py", "testimony.py", "docs/test.md", "src/contest.py", "pkg/attest/a.py", "pkg/test.py"]
+    "path",
+    [
+        "src/a.py",
+        "testimony.py",
+        "docs/test.md",
+        "src/contest.py",
+        "pkg/attest/a.py",
+        "pkg/test.py",
+        *SOURCES,
+    ],
 )
 def test_recognizes_other_paths(path: str) -> None:
     assert not is_test_path(path)

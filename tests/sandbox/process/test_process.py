@@ -49,6 +49,14 @@ def test_a_signal_is_a_negative_exit_code(sandbox: ProcessSandbox, tree: Path) -
     assert sandbox.run(["sh", "-c", "kill -SEGV $$"], cwd=tree).exit_code == -signal.SIGSEGV
 
 
+def test_cut_command_ends_like_one_at_its_time_limit(sandbox: ProcessSandbox, tree: Path) -> None:
+    cut = threading.Event()
+    result = sandbox.run(
+        ["sh", "-c", "echo begun; sleep 60"], cwd=tree, on_line=lambda _line: cut.set(), cut=cut
+    )
+    assert (result.exit_code, result.output, result.timed_out) == (None, "begun\n", True)
+
+
 def test_broken_pipe_kills_as_in_shell(sandbox: ProcessSandbox, tree: Path) -> None:
     result = sandbox.run(["bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"], cwd=tree)
     assert result.output == f"y\n{128 + signal.SIGPIPE}\n"

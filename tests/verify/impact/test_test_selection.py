@@ -162,3 +162,62 @@ def test_user_with_a_common_name_is_looked_for_by_its_module(select_tests: Reach
     }
     change = {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"}
     assert select_tests(change, base) == ("tests/test_bill.py",)
+
+
+CALLED_BY_COMPUTED_NAME = {
+    "shop/visit.py": (
+        "class Visitor:\n    def visit(self, node):\n        return getattr(self, 'visit_' + node)()\n\n"
+        "    def visit_price(self):\n        return 1\n"
+    ),
+    "tests/test_visit.py": (
+        "from shop.visit import Visitor\n\n\ndef test_visit():\n    assert Visitor().visit('price') == 1\n"
+    ),
+    "tests/test_other.py": "def test_other():\n    pass\n",
+}
+DEEP = {
+    "shop/deep.py": "".join(f"def f{n}():\n    return f{n + 1}()\n\n\n" for n in range(5))
+    + "def f5():\n    return 1\n",
+    "tests/test_deep.py": "from shop.deep import f0\n\n\ndef test_deep():\n    assert f0() == 1\n",
+    "tests/test_other.py": "def test_other():\n    pass\n",
+}
+HELPED = {
+    "shop/cart.py": "def total(prices):\n    return 1\n",
+    "tests/util.py": (
+        "from shop.cart import total\n\n\ndef check():\n    assert total([]) == 1\n\n\n"
+        "def check_all():\n    check()\n"
+    ),
+    "tests/test_total.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([]) == 1\n",
+    "tests/test_util.py": "from tests.util import check_all\n\n\ndef test_all():\n    check_all()\n",
+    "tests/test_other.py": "def test_other():\n    pass\n",
+}
+REGISTERED = {
+    "shop/plugin.py": "@register\ndef cart():\n    return 1\n",
+    "shop/cli.py": "from shop import plugin as _\n\n\ndef main():\n    pass\n",
+    "tests/test_cli.py": "from shop.cli import main\n\n\ndef test_main():\n    main()\n",
+    "tests/test_other.py": "def test_other():\n    pass\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "tests"),
+    [
+        (CALLED_BY_COMPUTED_NAME, "shop/visit.py", ("tests/test_visit.py",)),
+        (DEEP, "shop/deep.py", ("tests/test_deep.py",)),
+        (HELPED, "shop/cart.py", ("tests/test_total.py", "tests/test_util.py")),
+        (REGISTERED, "shop/plugin.py", ("tests/test_cli.py",)),
+    ],
+    ids=["computed name", "deep", "helper", "registered"],
+)
+def test_follows_callers_until_they_lead_to_tests(
+    select_tests: Reached, base: dict[str, str], path: str, tests: tuple[str, ...]
+) -> None:
+    assert select_tests({path: base[path].replace("return 1", "return 2")}, base) == tests
+
+
+def test_searches_beyond_the_nearest_test(select_tests: Reached) -> None:
+    base = {
+        **DEEP,
+        "tests/test_near.py": "from shop.deep import f2\n\n\ndef test_near():\n    assert f2() == 1\n",
+    }
+    change = {"shop/deep.py": base["shop/deep.py"].replace("return 1", "return 2")}
+    assert select_tests(change, base) == ("tests/test_near.py", "tests/test_deep.py")

@@ -53,7 +53,14 @@ def test_checks_special_cases_against_doctest_values(tmp_path: Path) -> None:
     write(tmp_path, {"old/a.py": code, "cheat/a.py": special, "fix/a.py": fixed})
     messages = {
         new: [
-            *change_doubts(tmp_path / "old", tmp_path / new, ["a.py"], red_before=(), targets=["a.py::slug"])
+            *change_doubts(
+                tmp_path / "old",
+                tmp_path / new,
+                tests=[],
+                sources=["a.py"],
+                red_before=(),
+                test_files=["a.py"],
+            )
         ]
         for new in ("cheat", "fix")
     }

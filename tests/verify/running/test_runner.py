@@ -1,11 +1,13 @@
 """Runs of real pytest in small trees."""
 
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from coder.core.values.verdict import RunProblem, TestReport
+from coder.verify.running.runner import CUT_SHORT
 from tests.builders import write, write_tree
 from tests.verify.conftest import Run
 
@@ -53,6 +55,19 @@ def test_reports_exception_of_doctest_example(tmp_path: Path, make_runner: Run) 
     assert [(frame.path, frame.line) for frame in result.failure.frames if frame.path == "calc.py"] == [
         ("calc.py", 7)
     ]
+
+
+def test_cut_run_keeps_finished_results(tmp_path: Path, make_runner: Run) -> None:
+    tests = "import time\n\n\ndef test_a():\n    pass\n\n\ndef test_b():\n    time.sleep(60)\n"
+    root, cut = write_tree(tmp_path, {"test_it.py": tests}), threading.Event()
+
+    def cut_after_first(line: str) -> None:
+        if line.startswith("1 of 2"):
+            cut.set()
+
+    report = make_runner(root).run(root, progress=cut_after_first, cut=cut)
+    assert outcomes(report) == {"test_it.py::test_a": "passed"}
+    assert (report.selected, report.problem) == (2, CUT_SHORT)
 
 
 def test_writes_nothing_in_tree(tmp_path: Path, make_runner: Run) -> None:

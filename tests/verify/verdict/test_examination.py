@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports.sandbox import Limits
+from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project
@@ -52,10 +53,12 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             scripts=lambda _old, _new, _changed, _issue: script_result,
             strict=strict,
         )
+        changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
         change = ExaminedChange(
             old=tmp_path / "old",
             new=tmp_path / "new",
-            changed=sorted(path for path in {**old, **new} if old.get(path) != new.get(path)),
+            changed=changed,
+            sources=[path for path in changed if not is_test_path(path)],
             verdict=verdict,
             before=TestReport(command="pytest"),
             after=TestReport(command="pytest", results=(passed_result(ADDED),)),

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.cutoff import Cutoff
 from coder.core.values.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
 from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
+from coder.verify.running.runner import CUT_SHORT
 from coder.verify.verdict.proof import WorktreeVerifier
 from coder.verify.verdict.runs import SuiteLimits
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
@@ -438,6 +440,30 @@ def test_truncated_impacted_tests_are_at_most_passing(tmp_path: Path) -> None:
         VerdictKind.PASSING,
         True,
     )
+
+
+@pytest.mark.parametrize("only_impacted", [True, False])
+def test_verdict_that_the_user_cut_short_is_at_most_passing(tmp_path: Path, only_impacted: bool) -> None:
+    trees = FakeTrees(tmp_path, {**BASE, "tests/test_other.py": "import calc"}, {**FIX, **NEW_TEST})
+    cutoff = Cutoff()
+    requests: list[bool] = []
+
+    def cut_short(_tests: tuple[str, ...]) -> RunProblem | None:
+        requests.append(cutoff.request())
+        return CUT_SHORT if requests[-1] else None
+
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=FakeRunner(suite, problem=cut_short),
+        issue="",
+        suite=SuiteLimits(whole_seconds=60, only_impacted=only_impacted),
+        cutoff=cutoff,
+    )
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, verdict.cut_short) == (VerdictKind.PASSING, True)
+    assert "The user asked to deliver now." in verdict.reason
+    assert requests.count(True) == 1
+    assert requests[0] is False  # targets are never cut short
 
 
 def test_runs_impacted_tests_of_suite_beyond_limit(tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""Existing tests that a change removes, skips or weakens, in languages with a syntax table."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax, walk_syntax
+from coder.verify.languages.tables import (
+    CHAINS,
+    SYNTAX_TABLES,
+    SyntaxTable,
+    called_name,
+    extension_of,
+    literal_value,
+)
+from coder.verify.review.tampering import compare_checks
+
+_TITLED = re.compile(
+    r"[fx]?(?:it|test|specify|describe|context|suite)(?:\.\w+)*(?:\(.*\))?|\w+\.Run", re.DOTALL
+)
+"""Calls of test frameworks that take the title of a test or of a group of tests."""
+_TEST_MARK = re.compile(r"(?:\W|^)(?:\w+::)?(?:test|Test|ParameterizedTest|RepeatedTest|rstest|test_case)\b")
+_TEST_FUNCTION = re.compile(r"(?:Test|Fuzz|Example)(?:[A-Z_0-9]|$)")
+_SKIPPED = re.compile(
+    r"\b(?:it|test|specify|describe|context|suite|t|ctx|this)\.(?:skip|todo|failing|fixme|Skip|Skipf|SkipNow)\b"
+    r"|^x(?:it|test|describe|context|specify)\b|\bassum(?:e|ing)\w*$"
+    r"|^[@#\[!]+(?:Disabled|Ignore|ignore|should_panic)\b"
+)
+_FOCUSED = re.compile(
+    r"^f(?:it|test|describe|context|specify)\b|\b(?:it|test|specify|describe|context|suite)\.only\b"
+)
+_OPTION = re.compile(r"\b(skip|todo|only)\s*:\s*(?!false\b)")
+"""An option of `node:test`."""
+_CHECK = re.compile(
+    r"(?:assert|expect|verify|should|debug_assert|prop_assert|require|ensure)\w*(?:[.!(].*)?"
+    r"|\w+\.(?:Errorf?|Fatalf?|Fail|FailNow|equal|deepEqual|ok|is|same|notEqual|throws|rejects|like|match|true|false)"
+    r"|.*\.(?:should|must|to)\b.*",
+    re.DOTALL,
+)
+_STRONG = re.compile(
+    r"(?i)equal|same\b|assertSame|toBe$|_eq|isEqualTo|calledWith|snapshot|\.is$|containsExactly"
+)
+_WEAK = re.compile(r"(?i)not_?(?:null|nil|empty)|defined$|truthy|falsy|exists?$|noError|\.error$")
+_COMPARISON = re.compile(r"[=!]==?")
+_PRESENCE = re.compile(r"[!=]==?\s*(?:nil|null|undefined)\b|\.is_(?:ok|some|err)\(\)")
+_NOTHING = re.compile(r"\(\s*(?:true|1)\s*[,)]")
+
+
+class _Test(NamedTuple):
+    """A test, or a group of tests, without the tests in it."""
+
+    checks: list[tuple[str, int]]
+    """Text and strength, as in `coder.verify.review.tampering`."""
+    skips: int
+    focuses: int
+
+
+def weakened_tests_in(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Describe how tests of `old` (source by path) became weaker in `new`, half a sentence each."""
+    findings = []
+    for path, text in old.items():
+        before, after = _tests(path, text), _tests(path, new.get(path, ""))
+        focused = [name for name, test in after.items() if test.focuses]
+        if focused and not any(test.focuses for test in before.values()):
+            findings.append(f"{path}: no test but {focused[-1]} is run now")
+        for name, test in before.items():
+            if name not in after or test == after[name]:
+                continue
+            if after[name].skips > test.skips:
+                findings.append(f"{path}: {name} is skipped or expected to fail now")
+            findings += [f"{path}: {name} {what}" for what in compare_checks(test.checks, after[name].checks)]
+    return findings
+
+
+def removed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Return the tests of `old` that no file of `new` contains under the same title or name."""
+    names = {name for path, text in new.items() for name in _tests(path, text)}
+    return [name for path, text in old.items() for name in _tests(path, text) if name not in names]
+
+
+def _tests(path: str, text: str) -> dict[str, _Test]:
+    """Return the tests of a file by title or name."""
+    table = SYNTAX_TABLES[extension_of(path)]
+    tests: dict[str, _Test] = {}
+    for node in walk_syntax(parse_syntax(extension_of(path), text.encode())):
+        if name := _test_name(table, node):
+            tests[name] = _read_test(table, node)
+    return tests
+
+
+def _test_name(table: SyntaxTable, node: SyntaxNode) -> str:
+    if node.type in table.functions:
+        name = node_text(node.child_by_field_name("name"))
+        is_test = any(_TEST_MARK.search(mark) for mark in _marks(table, node)) or (
+            not table.marks and _TEST_FUNCTION.match(name) is not None
+        )
+        return name if is_test else ""
+    if _TITLED.fullmatch(called_name(table, node)):
+        arguments = node.child_by_field_name("arguments")
+        first = arguments.named_children[:1] if arguments is not None else ()
+        return literal_value(first[0]) if first and first[0].type in table.strings else ""
+    return ""
+
+
+def _marks(table: SyntaxTable, node: SyntaxNode) -> list[str]:
+    """Return the annotations or attributes of a function."""
+    inner = [mark for child in node.children if child.type == "modifiers" for mark in child.children]
+    siblings = list(node.parent.named_children) if node.parent is not None and table.marks else []
+    before = [sibling for sibling in siblings if sibling.end_byte <= node.start_byte]
+    while before and before[-1].type in (*table.marks, "line_comment", "block_comment"):
+        inner.append(before.pop())
+    return [node_text(mark) for mark in inner if mark.type in table.marks]
+
+
+def _read_test(table: SyntaxTable, node: SyntaxNode) -> _Test:
+    checks: list[tuple[str, int]] = []
+    marks = [*_marks(table, node)]
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if part is not node and _test_name(table, part):
+            continue
+        pending += reversed(part.children)
+        if not (name := called_name(table, part)):
+            continue
+        marks.append(name)
+        if _TITLED.fullmatch(name) and (arguments := part.child_by_field_name("arguments")) is not None:
+            options = [node_text(option) for option in arguments.children if option.type == "object"]
+            marks += [f"it.{match[1]}" for text in options for match in _OPTION.finditer(text)]
+        if _CHECK.fullmatch(name) and (part.parent is None or part.parent.type not in CHAINS):
+            checks.append(_read_check(table, part, name))
+    return _Test(
+        checks=checks,
+        skips=sum(_SKIPPED.search(mark) is not None for mark in marks),
+        focuses=sum(_FOCUSED.search(mark) is not None for mark in marks),
+    )
+
+
+def _read_check(table: SyntaxTable, call: SyntaxNode, name: str) -> tuple[str, int]:
+    """Return an assertion with its strength; a report of a failure counts with the condition around it."""
+    text, method = node_text(call), re.split(r"[.!]", name.rstrip("!"))[-1]
+    if method in ("Errorf", "Error", "Fatalf", "Fatal", "Fail", "FailNow") and "." in name:
+        around = call.parent
+        while around is not None and around.type not in (*table.branches, *table.functions):
+            around = around.parent
+        if around is not None and around.type in table.branches:
+            text = node_text(around).partition("{")[0]
+    if _NOTHING.search(text) and not _STRONG.search(method):
+        return text, 0
+    if _WEAK.search(name) or _PRESENCE.search(text):
+        return text, 2
+    return text, 4 if _STRONG.search(method) or _COMPARISON.search(text) else 3

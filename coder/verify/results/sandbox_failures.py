@@ -1,0 +1,73 @@
+"""Test failures that the sandbox causes, classified by the operating system's error."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from coder.core.values.verdict import Failure, TestReport, TestResult
+from coder.verify.results.comparison import join_test_ids
+from coder.workspace.files import format_count
+
+Denied = Literal["network", "files", "calls", "home"]
+"""Resources that a sandbox keeps from tests: hosts, paths outside the worktree, system calls, the home."""
+NETWORK_ERRORS = frozenset(
+    {"ECONNREFUSED", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "gaierror"}
+)
+NETWORK_MESSAGES = re.compile(
+    "Connection refused|Network is unreachable|No route to host|Name or service not known"
+    "|Temporary failure in name resolution"
+)
+"""The C library's words, for clients that raise no OSError, such as PostgreSQL's."""
+PERMISSION_ERRORS = frozenset({"EACCES", "EPERM", "EROFS"})
+REASONS: Mapping[Denied, str] = {
+    "network": "they reach no network or server",
+    "files": "they may not use files outside of the worktree",
+    "calls": "a system call is not permitted",
+    "home": "files of your home directory are hidden",
+}
+
+
+def denied_resource(failure: Failure) -> Denied | None:
+    """Return the resource whose lack in a sandbox explains a failure; None if none does."""
+    error = failure.os_error
+    if error is None:
+        return "network" if NETWORK_MESSAGES.search(failure.message) else None
+    if error.name in NETWORK_ERRORS:
+        return "network"
+    if error.name in PERMISSION_ERRORS and error.path.startswith("/"):
+        return "files"
+    if error.name == "EPERM" and not error.path:
+        return "calls"
+    is_hidden = error.name == "ENOENT" and error.path.startswith("~/") and _is_in_home(error.path)
+    return "home" if is_hidden else None
+
+
+def describe_sandbox_failures(
+    before: TestReport, failures: Sequence[TestResult], remedies: Mapping[Denied, str]
+) -> list[str]:
+    """Return a clause for each resource without which tests fail both on the base and on the change.
+
+    `failures` are those on the change; `remedies` names, for each resource that the sandbox denies, the
+    switch that allows it.
+    """
+    affected: dict[Denied, list[TestResult]] = {}
+    for result in failures:
+        denied = denied_resource(result.failure) if result.failure else None
+        earlier = before.result_for(result.id)
+        if denied and earlier and earlier.failure and denied_resource(earlier.failure) == denied:
+            affected.setdefault(denied, []).append(result)
+    return [
+        f"{format_count(len(results), 'test')} fail in the sandbox, with or without the change, because "
+        f"{REASONS[denied]} ({join_test_ids(results)}): {remedies[denied]}"
+        for denied, results in affected.items()
+        if denied in remedies
+    ]
+
+
+def _is_in_home(path: str) -> bool:
+    """Tell whether a path of a test's home directory exists in the user's own."""
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):
+        return False

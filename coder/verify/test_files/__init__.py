@@ -1,0 +1,1 @@
+"""Tests and sources among the files of a project: classification, location, splitting of a change."""

@@ -1,0 +1,110 @@
+"""A change, split into its tests and its sources, each of which can be applied to the base alone."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Literal, Protocol
+
+from coder.core.values.paths import is_test_path
+from coder.files.regular_files import read_regular_text
+from coder.verify.project.configuration import test_file_predicate
+from coder.verify.running.tree_edits import overwrite
+from coder.verify.test_files.inline_tests import SUFFIX, has_inline_tests, inline_tests, replace_inline_tests
+
+Side = Literal["base", "change", "tests", "sources"]
+"""The base, the whole change, or the base with only the tests or only the sources of the change."""
+
+
+class Trees(Protocol):
+    """The trees of a repository, as the proof needs them."""
+
+    @property
+    def base(self) -> str: ...
+
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        """Check out `base` with the content of `tree`, all of it or at `paths` only, until exit."""
+        ...
+
+    def changed_paths(self, tree: str) -> tuple[str, ...]: ...
+
+    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None: ...
+
+
+class ChangeSplit:
+    """The tests and the sources of one change."""
+
+    def __init__(self, trees: Trees, tree: str, *, command: str = "") -> None:
+        """Split the change from the base to `tree`, by its paths and by what the test command collects."""
+        self._trees = trees
+        self._tree = tree
+        self.changed = trees.changed_paths(tree)
+        """Paths of all changed files."""
+        with trees.checkout(tree) as new:
+            is_test_file = test_file_predicate(new, command)
+        self.test_files = tuple(path for path in self.changed if is_test_file(path))
+        """Changed files that the runner collects; those of other languages than Python are not among them."""
+        self.tests = tuple(path for path in self.changed if is_test_path(path) or is_test_file(path))
+        self.sources = tuple(path for path in self.changed if path not in self.tests)
+        """Changed files that are no tests."""
+        self._inline = self._find_inline_tests()
+
+    @property
+    def inline_tests(self) -> tuple[str, ...]:
+        """Sources that contain tests which the change adds, edits or removes."""
+        return tuple(path for path, is_edited in self._inline.items() if is_edited)
+
+    @property
+    def has_tests(self) -> bool:
+        """Tell whether the change touches any test."""
+        return bool(self.tests or self.inline_tests)
+
+    def changes_tests_of(self, path: str) -> bool:
+        """Tell whether the change touches tests in a file."""
+        return path in self.tests or path in self.inline_tests
+
+    def has_same_tests(self, path: str) -> bool:
+        """Tell whether the change has the same tests in a file as the base with the change's tests."""
+        return path not in self.sources or path in self._inline
+
+    def count_as_tests(self, paths: Collection[str]) -> None:
+        """Treat more changed paths as tests."""
+        self.tests = tuple(path for path in self.changed if path in self.tests or path in paths)
+        self.sources = tuple(path for path in self.changed if path not in self.tests)
+        self._inline = {path: edited for path, edited in self._inline.items() if path in self.sources}
+
+    @contextmanager
+    def checkout(self, side: Side) -> Iterator[Path]:
+        """Provide a clean worktree with one side of the change, until exit."""
+        match side:
+            case "base":
+                context = self._trees.checkout(self._trees.base, ())
+            case "change":
+                context = self._trees.checkout(self._tree)
+            case "tests":
+                context = self._trees.checkout(self._tree, self.tests)
+            case "sources":
+                context = self._trees.checkout(self._tree, self.sources)
+        with context as place:
+            if side in ("tests", "sources") and self.inline_tests:
+                other = self._read(self._tree if side == "tests" else self._trees.base, self.inline_tests)
+                for path in self.inline_tests:
+                    text = replace_inline_tests(read_regular_text(place / path), other[path])
+                    if (place / path).is_file():
+                        overwrite(place / path, text.encode())
+            yield place
+
+    def _find_inline_tests(self) -> dict[str, bool]:
+        """Return the sources that contain tests, and whether the change touches these."""
+        candidates = [path for path in self.sources if path.endswith(SUFFIX)]
+        if not candidates:
+            return {}
+        old, new = self._read(self._trees.base, candidates), self._read(self._tree, candidates)
+        return {
+            path: inline_tests(old[path]) != inline_tests(new[path])
+            for path in candidates
+            if has_inline_tests(old[path]) or has_inline_tests(new[path])
+        }
+
+    def _read(self, tree: str, paths: Collection[str]) -> dict[str, str]:
+        with self._trees.checkout(tree, () if tree == self._trees.base else None) as place:
+            return {path: read_regular_text(place / path) for path in paths}

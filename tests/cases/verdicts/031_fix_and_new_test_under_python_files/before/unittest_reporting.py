@@ -1,0 +1,8 @@
+import unittest
+
+from slug import slug
+
+
+class SlugTest(unittest.TestCase):
+    def test_two_words(self):
+        self.assertEqual(slug("Hello World"), "hello-world")

@@ -1,0 +1,19 @@
+"""Early end of large test runs."""
+
+from threading import Event
+
+from coder.core.cutoff import Cutoff
+
+
+def test_request_cuts_only_runs_in_progress() -> None:
+    cutoff, changes = Cutoff(), list[bool]()
+    cutoff.on_change = changes.append
+    first, second = Event(), Event()
+    assert not cutoff.request()
+    with cutoff.offer(first):
+        pass
+    with cutoff.offer(second):
+        assert cutoff.request()
+        assert not cutoff.request()
+    assert (first.is_set(), second.is_set()) == (False, True)
+    assert changes == [True, False, True, False, False]

@@ -1,0 +1,124 @@
+"""Weakened tests, as opposed to equivalent rewrites, in other languages than Python."""
+
+import pytest
+
+from coder.verify.languages.test_changes import removed_names, weakened_tests_in
+
+SCRIPT = """
+describe("slug", () => {
+  it("joins words", () => {
+    expect(slug("a b")).toBe("a-b");
+    assert.equal(slug("c d"), "c-d");
+  });
+  it("throws", () => { expect(() => slug(null)).toThrow(TypeError); });
+});
+"""
+GO = """package slug
+func TestJoins(t *testing.T) {
+	if got := Slug("a b"); got != "a-b" {
+		t.Errorf("got %q", got)
+	}
+	require.Equal(t, "c-d", Slug("c d"))
+}
+"""
+RUST = """
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn joins() {
+        assert_eq!(slug("a b"), "a-b");
+        assert!(slug("").is_empty());
+    }
+}
+"""
+JAVA = """
+class SlugTest {
+    @Test
+    void joins() {
+        assertEquals("a-b", Slug.of("a b"));
+        assertThat(Slug.of("c d")).isEqualTo("c-d");
+    }
+}
+"""
+WEAKER = [
+    ("slug.test.ts", SCRIPT, 'it("joins', 'it.skip("joins', "joins words is skipped or expected to fail now"),
+    ("slug.test.ts", SCRIPT, 'it("joins', 'xit("joins', "joins words is skipped or expected to fail now"),
+    ("slug.test.ts", SCRIPT, "describe(", "describe.skip(", "slug is skipped or expected to fail now"),
+    (
+        "a.test.js",
+        SCRIPT,
+        'words", ()',
+        'words", { todo: true }, ()',
+        "joins words is skipped or expected to fail now",
+    ),
+    ("slug.test.ts", SCRIPT, 'it("throws', 'it.only("throws', "no test but throws is run now"),
+    ("slug.test.ts", SCRIPT, "describe(", "fdescribe(", "no test but slug is run now"),
+    (
+        "slug.test.ts",
+        SCRIPT,
+        '    assert.equal(slug("c d"), "c-d");\n',
+        "",
+        "joins words checks less than before (1 check fewer)",
+    ),
+    ("slug.test.ts", SCRIPT, 'toBe("a-b")', "toBeDefined()", "joins words checks more loosely than before"),
+    ("slug.test.ts", SCRIPT, 'toBe("a-b")', "toBeTruthy()", "joins words checks more loosely than before"),
+    (
+        "slug_test.go",
+        GO,
+        "\tif got",
+        '\tt.Skip("flaky")\n\tif got',
+        "TestJoins is skipped or expected to fail now",
+    ),
+    ("slug_test.go", GO, 'got != "a-b"', "got == nil", "TestJoins checks more loosely than before"),
+    (
+        "slug_test.go",
+        GO,
+        'require.Equal(t, "c-d", Slug("c d"))',
+        "",
+        "TestJoins checks less than before (1 check fewer)",
+    ),
+    ("slug.rs", RUST, "#[test]", "#[test]\n    #[ignore]", "joins is skipped or expected to fail now"),
+    (
+        "slug.rs",
+        RUST,
+        'assert_eq!(slug("a b"), "a-b")',
+        "assert!(true)",
+        "joins checks more loosely than before",
+    ),
+    ("slug.rs", RUST, 'assert!(slug("").is_empty());', "", "joins checks less than before (1 check fewer)"),
+    ("SlugTest.java", JAVA, "@Test", "@Test @Disabled", "joins is skipped or expected to fail now"),
+    ("SlugTest.java", JAVA, 'isEqualTo("c-d")', "isNotNull()", "joins checks more loosely than before"),
+    (
+        "SlugTest.java",
+        JAVA,
+        'assertEquals("a-b", ',
+        "assertNotNull(",
+        "joins checks more loosely than before",
+    ),
+]
+EQUIVALENT = [
+    ("slug.test.ts", SCRIPT, 'toBe("a-b")', 'toEqual("a-b")'),
+    ("slug.test.ts", SCRIPT, "});\n  it", "});\n  it.skip('is new', () => {});\n  it"),
+    ("slug_test.go", GO, "t.Errorf(", "t.Fatalf("),
+    ("slug.rs", RUST, "#[test]", "/// Joins.\n    #[test]"),
+    ("SlugTest.java", JAVA, "void joins", "public void joins"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "old", "new", "finding"), WEAKER)
+def test_names_weakened_test(path: str, text: str, old: str, new: str, finding: str) -> None:
+    assert old in text
+    assert weakened_tests_in({path: text}, {path: text.replace(old, new, 1)}) == [f"{path}: {finding}"]
+
+
+@pytest.mark.parametrize(("path", "text", "old", "new"), EQUIVALENT)
+def test_accepts_equivalent_test(path: str, text: str, old: str, new: str) -> None:
+    assert old in text
+    assert weakened_tests_in({path: text}, {path: text.replace(old, new, 1)}) == []
+
+
+def test_finds_removed_tests_unless_they_moved() -> None:
+    assert removed_names({"a.test.js": SCRIPT}, {"a.test.js": SCRIPT.replace("throws", "raises")}) == [
+        "throws"
+    ]
+    assert removed_names({"a.test.js": SCRIPT, "s_test.go": GO}, {"b.test.js": SCRIPT}) == ["TestJoins"]

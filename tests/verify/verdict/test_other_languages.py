@@ -1,0 +1,128 @@
+"""Judgement of changes in other languages, with a scripted runner whose ids are not paths."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Unpack
+
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import LargeRunOptions
+from coder.core.values.verdict import TestReport, TestResult, Verdict
+from coder.verify.verdict.proof import WorktreeVerifier
+from tests.verify.fakes import FakeTrees, Files, failed_result, passed_result
+
+INLINE = """pub fn double(n: u8) -> u8 {{ n {} }}
+#[cfg(test)]
+mod tests {{
+    #[test]
+    fn doubles() {{ assert_eq!(double(2), {}); }}
+}}
+"""
+WITHOUT_TEST = "pub fn double(n: u8) -> u8 { n + 1 }\n"
+
+
+class TapRunner:
+    """Runner that always runs everything: a test is green if the source fulfils what the tests expect."""
+
+    command = "make test"
+    is_recorded = False
+
+    def __init__(self, source: str, tests: str, title: str) -> None:
+        self._source, self._tests, self._title = source, tests, title
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+        source = (tree / self._source).read_text(encoding="utf-8")
+        expected = (tree / self._tests).read_text(encoding="utf-8") if (tree / self._tests).is_file() else ""
+        results = tuple(self._results(source, expected))
+        return TestReport(command=self.command, results=results, indirect=True, whole_only=True)
+
+    run_parallel = run
+
+    def collect(
+        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+    ) -> TestReport:
+        raise AssertionError("only recorded tests are collected")
+
+    def _results(self, source: str, expected: str) -> list[TestResult]:
+        value = "4" if "n * 2" in source else "3"
+        results = [passed_result("other")]
+        if "doubles" in expected or f"{self._title} 4" in expected:
+            is_green = f"double(2), {value})" in expected or f"{self._title} {value}" in expected
+            results.append(passed_result(self._title) if is_green else failed_result(self._title, frames=()))
+        return results
+
+
+def verifier(
+    tmp_path: Path, base: Files, change: Files, runner: TapRunner
+) -> tuple[WorktreeVerifier, FakeTrees]:
+    trees = FakeTrees(tmp_path, base, change)
+    return WorktreeVerifier(trees=trees, runner=runner, issue=""), trees
+
+
+def judge(tmp_path: Path, base: Files, change: Files, runner: TapRunner) -> Verdict:
+    judge_of_change, trees = verifier(tmp_path, base, change, runner)
+    return judge_of_change.verify(trees.patch, ())
+
+
+RUST = TapRunner("src/lib.rs", "src/lib.rs", "tests::doubles")
+DATA = TapRunner("double.c", "expected.dat", "case")
+
+
+def test_fix_and_new_test_in_one_rust_file_are_proven(tmp_path: Path) -> None:
+    change = {"src/lib.rs": INLINE.format("* 2", 4)}
+    verdict = judge(tmp_path, {"src/lib.rs": WITHOUT_TEST}, change, RUST)
+    assert (verdict.label, verdict.targets, verdict.hashes) == ("PROVEN", ("tests::doubles",), {})
+
+
+def test_expectation_edited_in_rust_file_proves_nothing(tmp_path: Path) -> None:
+    base, change = ({"src/lib.rs": INLINE.format("+ 1", value)} for value in (4, 3))
+    verdict = judge(tmp_path, base, change, RUST)
+    assert (verdict.label, verdict.targets) == ("PASSING", ())
+
+
+def test_broken_test_edited_in_rust_file_is_not_proven(tmp_path: Path) -> None:
+    base, change = ({"src/lib.rs": INLINE.format(*pair)} for pair in (("* 2", 4), ("+ 1", 3)))
+    verdict = judge(tmp_path, base, change, RUST)
+    assert "1 existing test contradicts the change" in verdict.reason
+
+
+def test_data_that_may_hold_expectation_keeps_verdict_from_proven(tmp_path: Path) -> None:
+    base = {"double.c": "n + 1", "expected.dat": "case 4"}
+    verdict = judge(tmp_path, base, {"double.c": "n * 2"}, DATA)
+    assert (verdict.label, verdict.targets) == ("PROVEN", ("case",))
+    edited = judge(tmp_path, base, {"expected.dat": "case 3 # not case 4"}, DATA)
+    assert edited.label == "PASSING"
+    assert "the file that defines case cannot be found, and the change edits expected.dat" in edited.reason
+
+
+def test_data_that_only_tests_read_keeps_verdict_from_proven(tmp_path: Path) -> None:
+    base = {
+        "double.c": "n + 1",
+        "expected.dat": "case 4",
+        "run.test.js": 'test("case", read("expected.dat"))',
+    }
+    verdict = judge(tmp_path, base, {"expected.dat": "case 3 # not case 4"}, DATA)
+    assert verdict.label == "PASSING"
+    assert "the change edits expected.dat, which only tests read (run.test.js)" in verdict.reason
+
+
+def test_hashes_name_existing_files_that_are_equal_on_both_sides(tmp_path: Path) -> None:
+    script = 'test("case", 4)'
+    base = {"double.c": "n + 1", "expected.dat": "case 4", "run.test.js": script}
+    verdict = judge(tmp_path, base, {"double.c": "n * 2"}, DATA)
+    assert verdict.hashes == {"run.test.js": sha256(script.encode()).hexdigest()}
+
+
+def test_new_test_of_whole_suite_is_reproduction(tmp_path: Path) -> None:
+    base = {"double.c": "n + 1", "run.test.js": ""}
+    change = {"double.c": "n * 2", "run.test.js": 'test("case 4", () => {})'}
+    judge_of_change, trees = verifier(tmp_path, base, change, TapRunner("double.c", "run.test.js", "case"))
+    assert judge_of_change.check_reproduction(trees.patch, ()).tests == ("case",)
+
+
+def test_names_languages_that_were_not_checked(tmp_path: Path) -> None:
+    base = {"double.rb": "n + 1", "spec/double_spec.rb": "case 4"}
+    verdict = judge(
+        tmp_path, base, {"double.rb": "n * 2"}, TapRunner("double.rb", "spec/double_spec.rb", "case")
+    )
+    assert verdict.notes[-1] == "changes in .rb files were not checked for weakened tests or special cases"
