@@ -65,37 +65,41 @@ def submodule_paths(git: Git, tree: str) -> tuple[str, ...]:
 
 
 def find_meson_modules(root: Path) -> dict[str, str]:
-    """Return the extension modules in Meson's build directories, by the paths of their packages in the tree.
+    """Return the modules in Meson's build directories, by the paths beside their packages' sources.
 
-    These are the build directories of editable installations, `build/cp311` and the like. The paths of
-    modules come from the plan of what is installed where:
+    These are the build directories of editable installations, `build/cp311` and the like; modules are
+    compiled or generated. The plan of what is installed where:
     https://mesonbuild.com/IDE-integration.html#install-plan
     """
     modules: dict[str, str] = {}
     for file in sorted(root.glob("build/*/meson-info/intro-install_plan.json")):
-        plan = _read_plan(file)
-        directories = {place.parent: path.parent for path, place in plan["python"]}
-        for path, place in plan["targets"]:
-            target = directories.get(place.parent, root / place.parent) / place.name
-            is_inside = path.is_relative_to(root) and target.is_relative_to(root)
-            if is_inside and target.suffix in EXTENSION_SUFFIXES and ".." not in target.parts:
+        installed = [*_read_plan(file)]
+        build = file.parents[1]
+        sources = {
+            place.parent: path.parent
+            for path, place in installed
+            if path.is_relative_to(root) and not path.is_relative_to(build)
+        }
+        for path, place in installed:
+            target = sources.get(place.parent, root / place.parent) / place.name
+            is_inside = (
+                path.is_relative_to(build) and target.is_relative_to(root) and ".." not in target.parts
+            )
+            if is_inside and target.suffix in (".py", *EXTENSION_SUFFIXES):
                 modules[str(target.relative_to(root))] = str(path.relative_to(root))
     return modules
 
 
-def _read_plan(file: Path) -> dict[str, list[tuple[Path, Path]]]:
-    """Return the built and the Python files of a plan, with their paths relative to site-packages."""
-    sections: dict[str, list[tuple[Path, Path]]] = {"python": [], "targets": []}
+def _read_plan(file: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the files that a plan installs as Python modules, with their paths below site-packages."""
     try:
         plan = json.loads(read_regular(file) or b"{}")
-        for name, files in sections.items():
-            for path, entry in plan.get(name, {}).items():
-                variable, _, place = entry["destination"].partition("/")
-                if variable in SITE_PACKAGES and place:
-                    files.append((Path(path), Path(place)))
+        for path, entry in ((path, entry) for section in plan.values() for path, entry in section.items()):
+            variable, _, place = entry["destination"].partition("/")
+            if variable in SITE_PACKAGES and place:
+                yield Path(path), Path(place)
     except (AttributeError, KeyError, TypeError, ValueError):  # not a plan
-        pass
-    return sections
+        return
 
 
 def copy_artifacts(paths: Mapping[str, str], *, source: Path, target: Path) -> frozenset[str]:

@@ -129,7 +129,7 @@ def _unknown_build(sources: Sequence[str], stale: Sequence[str]) -> Verdict:
 
 def _failed_build(build: Build, sources: Sequence[str], *, on_base: bool) -> Verdict:
     failure = Failure(type=EXIT_CODE, message=build.error, text=build.output or build.error)
-    result = TestResult(id=sources[0], outcome="error", when="collect", failure=failure)
+    result = TestResult(id=sources[0], outcome="error", failure=failure)
     if on_base:
         reason = f"The change touches {sources[0]}, and the base's extension modules cannot be built: "
         return Verdict(kind=VerdictKind.INCONCLUSIVE, reason=f"{reason}{build.error}.", still_red=(result,))

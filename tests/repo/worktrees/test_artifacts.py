@@ -93,6 +93,7 @@ def test_finds_modules_built_by_meson_beside_their_packages(tmp_path: Path) -> N
     targets = {
         f"{tmp_path}/build/cp311/fast.so": "{py_platlib}/pkg/fast.so",
         f"{tmp_path}/build/cp311/top.so": "{py_platlib}/top.so",
+        f"{tmp_path}/build/cp311/version.py": "{py_platlib}/pkg/version.py",
         f"{tmp_path}/build/cp311/tool": "{bindir}/tool",
         f"{tmp_path}/build/cp311/up.so": "{py_platlib}/../../up.so",
         "/usr/lib/elsewhere.so": "{py_platlib}/pkg/elsewhere.so",
@@ -106,6 +107,7 @@ def test_finds_modules_built_by_meson_beside_their_packages(tmp_path: Path) -> N
     )
     assert find_meson_modules(tmp_path) == {
         "lib/pkg/fast.so": "build/cp311/fast.so",
+        "lib/pkg/version.py": "build/cp311/version.py",
         "top.so": "build/cp311/top.so",
     }
 
