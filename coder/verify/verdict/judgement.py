@@ -157,7 +157,7 @@ class Judgement:
         if not packages:
             return None
         lacking = f"{', '.join(packages)}, which {'are' if len(packages) > 1 else 'is'} not installed"
-        reason = f"The change needs {lacking} for the project's interpreter: {join_test_ids(reds)}."
+        reason = f"The change needs {lacking}: {join_test_ids(reds)}."
         unmet = tuple(result.model_copy(update={"cause": "environment"}) for result in reds)
         return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=unmet)
 

@@ -6,7 +6,7 @@ from coder.core.values.paths import is_test_file, match_test_ids
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.impact.test_selection import find_test_files_naming
 from coder.verify.results.comparison import find_regressions, is_gone, join_test_ids, passes, renumbered_cases
-from coder.verify.results.triage import needed_packages
+from coder.verify.results.triage import missing_module, needed_packages
 from coder.verify.verdict.flaky import classify_failures
 from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.runs import Runs
@@ -105,7 +105,7 @@ def find_missing_packages(
         for result in report.failures
         if result.failure is None or was.get(result.id) != result.failure.message
     ]
-    reds = [result for result in anew if result.failure and result.failure.type == "ModuleNotFoundError"]
+    reds = [result for result in anew if missing_module(result)]
     if not reds or any(result not in reds for result in anew if result.id not in was):
         return (), ()
     with change.trees.checkout(change.tree) as tree:
