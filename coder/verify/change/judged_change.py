@@ -8,14 +8,15 @@ from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.change.base_tests import BaseTests
-from coder.verify.change.issue_ties import shares_names
+from coder.verify.change.issue_ties import names_definitions, shares_names
 from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
 from coder.verify.impact.import_graph import project_files
 from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.results.comparison import shorten_test_id
-from coder.verify.results.new_names import find_added_names, is_chosen
+from coder.verify.results.new_names import find_added_names, find_words, is_chosen
 from coder.verify.review.change_review import read_texts
 from coder.verify.review.doctests import paths_with_same_examples
+from coder.verify.review.weak_tests import changed_definitions
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
 from coder.verify.test_files.locating import CODE, TestLocator, is_example
 from coder.verify.test_files.replaced_assertions import find_replaced_assertions
@@ -174,14 +175,27 @@ class JudgedChange:
         with self.split.checkout("change") as tree:
             return shares_names(self.issue, result.model_copy(update={"id": test}), tree, more=(name,))
 
-    def find_untied(self, targets: Sequence[str]) -> list[str]:
-        """Return the targets if nothing ties any of them to the issue."""
-        loose = [
-            test
-            for test in targets
-            if self.is_weak(test) and test not in (self.ties or {}) and self.before.has_test(test)
-        ]
-        return loose if len(loose) == len(targets) else []
+    def find_untied(self, reds: Sequence[TestResult]) -> list[str]:
+        """Return the targets, given as their red results, if nothing ties any of them to the issue."""
+        loose = [result.id for result in reds if self._is_untied(result)]
+        return loose if len(loose) == len(reds) else []
+
+    def _is_untied(self, red: TestResult) -> bool:
+        if self.ties is None or match_test_ids(self.asked)(red.id) or red.id in self.ties:
+            return False
+        return self._is_off_topic(red) if self.changes_test(red.id) else self.before.has_test(red.id)
+
+    def _is_off_topic(self, red: TestResult) -> bool:
+        """Tell whether the issue names definitions of the base, and neither test nor change is about them."""
+        if not test_file_of(red.id).endswith(".py"):
+            return False
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            old, new = read_texts(base, self.sources), read_texts(changed, self.sources)
+            return (
+                names_definitions(self.issue, base)
+                and not changed_definitions(old, new) & find_words(self.issue)
+                and not shares_names(self.issue, red, changed)
+            )
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
         """Return the assertions of existing tests that the change replaces, the first few."""
