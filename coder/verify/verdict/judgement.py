@@ -269,7 +269,7 @@ class Judgement:
         found = [*reached, *self._worse, *weaknesses.doubts, *rewritten.gaps]
         found += self._change.find_gaps(targets, after)
         reds = [self._red_check.reds.get(test) or TestResult(id=test, outcome="failed") for test in targets]
-        untied = self._change.find_untied(reds) if targets else []
+        untied = self._change.find_untied(reds)
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:
