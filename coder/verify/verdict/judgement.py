@@ -268,7 +268,8 @@ class Judgement:
         rewritten = find_rewritten_tests(self._change, self.runs)
         found = [*reached, *self._worse, *weaknesses.doubts, *rewritten.gaps]
         found += self._change.find_gaps(targets, after)
-        untied = self._change.find_untied(targets) if targets else []
+        reds = [self._red_check.reds.get(test) or TestResult(id=test, outcome="failed") for test in targets]
+        untied = self._change.find_untied(reds)
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:
