@@ -111,7 +111,7 @@ class Judgement:
         return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
 
     def _run_targets(self) -> Verdict | None:
-        """Run what the change is about; return a verdict that is certain already."""
+        """Run what the change is about; return the verdict if it needs no suite."""
         files = self._change.test_files
         about = [*self._named, *files, *self._first.suspects]
         self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
@@ -152,8 +152,8 @@ class Judgement:
             judged = f"{_tests(len(reds))} that the change is judged by"
             reason = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(reds)}."
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
-        if reds:
-            return self._not_fixed((*reds, *self._weak))
+        if reds and not (report.indirect and all(result.when == "collect" for result in reds)):
+            return self._not_fixed((*reds, *self._weak))  # else the build may be broken as a whole
         if report.problem is not None and report.problem.kind == "crash":
             return self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._notes += [

@@ -27,6 +27,17 @@ def failed_result(
             "No module named 'numpy'",
             "the package numpy is not installed for the project's interpreter",
         ),
+        (
+            "CollectionError",
+            "LoadError: cannot load such file -- rack/test",
+            "the package rack/test is not installed",
+        ),
+        ("CollectionError", "Error: Cannot find module 'chai'", "the package chai is not installed"),
+        (
+            "CollectionError",
+            "x.go:3:8: example.com/a@v1.0.0: module lookup disabled by GOPROXY=off",
+            "a module of Go is not downloaded",
+        ),
         ("ImportError", "libGL.so.1: cannot open shared object file", "the library libGL.so.1 is missing"),
         (
             "FileNotFoundError",
@@ -51,6 +62,15 @@ def test_names_package_missing_on_base_too(type: str, message: str, expected: st
     assert classify_failure(failure, before=failure) == ("environment", expected)
     assert classify_failure(failure, before=None)[0] == "logic"
     assert classify_failure(failure, before=failed_result("AssertionError", "assert 1 == 2"))[0] == "logic"
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Error: Cannot find module '../src/half'", "LoadError: cannot load such file -- /tree/lib/half"],
+)
+def test_missing_file_of_the_project_is_no_missing_package(message: str) -> None:
+    failure = failed_result("CollectionError", message)
+    assert classify_failure(failure, before=failure)[0] == "logic"
 
 
 def test_missing_submodule_is_no_missing_package() -> None:
