@@ -8,6 +8,7 @@ import typer
 from coder.cli import (
     apply,
     bench,
+    clean,
     config,
     demo,
     doctor,
@@ -45,6 +46,7 @@ app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.command("trust")(trust.trust)
+app.command("clean")(clean.clean)
 
 
 @app.callback()

@@ -30,6 +30,7 @@ _NUMBERED = re.compile(r"(?<![\w.:/-])\d[\d:./-]*[:./-]\d+(?![\w:/-])")
 _ERROR = re.compile(r"\b\w*(?:Error|Exception|Warning)\b: (?P<message>[^\n`]{8,200})")
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _CALLED = re.compile(r"([A-Za-z_]\w{2,})\(")
+_DEFINED = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)", re.MULTILINE)
 _SUITE_FAILS = re.compile(
     r"(?i)\b(?:tests?|suite|build|CI)\b[^.\n]{0,40}\b(?:fail|red|broken)"
     r"|\b(?:fail|red|broken)\w*\b[^.\n]{0,20}\btests?\b"
@@ -75,6 +76,13 @@ def shares_names(issue: str, result: TestResult, tree: Path, *, more: Collection
         or _strong_tie(issue, result, body)
         or _shared_identifiers(issue, result, body)
     )
+
+
+def names_definitions(issue: str, tree: Path) -> bool:
+    """Tell whether the issue uses the name of a function or class of a Python project as one."""
+    names = {name for name in _WORD.findall(issue) if _is_identifier(name, issue)}
+    texts = (read_regular_text(tree / path) for path in project_files(tree) if path.endswith(".py"))
+    return any(not names.isdisjoint(_DEFINED.findall(text)) for text in texts)
 
 
 def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:

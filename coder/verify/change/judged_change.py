@@ -2,20 +2,22 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from coder.core.cutoff import Cutoff
 from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.change.base_tests import BaseTests
-from coder.verify.change.issue_ties import shares_names
+from coder.verify.change.issue_ties import names_definitions, shares_names
 from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
 from coder.verify.impact.import_graph import project_files
 from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.results.comparison import shorten_test_id
-from coder.verify.results.new_names import find_added_names, is_chosen
+from coder.verify.results.new_names import find_added_names, find_words, is_chosen
 from coder.verify.review.change_review import read_texts
 from coder.verify.review.doctests import paths_with_same_examples
+from coder.verify.review.weak_tests import changed_definitions
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
 from coder.verify.test_files.locating import CODE, TestLocator, is_example
 from coder.verify.test_files.replaced_assertions import find_replaced_assertions
@@ -49,6 +51,8 @@ class JudgedChange:
     """Tests that the user named."""
     accepts_test_edits: bool = False
     """The user accepts that the change edits existing tests."""
+    extensions: tuple[str, ...] = ()
+    """Paths of extension modules that were built from each side's own sources."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
     split: ChangeSplit = field(init=False)
@@ -133,25 +137,31 @@ class JudgedChange:
             return False
         return self.ties.get(test, "identifier") == "identifier"
 
+    @cached_property
+    def _texts(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Texts of all changed code on the base and on the change, by path."""
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            return read_texts(base, self.changed, CODE), read_texts(changed, self.changed, CODE)
+
+    @property
+    def _source_texts(self) -> tuple[dict[str, str], dict[str, str]]:
+        old, new = ({path: texts[path] for path in self.sources if path in texts} for texts in self._texts)
+        return old, new
+
     def find_added_names(self) -> frozenset[str]:
         """Return the names that the change defines and the base does not."""
-        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
-            return find_added_names(
-                read_texts(base, self.sources, CODE), read_texts(changed, self.sources, CODE)
-            )
+        return find_added_names(*self._source_texts)
 
     def find_chosen_names(self, targets: Sequence[str], missing: Mapping[str, str]) -> tuple[str, ...]:
         """Return public names of the change that targets use and neither the issue nor the base contains.
 
         `missing` are names that targets lack without the change, by test id.
         """
-        files = sorted({path for test in targets for path in self.files_of(test)})
-        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
-            texts = read_texts(changed, files)
-            used = {name for test in targets for name in names_used_by(texts, test)}
-            names = {missing[test] for test in targets if test in missing} | (used & self.find_added_names())
-            if not names:
-                return ()
+        used = {name for test in targets for name in names_used_by(self._texts[1], test)}
+        names = {missing[test] for test in targets if test in missing} | (used & self.find_added_names())
+        if not names:
+            return ()
+        with self.split.checkout("base") as base:
             known = [read_regular_text(base / path) for path in project_files(base) if path.endswith(CODE)]
         return tuple(sorted(name for name in names if is_chosen(name, (self.issue, *known))))
 
@@ -164,24 +174,45 @@ class JudgedChange:
         result = self.before.result_for(test)
         return "existing" if result is not None and result.red else "edited"
 
-    def is_new_api_of_issue(self, result: TestResult, test: str, name: str) -> bool:
-        """Tell whether a test that lacks a new name is about the issue; without ties, every test is.
+    def find_off_topic(self, result: TestResult, tests: Sequence[str], name: str) -> list[str]:
+        """Return the tests that lack a new name and are not about the issue; none if no tie is needed.
 
-        `result` is the test's, or that of its file.
+        `result` is that of the test, or of their file.
         """
-        if self.ties is None or match_test_ids(self.asked)(test):
-            return True
+        if self.ties is None:
+            return []
+        is_asked = match_test_ids(self.asked)
         with self.split.checkout("change") as tree:
-            return shares_names(self.issue, result.model_copy(update={"id": test}), tree, more=(name,))
+            return [
+                test
+                for test in tests
+                if not is_asked(test)
+                and not shares_names(self.issue, result.model_copy(update={"id": test}), tree, more=(name,))
+            ]
 
-    def find_untied(self, targets: Sequence[str]) -> list[str]:
-        """Return the targets if nothing ties any of them to the issue."""
-        loose = [
-            test
-            for test in targets
-            if self.is_weak(test) and test not in (self.ties or {}) and self.before.has_test(test)
-        ]
-        return loose if len(loose) == len(targets) else []
+    def find_untied(self, reds: Sequence[TestResult]) -> list[str]:
+        """Return the targets, given as their red results, if nothing ties any of them to the issue."""
+        if self.ties is None:
+            return []
+        is_asked = match_test_ids(self.asked)
+        rest = [red for red in reds if not is_asked(red.id) and red.id not in self.ties]
+        if not reds or len(rest) < len(reds):
+            return []
+        existing = [red.id for red in rest if not self.changes_test(red.id) and self.before.has_test(red.id)]
+        others = [red for red in rest if red.id not in existing]
+        return [red.id for red in reds] if not others or self._are_off_topic(others) else []
+
+    def _are_off_topic(self, reds: Sequence[TestResult]) -> bool:
+        """Tell whether the issue names definitions that neither the tests nor the change are about."""
+        if not all(test_file_of(red.id).endswith(".py") for red in reds):
+            return False
+        if changed_definitions(*self._source_texts) & find_words(self.issue):
+            return False
+        with self.split.checkout("base") as base:
+            if not names_definitions(self.issue, base):
+                return False
+        with self.split.checkout("change") as tree:
+            return not any(shares_names(self.issue, red, tree) for red in reds)
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
         """Return the assertions of existing tests that the change replaces, the first few."""

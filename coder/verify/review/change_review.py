@@ -4,9 +4,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from coder.verify.extensions.native_access import SUFFIXES as NATIVE_SUFFIXES
+from coder.verify.extensions.native_access import find_native_accesses
+from coder.verify.extensions.projects import compiled_sources, find_projects
 from coder.verify.languages.source_changes import symptom_signs
 from coder.verify.languages.tables import SUFFIXES
-from coder.verify.languages.test_changes import removed_names, weakened_tests_in
+from coder.verify.languages.test_changes import find_renamed_in, removed_names, weakened_tests_in
 from coder.verify.mutation.mutants import differs_in_code
 from coder.verify.project.configuration import configuration_of_tests, is_injected, may_configure
 from coder.verify.results.comparison import shorten_test_id
@@ -109,13 +112,25 @@ def change_doubts(
             known=known_js,
         )
     )
+    native = [path for path in compiled_sources(sources) if find_projects([path], new)]
+    yield from _limit(
+        find_native_accesses(
+            read_texts(old, native, NATIVE_SUFFIXES), read_texts(new, native, NATIVE_SUFFIXES)
+        )
+    )
 
 
 def find_weakened_tests(old: Path, new: Path, *, tests: Sequence[str], sources: Sequence[str]) -> list[str]:
     """Describe how existing tests, also inside of sources, or their successors are weaker than before."""
     before, after = read_texts(old, tests), read_texts(new, tests)
     places = (*tests, *(path for path in sources if path.endswith(INLINE_SUFFIX)))
-    others = weakened_tests_in(read_texts(old, places, SUFFIXES), read_texts(new, places, SUFFIXES))
+    old_others, new_others = read_texts(old, places, SUFFIXES), read_texts(new, places, SUFFIXES)
+    others = weakened_tests_in(old_others, new_others)
+    others += [
+        f"{renamed.path}: {renamed.successors[0]}, in the place of {renamed.removed[0]}, {finding}"
+        for renamed in find_renamed_in(old_others, new_others)
+        for finding in renamed.findings
+    ]
     return [
         *_limit((*weakened_tests(before, after), *weakened_successors(before, after))),
         *_limit(others),

@@ -130,7 +130,8 @@ class PytestRunner:
         paths = existing_test_paths(tests, tree)
         if tests and not paths and self._project.command.is_selective:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
-        watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
+        roots = self._project.import_roots(tree) if expect_loaded else ()
+        watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
         limits = self._run_limits(timeout_seconds)
         recording = Recording()
         with (

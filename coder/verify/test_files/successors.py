@@ -41,9 +41,18 @@ def find_successions(
     """
     before, after = _read_all(old), _read_all(new)
     edited = [test for test in after if test not in before or not _is_same(before[test], after[test])]
+    return group_successions(
+        {test: _successors_of(test, before[test], after, edited) for test in gone if test in before}, before
+    )
+
+
+def group_successions(
+    successors_of: Mapping[str, Sequence[str]], before: Collection[str]
+) -> tuple[Succession, ...]:
+    """Join the tests that share successors; `before` are the ids of all tests of the base."""
     groups: list[tuple[set[str], set[str]]] = []
-    for test in gone:
-        if test not in before or not (successors := _successors_of(test, before[test], after, edited)):
+    for test, successors in successors_of.items():
+        if not successors:
             continue
         group = ({test, *(other for other in successors if other in before)}, {*successors})
         for other in [other for other in groups if other[0] & group[0] or other[1] & group[1]]:
@@ -137,7 +146,11 @@ def _is_alike(old: Function, new: Function) -> bool:
 
     Literals, parameters and local variables are all the same, since parametrization turns one into another.
     """
-    old_words, new_words = _syntax_words(old), _syntax_words(new)
+    return are_alike(_syntax_words(old), _syntax_words(new))
+
+
+def are_alike(old_words: Sequence[str], new_words: Sequence[str]) -> bool:
+    """Tell whether two lists of syntax, in which names begin with `NAME`, are mostly the same."""
     names = {word for word in old_words if word.startswith(NAME)}
     shared = len(names & {*new_words})
     return shared >= SHARED_NAMES * len(names) and (

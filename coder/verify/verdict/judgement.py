@@ -71,6 +71,7 @@ class Judgement:
         self.runs = Runs(
             split=change.split,
             runner=runner,
+            extensions=change.extensions,
             seconds=None if change.base else patience(change.before),
             counted_files=change.changed if change.base else None,
             progress=progress,
@@ -168,15 +169,14 @@ class Judgement:
         if not packages:
             return None
         lacking = f"{', '.join(packages)}, which {'are' if len(packages) > 1 else 'is'} not installed"
-        reason = f"The change needs {lacking} for the project's interpreter: {join_test_ids(reds)}."
+        reason = f"The change needs {lacking}: {join_test_ids(reds)}."
         unmet = tuple(result.model_copy(update={"cause": "environment"}) for result in reds)
         return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=unmet)
 
     def _not_fixed(self, reds: Sequence[TestResult]) -> Verdict:
-        reason = (
-            f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}; the whole suite was not run"
-        )
-        return self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=tuple(reds))
+        red = f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}"
+        reason = f"The issue is not fixed, {red}; the whole suite was not run."
+        return self._verdict(VerdictKind.PASSING, reason, still_red=tuple(reds))
 
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
         return tuple(with_cause(result, before=self._change.before.result_for(result.id)) for result in reds)
@@ -268,7 +268,8 @@ class Judgement:
         rewritten = find_rewritten_tests(self._change, self.runs)
         found = [*reached, *self._worse, *weaknesses.doubts, *rewritten.gaps]
         found += self._change.find_gaps(targets, after)
-        untied = self._change.find_untied(targets) if targets else []
+        reds = [self._red_check.reds.get(test) or TestResult(id=test, outcome="failed") for test in targets]
+        untied = self._change.find_untied(reds)
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:

@@ -81,7 +81,7 @@ def check_red(
                 proving = [test for test in proving if not _is_green_on_base(change.before, test)]
             if not is_unchanged and result.failure and lacks_added_name(result.failure, added_names):
                 name = find_missing_name(result.failure)
-                untied = [test for test in proving if not change.is_new_api_of_issue(result, test, name)]
+                untied = change.find_off_topic(result, proving, name)
                 proving = [test for test in proving if test not in untied]
                 missing_names |= dict.fromkeys(proving, name)
                 notes += [

@@ -1,14 +1,17 @@
 """Regressions of a change: which seemingly broken tests it broke, and which tests it rewrote to pass."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from coder.core.values.paths import is_test_file, match_test_ids, test_function_of
+from coder.core.values.paths import is_test_file, match_test_ids, test_file_of, test_function_of
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs
 from coder.verify.impact.test_selection import find_test_files_naming
+from coder.verify.languages.tables import SUFFIXES
+from coder.verify.languages.test_changes import RenamedTests, find_renamed_in
 from coder.verify.results.comparison import (
     find_regressions,
     is_gone,
@@ -16,13 +19,16 @@ from coder.verify.results.comparison import (
     renumbered_cases,
     shorten_test_id,
 )
-from coder.verify.results.triage import needed_packages
+from coder.verify.results.triage import missing_module, needed_packages
 from coder.verify.review.change_review import read_texts
+from coder.verify.test_files.locating import names_of
 from coder.verify.test_files.successors import find_successions, has_fewer_checks, join_names
 from coder.verify.verdict.flaky import classify_failures
 from coder.workspace.files import format_count
 
 SHOWN = 3
+_CASE = re.compile(r"%\w|\\\$\w+")
+"""Placeholders for the values of a case in a title."""
 MOST_RERUNS = 50
 """At most so many tests that seem broken are run again; with more of them, it is no flakiness."""
 
@@ -51,8 +57,21 @@ def _find_renamed(
         return frozenset(), []
     with change.split.checkout("base") as base, change.split.checkout("change") as changed:
         old, new = read_texts(base, change.tests), read_texts(changed, change.tests)
+        paths = (*change.tests, *change.split.inline_tests)
+        old_others, new_others = (read_texts(tree, paths, SUFFIXES) for tree in (base, changed))
     renamed: set[str] = set()
     notes = []
+    for others in find_renamed_in(old_others, new_others):
+        lost = [test for test in gone if _is_test_of(test, others.path, others.removed)]
+        reds = [test for test in report.failures if _is_test_of(test.id, others.path, others.successors)]
+        green = [
+            result
+            for result in report.results
+            if result.outcome == "passed" and _is_test_of(result.id, others.path, others.successors)
+        ]
+        if lost and not reds and _checks_in_cases(others, len(green)) >= others.checks_before:
+            renamed |= {*lost}
+            notes.append(f"{_quote(others.removed)} became {_quote(others.successors)}")
     for succession in find_successions(old, new, dict.fromkeys(map(test_function_of, gone))):
         is_successor = match_test_ids(succession.successors)
         count_after = partial(_count_passing, report)
@@ -65,6 +84,25 @@ def _find_renamed(
         count = f"[{cases} cases]" if cases > len(succession.successors) else ""
         notes.append(f"{join_names(succession.removed)} became {join_names(succession.successors)}{count}")
     return frozenset(renamed), notes
+
+
+def _is_test_of(test: str, path: str, titles: Sequence[str]) -> bool:
+    """Tell whether a test of a file has one of these titles, which may be templates of cases."""
+    if test_file_of(test) != path:
+        return False
+    names = names_of(test)
+    patterns = [_CASE.sub(".+", re.escape(title)) for title in titles]
+    return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
+
+
+def _checks_in_cases(renamed: RenamedTests, cases: int) -> int:
+    """Return how many checks successors make in so many passing cases."""
+    return renamed.checks_after * cases // len(renamed.successors)
+
+
+def _quote(titles: Sequence[str]) -> str:
+    more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
+    return ", ".join(f"'{title}'" for title in titles[:SHOWN]) + more
 
 
 def _count_passing(report: TestReport, function: str) -> int:
@@ -161,7 +199,7 @@ def find_missing_packages(
         for result in report.failures
         if result.failure is None or was.get(result.id) != result.failure.message
     ]
-    reds = [result for result in anew if result.failure and result.failure.type == "ModuleNotFoundError"]
+    reds = [result for result in anew if missing_module(result)]
     if not reds or any(result not in reds for result in anew if result.id not in was):
         return (), ()
     with change.trees.checkout(change.tree) as tree:

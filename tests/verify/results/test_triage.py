@@ -6,6 +6,7 @@ import pytest
 
 from coder.core.values.verdict import Failure, Frame, TestReport, TestResult
 from coder.verify.results.triage import classify_failure, environment_problem_of_all, needed_packages
+from tests.builders import write
 from tests.verify.fakes import passed_result
 
 
@@ -152,3 +153,21 @@ def test_separates_new_dependency_from_misspelt_import(
         for name in missing
     ]
     assert needed_packages(reds, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Cannot find module '@org/dates' from 'src/a.js'", ("@org/dates",)),
+        ("Cannot find package 'left-pad' imported from /tree/a.mjs", ("left-pad",)),
+        ('Failed to resolve import "left-pad" from "src/a.ts". Does the file exist?', ("left-pad",)),
+        ("Cannot find module 'leftpad'", ()),
+        ("Cannot find module './left-pad'", ()),
+    ],
+)
+def test_new_dependency_of_node_must_be_declared(
+    message: str, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    manifest = '{"dependencies": {"left-pad": "1"}, "devDependencies": {"@org/dates": "2"}}'
+    write(tmp_path, {"packages/a/package.json": manifest})
+    assert needed_packages([failed_result("CollectionError", message)], tmp_path) == expected
