@@ -76,6 +76,13 @@ SuiteOption = Annotated[
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")
 ]
+TestEditsOption = Annotated[
+    bool,
+    typer.Option(
+        "--accept-test-edits",
+        help="You have looked at how the change edits existing tests: they keep it from PROVEN no more.",
+    ),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Trust this repository without asking, this once.")
 ]

@@ -18,6 +18,7 @@ from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config, index_database, load_config, sandbox_caps, state_directory
+from coder.verify.change.runs import WHOLE, SuiteLimits
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
@@ -35,7 +36,6 @@ from coder.verify.running.selection import CommandSelection, accepted_candidate
 from coder.verify.running.tracing import PytestTracer
 from coder.verify.verdict.examination import ExaminationTools
 from coder.verify.verdict.proof import WorktreeVerifier
-from coder.verify.verdict.runs import WHOLE, SuiteLimits
 from coder.verify.warm.trials import PytestTrials
 from coder.verify.warm.warm_base import WarmBase
 from coder.verify.warm.warm_tests import WarmRunner
@@ -150,7 +150,7 @@ class ProjectRuntime:
         )
 
     def verifier_factory(
-        self, issue: str, *, requested_tests: tuple[str, ...], needs_ties: bool
+        self, issue: str, *, requested_tests: tuple[str, ...], needs_ties: bool, accepts_test_edits: bool
     ) -> Callable[[Repository], WorktreeVerifier]:
         """Return a function that makes one verifier for each base, which remembers the base's results."""
         verifiers_by_base: dict[str, WorktreeVerifier] = {}
@@ -165,6 +165,7 @@ class ProjectRuntime:
                     issue=issue,
                     named_tests=requested_tests,
                     needs_ties=needs_ties,
+                    accepts_test_edits=accepts_test_edits,
                     circumstances=self.project.why,
                     instruments=self.instruments(),
                     standby=self._standby(repository),

@@ -134,6 +134,7 @@ def open_session(
             task.issue,
             requested_tests=extract_node_ids(f"{task.issue}\n{task.test_command or ''}"),
             needs_ties=task.needs_ties,
+            accepts_test_edits=task.accept_test_edits,
         )
         context = SessionContext(
             task=task,

@@ -7,8 +7,8 @@ import pytest
 
 from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config
+from coder.verify.change.runs import WHOLE, SuiteLimits
 from coder.verify.project.project import find_project
-from coder.verify.verdict.runs import WHOLE, SuiteLimits
 from coder.wiring.bench import import_environment, suite_limits
 from tests.builders import write
 

@@ -13,7 +13,7 @@ from coder.verify.languages.tables import (
     extension_of,
     literal_value,
 )
-from coder.verify.review.tampering import compare_checks
+from coder.verify.review.tampering import Check, compare_checks
 
 _TITLED = re.compile(
     r"[fx]?(?:it|test|specify|describe|context|suite)(?:\.\w+)*(?:\(.*\))?|\w+\.Run", re.DOTALL
@@ -49,8 +49,7 @@ _NOTHING = re.compile(r"\(\s*(?:true|1)\s*[,)]")
 class _Test(NamedTuple):
     """A test, or a group of tests, without the tests in it."""
 
-    checks: list[tuple[str, int]]
-    """Text and strength, as in `coder.verify.review.tampering`."""
+    checks: list[Check]
     skips: int
     focuses: int
 
@@ -113,7 +112,7 @@ def _marks(table: SyntaxTable, node: SyntaxNode) -> list[str]:
 
 
 def _read_test(table: SyntaxTable, node: SyntaxNode) -> _Test:
-    checks: list[tuple[str, int]] = []
+    checks: list[Check] = []
     marks = [*_marks(table, node)]
     pending = [node]
     while pending:
@@ -136,7 +135,7 @@ def _read_test(table: SyntaxTable, node: SyntaxNode) -> _Test:
     )
 
 
-def _read_check(table: SyntaxTable, call: SyntaxNode, name: str) -> tuple[str, int]:
+def _read_check(table: SyntaxTable, call: SyntaxNode, name: str) -> Check:
     """Return an assertion with its strength; a report of a failure counts with the condition around it."""
     text, method = node_text(call), re.split(r"[.!]", name.rstrip("!"))[-1]
     if method in ("Errorf", "Error", "Fatalf", "Fatal", "Fail", "FailNow") and "." in name:
@@ -146,7 +145,7 @@ def _read_check(table: SyntaxTable, call: SyntaxNode, name: str) -> tuple[str, i
         if around is not None and around.type in table.branches:
             text = node_text(around).partition("{")[0]
     if _NOTHING.search(text) and not _STRONG.search(method):
-        return text, 0
+        return Check(text, 0)
     if _WEAK.search(name) or _PRESENCE.search(text):
-        return text, 2
-    return text, 4 if _STRONG.search(method) or _COMPARISON.search(text) else 3
+        return Check(text, 2)
+    return Check(text, 4 if _STRONG.search(method) or _COMPARISON.search(text) else 3)

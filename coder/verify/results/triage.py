@@ -25,6 +25,8 @@ _MISSING_NODE = re.compile(
 )
 MANIFESTS = ("package.json", "*/package.json", "*/*/package.json")
 DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+OUTPUT_TAIL = 200
+"""Characters of a command's output that are shown where it found no test."""
 CLOSE = 0.85
 """Similarity ratio (difflib, 0 to 1) from which a module name counts as a misspelling of another."""
 
@@ -122,3 +124,21 @@ def environment_problem_of_all(before: TestReport) -> str:
         return ""
     remedy = install_hint("\n".join(result.failure.message for result in before.failures if result.failure))
     return ", ".join(dict.fromkeys(lacks)) + (f". {remedy}" if remedy else "")
+
+
+def describe_missing_tests(before: TestReport, after: TestReport) -> str:
+    """Return, as a sentence, that no test ran on the change; empty if one did, or if none had to."""
+    if any(result.when != "collect" for result in after.results):
+        return ""
+    has_base = bool(before.collected) or any(result.when != "collect" for result in before.results)
+    where = "on the change" if has_base else "neither on the base nor on the change"
+    if after.failures:
+        first = after.failures[0]
+        reason = f" ({failure_headline(first.failure)})" if first.failure else ""
+        more = f", nor {len(after.failures) - 1} more" if len(after.failures) > 1 else ""
+        return f"No test ran, {where}: {first.id} cannot be collected{more}{reason}."
+    if after.problem is None or after.problem.kind != "no_tests":
+        return ""
+    tail = " | ".join(line.strip() for line in after.output.splitlines() if line.strip(" ="))[-OUTPUT_TAIL:]
+    printed = f"`{after.command}` printed: {tail}" if tail else f"`{after.command}` printed nothing"
+    return f"No test was found, {where}: name the command with --test, or add a test. {printed}"

@@ -22,6 +22,10 @@ from coder.core.values.verdict import (
     TestResult,
     Verdict,
 )
+from coder.verify.change.base_tests import NO_HISTORY, BaseSuite
+from coder.verify.change.issue_ties import tie_tests_to_issue
+from coder.verify.change.judged_change import JudgedChange
+from coder.verify.change.runs import WHOLE, SuiteLimits, patience, summarize_run
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.extensions.projects import compiled_sources
 from coder.verify.extensions.trees import BuiltTrees
@@ -29,16 +33,13 @@ from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.failure_summary import summarize_failures
+from coder.verify.results.new_names import find_words
 from coder.verify.results.sandbox_failures import Denied, describe_sandbox_failures
 from coder.verify.running.runner import with_label
 from coder.verify.test_files.split import Trees
-from coder.verify.verdict.base_tests import NO_HISTORY, BaseSuite
-from coder.verify.verdict.evidence import markdown_report, summarize_run, trailers
+from coder.verify.verdict.evidence import markdown_report, trailers
 from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.verdict.issue_ties import tie_tests_to_issue
-from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.judgement import Judgement
-from coder.verify.verdict.runs import WHOLE, SuiteLimits, patience
 from coder.verify.warm.warm_base import WarmBase, WarmFirstRun, read_edits, run_first_look
 from coder.verify.warm.warm_tests import WarmResult
 
@@ -64,6 +65,7 @@ class WorktreeVerifier:
         issue: str,
         named_tests: tuple[str, ...] = (),
         needs_ties: bool = False,
+        accepts_test_edits: bool = False,
         circumstances: tuple[str, ...] = (),
         instruments: ExaminationTools | None = None,
         standby: WarmBase | None = None,
@@ -77,6 +79,8 @@ class WorktreeVerifier:
 
         `asked` are tests that the user named; if it `needs_ties`, other tests of the base prove only what is
         tied to the issue.
+
+        If the user `accepts_test_edits`, edited tests do not keep a change from being proven.
 
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
@@ -99,6 +103,7 @@ class WorktreeVerifier:
         self._issue = issue
         self._asked = named_tests
         self._needs_ties = needs_ties
+        self._accepts_test_edits = accepts_test_edits
         self._ties: Mapping[str, IssueTie] | None = None
         self._circumstances = circumstances
         self._lock = threading.Lock()
@@ -146,6 +151,7 @@ class WorktreeVerifier:
                 rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
             )
         change.learn_tests(report)
+        added_names = change.find_added_names() if change.sources else find_words(self._issue)
         passing_on_base = self._tests_passing_on_base(files)
         is_requested = match_test_ids(named)
         reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
@@ -153,7 +159,9 @@ class WorktreeVerifier:
             is_existing = not change.changes_test(result.id)
             if is_whole and is_existing and before.has_test(result.id) and not is_requested(result.id):
                 continue  # the whole suite was run
-            reason = rejection_reason(result, issue=self._issue, is_existing_test=is_existing)
+            reason = rejection_reason(
+                result, issue=self._issue, is_existing_test=is_existing, added_names=added_names
+            )
             reason = ORDER_DEPENDENT_HINT if result.green and self._was_red(result.id) else reason
             if not reason:
                 reproducing.append(result.id)
@@ -221,6 +229,7 @@ class WorktreeVerifier:
             ties=self._ties_of(scope.before) if self._needs_ties else None,
             asked=self._asked,
             extensions=self._trees.modules,
+            accepts_test_edits=self._accepts_test_edits,
         )
         known = scope.before
         base_runs = (

@@ -12,11 +12,11 @@ import pytest
 from coder.core.ports.sandbox import Limits
 from coder.core.values.verdict import TestReport, Verdict, VerdictKind
 from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.project.project import find_project
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.running.runner import PytestRunner
-from coder.verify.verdict.base_tests import NO_HISTORY
 from coder.verify.verdict.proof import WorktreeVerifier
 from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository

@@ -83,7 +83,7 @@ def test_expectation_edited_in_rust_file_proves_nothing(tmp_path: Path) -> None:
 def test_broken_test_edited_in_rust_file_is_not_proven(tmp_path: Path) -> None:
     base, change = ({"src/lib.rs": INLINE.format(*pair)} for pair in (("* 2", 4), ("+ 1", 3)))
     verdict = judge(tmp_path, base, change, RUST)
-    assert "1 existing test contradicts the change" in verdict.reason
+    assert "the change edits 1 existing test that contradicts it" in verdict.reason
 
 
 def test_data_that_may_hold_expectation_keeps_verdict_from_proven(tmp_path: Path) -> None:

@@ -5,16 +5,22 @@ from dataclasses import dataclass, field
 
 from coder.core.cutoff import Cutoff
 from coder.core.values.paths import match_test_ids, test_file_of
-from coder.core.values.verdict import IssueTie, TestReport
+from coder.core.values.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
+from coder.files.regular_files import read_regular_text
+from coder.verify.change.base_tests import BaseTests
+from coder.verify.change.issue_ties import shares_names
+from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
+from coder.verify.impact.import_graph import project_files
 from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.results.comparison import shorten_test_id
+from coder.verify.results.new_names import find_added_names, is_chosen
 from coder.verify.review.change_review import read_texts
 from coder.verify.review.doctests import paths_with_same_examples
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
 from coder.verify.test_files.locating import CODE, TestLocator, is_example
+from coder.verify.test_files.replaced_assertions import find_replaced_assertions
 from coder.verify.test_files.split import ChangeSplit, Trees
-from coder.verify.verdict.base_tests import BaseTests
-from coder.verify.verdict.runs import WHOLE, Runs, SuiteLimits
+from coder.verify.test_files.successors import names_used_by
 from coder.workspace.files import format_count
 
 
@@ -43,6 +49,8 @@ class JudgedChange:
     """Tests that the user named."""
     extensions: tuple[str, ...] = ()
     """Paths of extension modules that were built from each side's own sources."""
+    accepts_test_edits: bool = False
+    """The user accepts that the change edits existing tests."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
     split: ChangeSplit = field(init=False)
@@ -127,6 +135,47 @@ class JudgedChange:
             return False
         return self.ties.get(test, "identifier") == "identifier"
 
+    def find_added_names(self) -> frozenset[str]:
+        """Return the names that the change defines and the base does not."""
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            return find_added_names(
+                read_texts(base, self.sources, CODE), read_texts(changed, self.sources, CODE)
+            )
+
+    def find_chosen_names(self, targets: Sequence[str], missing: Mapping[str, str]) -> tuple[str, ...]:
+        """Return public names of the change that targets use and neither the issue nor the base contains.
+
+        `missing` are names that targets lack without the change, by test id.
+        """
+        files = sorted({path for test in targets for path in self.files_of(test)})
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            texts = read_texts(changed, files)
+            used = {name for test in targets for name in names_used_by(texts, test)}
+            names = {missing[test] for test in targets if test in missing} | (used & self.find_added_names())
+            if not names:
+                return ()
+            known = [read_regular_text(base / path) for path in project_files(base) if path.endswith(CODE)]
+        return tuple(sorted(name for name in names if is_chosen(name, (self.issue, *known))))
+
+    def target_kind(self, test: str) -> TargetKind:
+        """Return the origin of a target."""
+        if match_test_ids(self.asked)(test):
+            return "named"
+        if not self.before.has_test(test):
+            return "new"
+        result = self.before.result_for(test)
+        return "existing" if result is not None and result.red else "edited"
+
+    def is_new_api_of_issue(self, result: TestResult, test: str, name: str) -> bool:
+        """Tell whether a test that lacks a new name is about the issue; without ties, every test is.
+
+        `result` is the test's, or that of its file.
+        """
+        if self.ties is None or match_test_ids(self.asked)(test):
+            return True
+        with self.split.checkout("change") as tree:
+            return shares_names(self.issue, result.model_copy(update={"id": test}), tree, more=(name,))
+
     def find_untied(self, targets: Sequence[str]) -> list[str]:
         """Return the targets if nothing ties any of them to the issue."""
         loose = [
@@ -135,6 +184,15 @@ class JudgedChange:
             if self.is_weak(test) and test not in (self.ties or {}) and self.before.has_test(test)
         ]
         return loose if len(loose) == len(targets) else []
+
+    def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
+        """Return the assertions of existing tests that the change replaces, the first few."""
+        if not tests:
+            return ()
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            paths = (*self.tests, *self.split.inline_tests)
+            old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
+        return find_replaced_assertions(old, new, tests, self.files_of)
 
     def impacted_files(self) -> list[str]:
         """Return the test files that stand for the suite, as far as the change has them."""

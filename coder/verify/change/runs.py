@@ -14,7 +14,6 @@ from coder.core.values.base import Value
 from coder.core.values.verdict import TestReport, TestRun
 from coder.verify.running.runner import with_label
 from coder.verify.test_files.split import ChangeSplit, Side
-from coder.verify.verdict.evidence import summarize_run
 
 LEAST_SECONDS, TIMES = 60.0, 5.0
 """What a run may take in any case, and how many times as long as the suite took on the base."""
@@ -51,6 +50,19 @@ def patience_without_change(targets: TestReport | None) -> float:
 def is_long(targets: TestReport | None) -> bool:
     """Tell whether a run takes so long that only its red tests are run again."""
     return targets is not None and targets.seconds > LONG_SECONDS
+
+
+def summarize_run(label: str, tests: Sequence[str], report: TestReport) -> TestRun:
+    """Summarize a test run for the evidence."""
+    return TestRun(
+        label=label,
+        command=report.command,
+        tests=tuple(tests),
+        counts=report.outcome_counts,
+        exit_code=report.exit_code,
+        seconds=report.seconds,
+        problem=report.problem.text if report.problem else "",
+    )
 
 
 class SuiteLimits(Value):

@@ -64,6 +64,19 @@ def tie_tests_to_issue(
     return {**strong, **dict.fromkeys(weak, "identifier")}
 
 
+def shares_names(issue: str, result: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:
+    """Tell whether a red test shares an example, a message or an identifier with the issue.
+
+    `more` are names that the test is about; any mention of them counts.
+    """
+    body = _test_body(_file_text(tree, result.id), result.id)
+    return bool(
+        {name.rstrip("()") for name in more} & {*_WORD.findall(issue)}
+        or _strong_tie(issue, result, body)
+        or _shared_identifiers(issue, result, body)
+    )
+
+
 def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:
     if _examples(issue) & _examples(body):
         return "example"

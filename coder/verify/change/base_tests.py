@@ -9,12 +9,12 @@ from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
 from coder.core.values.paths import is_test_file, test_file_of
 from coder.core.values.verdict import RunProblem, TestReport
+from coder.verify.change.runs import Runs, SuiteLimits
 from coder.verify.impact.test_selection import SuiteSelection, find_tests, select_test_files
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.merging import merge_reports
 from coder.verify.running.runner import with_label
 from coder.verify.test_files.split import Trees
-from coder.verify.verdict.runs import Runs, SuiteLimits
 
 UPFRONT_SECONDS = 10.0
 """Time that the whole suite has on the base before a change is judged; a longer one runs on demand."""
