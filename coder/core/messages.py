@@ -115,7 +115,7 @@ class Reply(Value):
 
 
 class Delta(Value):
-    """A piece of a reply while it is being written."""
+    """A piece of a reply while it is being written, or a notice about the request, such as a retry."""
 
-    kind: Literal["text", "reasoning"]
+    kind: Literal["text", "reasoning", "notice"]
     text: str
