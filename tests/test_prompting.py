@@ -19,6 +19,7 @@ from coder.core.values.verdict import (
     VerdictKind,
 )
 from coder.prompting import PackagedPrompts
+from coder.session.continuation import Continuation
 
 RED = TestResult(
     id="tests/test_a.py::test_a",
@@ -56,6 +57,15 @@ CASES: dict[str, dict[str, Any]] = {
         "instructions": "Be kind.",
         "hints": HINTS,
     },
+    "follow_up": {
+        "task": TASK.model_copy(update={"mode": "change"}),
+        "earlier": Continuation(session="s", commit="c"),
+        "look": "Layout: 2 files",
+    },
+    "question": {"task": TASK, "instructions": "", "look": "Layout: 2 files"},
+    "system_ask": {},
+    "change": {},
+    "ask": {},
     "reproduce": {"reds": (RED,)},
     "not_reproduced": {
         "found": ReproductionResult(rejected=("tests/test_b.py::test_b: passes already",)),

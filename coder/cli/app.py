@@ -5,7 +5,22 @@ import sys
 
 import typer
 
-from coder.cli import apply, bench, config, demo, doctor, fix, locate, log, trust, undo, verify
+from coder.cli import (
+    apply,
+    bench,
+    clean,
+    config,
+    demo,
+    doctor,
+    fix,
+    locate,
+    log,
+    requests,
+    resume,
+    trust,
+    undo,
+    verify,
+)
 from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
 
@@ -18,6 +33,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("fix")(fix.fix)
+app.command("do")(requests.do)
+app.command("ask")(requests.ask)
+app.command("resume")(resume.resume)
 app.command("demo")(demo.demo)
 app.command("verify")(verify.verify)
 app.command("locate")(locate.locate)
@@ -28,12 +46,15 @@ app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.command("trust")(trust.trust)
+app.command("clean")(clean.clean)
 
 
 @app.callback()
 def options(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
+    model: str | None = typer.Option(None, metavar="PROVIDER:NAME", help="The model of the interface."),
+    base_url: str | None = typer.Option(None, metavar="URL", help="An OpenAI-compatible server to use."),
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Fix bugs in your repository, and prove that they are fixed. Without a command: an interactive
@@ -54,7 +75,7 @@ def options(
         return 2
     from coder.cli.tui import run_tui
 
-    run_tui(unsafe=unsafe_no_sandbox)
+    run_tui(flags={"model": model, "base_url": base_url}, unsafe=unsafe_no_sandbox)
     return 0
 
 
@@ -87,7 +108,7 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     except typer.TyperException as error:
         message = error.format_message().replace("Value error, ", "")
         print(
-            f"coder: {message}{'' if message.endswith(('.', '?')) else '.'} See coder --help.",
+            f"coder: {message}{'' if message.endswith(('.', '?')) else '.'} {_advise(message)}",
             file=sys.stderr,
         )
         return 2
@@ -109,6 +130,13 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         print(f"coder: {sanitize_text(_mask_secrets(str(error)))}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1
     return code if isinstance(code, int) else 0
+
+
+def _advise(message: str) -> str:
+    """Return what to do about wrong use: a request in words is likely an issue."""
+    request = message.removeprefix("No such command ")
+    is_sentence = request != message and " " in request
+    return "To fix an issue: coder fix 'what is wrong'" if is_sentence else "See coder --help."
 
 
 def _mask_secrets(text: str) -> str:

@@ -54,6 +54,7 @@ def apply(
     --verify judges it there: the exit code is then that of the verdict, and only a good one applies it.
     """
     from coder.core.errors import UserError
+    from coder.core.values.text import sanitize_text
 
     if verify and (check or reverse):
         raise UserError("--verify judges a fix and applies it: leave --check and --reverse away.")
@@ -64,7 +65,7 @@ def apply(
     if verify:
         return _apply_verified(repo, id, trust=trust, unsafe=unsafe_no_sandbox)
     if text is None:
-        _apply_session(repo, id, check=check, reverse=reverse, force=force)
+        print(sanitize_text(apply_session(repo, id, check=check, reverse=reverse, force=force)))
     else:
         _apply_diff(repo, text, check=check, reverse=reverse)
     return 0
@@ -81,6 +82,29 @@ def find_delivery(repo: Path, id: str) -> "Delivery":
     return delivery
 
 
+def find_earlier_deliveries(repo: Path, id: str) -> "tuple[Delivery, ...]":
+    """Return what was delivered before a session that delivered something, in its conversation."""
+    from coder.wiring.conversations import earlier_deliveries
+
+    return earlier_deliveries(_find_delivered_session(repo, id))
+
+
+def _find_delivered_session(repo: Path, id: str) -> Path:
+    """Return the directory of a session; `last` is the newest whose delivery was not taken back since."""
+    from coder.repo.delivery.checkout import has_delivery
+    from coder.repo.git import find_checkout as place
+    from coder.settings import sessions_directory
+    from coder.store.jsonl import find_session
+
+    checkout = place(repo)
+    return find_session(
+        sessions_directory(),
+        id,
+        repository=checkout.root,
+        delivered=lambda delivery: has_delivery(checkout.git, delivery),
+    )
+
+
 def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
     """Return the task and the last event of a session that delivered something.
 
@@ -88,13 +112,11 @@ def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished
         UserError: the session is unknown, or it delivered nothing.
     """
     from coder.core.errors import UserError
-    from coder.repo.git import find_checkout as place
-    from coder.settings import sessions_directory
-    from coder.store.jsonl import boundary_events, find_session
+    from coder.store.jsonl import boundary_events
     from coder.wiring.recovery import recover_sessions
 
     recover_sessions()
-    directory = find_session(sessions_directory(), id, repository=place(repo).root, delivered=True)
+    directory = _find_delivered_session(repo, id)
     start_event, finish_event = boundary_events(directory)
     if start_event is None or finish_event is None or finish_event.delivery is None:
         raise UserError(
@@ -279,34 +301,33 @@ def _refuse_broken(repo: Path, id: str) -> None:
         UserError: it did.
     """
     from coder.core.errors import UserError
-    from coder.repo.git import find_checkout as place
-    from coder.settings import sessions_directory
-    from coder.store.jsonl import find_session
     from coder.wiring.whole_suite import read_whole_suite
 
-    directory = find_session(sessions_directory(), id, repository=place(repo).root, delivered=True)
-    suite = read_whole_suite(directory)
+    suite = read_whole_suite(_find_delivered_session(repo, id))
     if suite is not None and suite.broke:
         raise UserError(f"{suite.sentence} Nothing was applied; apply it all the same with --force.")
 
 
-def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool, force: bool) -> None:
+def apply_session(
+    repo: Path, id: str, *, check: bool = False, reverse: bool = False, force: bool = False
+) -> str:
+    """Bring what a session delivered onto the current branch, or a diff into the files; return a sentence.
+
+    Raises:
+        UserError: it does not fit, the whole suite has shown it to be broken, or there is nothing to apply.
+    """
     from coder.core.errors import UserError
-    from coder.core.values.text import sanitize_text
     from coder.repo.delivery.checkout import apply_commit, apply_diff, check_commit
 
     delivery = find_delivery(repo, id)
     if not force and not reverse:
         _refuse_broken(repo, id)
     if not delivery.commit:
-        print(sanitize_text(apply_diff(repo, delivery.diff, check=check, reverse=reverse)))
-    elif reverse:
+        return apply_diff(repo, delivery.diff, check=check, reverse=reverse)
+    if reverse:
         raise UserError(
             f"This session's fix is the commit {delivery.commit[:10]}. Take it back with: coder undo {id}"
         )
-    else:
-        print(
-            sanitize_text(
-                check_commit(repo, delivery.commit) if check else apply_commit(repo, delivery.commit)
-            )
-        )
+    bring = check_commit if check else apply_commit
+    earlier = tuple(earlier.commit for earlier in find_earlier_deliveries(repo, id))
+    return bring(repo, delivery.commit, earlier)

@@ -10,11 +10,14 @@ import typer
 
 from coder.cli.options import (
     ApproveOption,
+    ContinueOption,
     RepositoryOption,
+    SessionOption,
     SuiteOption,
     TestEditsOption,
     TrustOption,
     UnsafeOption,
+    continued_session,
     read_issue,
     read_plan,
 )
@@ -40,6 +43,8 @@ def fix(
         str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")
     ],
     repo: RepositoryOption = Path(),
+    continues: ContinueOption = False,
+    session: SessionOption = None,
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
     strategy: Annotated[
         StrategyName | None,
@@ -152,6 +157,11 @@ def fix(
         raise UserError("--plan-only shows a plan: leave --offline and any other --strategy away.")
     if keep_comments and not minimise:
         raise UserError("--keep-comments says what --minimise leaves in: give both, or neither.")
+    earlier = continued_session(newest=continues, session=session)
+    if earlier and base is not None:
+        raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
+    if earlier and merge:
+        raise UserError("--merge brings one commit alone: continue without it, then: coder apply last")
     text = read_issue(issue)
     own_plan = read_plan(plan) if plan is not None else None
     allowed_paths = tuple(path.removeprefix("./") for path in only or ())
@@ -186,6 +196,7 @@ def fix(
             text,
             config,
             directory=root,
+            continues=earlier,
             base=base,
             only=allowed_paths,
             dry_run=dry_run,
@@ -218,7 +229,7 @@ def fix(
 
 
 def make_task(text: str, config: "Config", **fields: Any) -> "Task":
-    """Return the task of an issue under a configuration; `wishes` are further fields of Task."""
+    """Return the task of an issue under a configuration; `fields` are further ones of Task."""
     from coder.core.values.task import Budget, Task
 
     budget = Budget(

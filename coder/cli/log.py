@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coder.cli.cost import cost
 from coder.cli.options import SessionArgument
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from coder.core.messages import UsageTotals
 
 app = typer.Typer(
     help="List sessions; show one, or its diff.", rich_markup_mode=None, invoke_without_command=True
@@ -19,27 +22,38 @@ def listing(
     context: typer.Context,
     everywhere: Annotated[bool, typer.Option("--all", help="Sessions of all repositories.")] = False,
 ) -> None:
-    """List this repository's sessions, the newest last."""
+    """List this repository's sessions, the newest first."""
     if context.invoked_subcommand is not None:
         return
+    lines = session_lines(None if everywhere else _current_repository())
+    print("\n".join(lines) if lines else 'No sessions yet. Start one: coder fix "what is wrong"')
+
+
+def session_lines(repository: "Path | None") -> "list[str]":
+    """Return a line for each session of a repository, or of all, the newest first."""
     from coder.core.state import outcome_label
     from coder.core.values.text import sanitize_text
     from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events
     from coder.store.jsonl import list_sessions as stored
 
-    repository = None if everywhere else _current_repository()
-    count = 0
-    for directory in stored(sessions_directory()):
+    lines = []
+    for directory in reversed(stored(sessions_directory())):
         start_event, finish_event = boundary_events(directory)
         if start_event is None or (repository is not None and start_event.repository != str(repository)):
             continue
         kind = outcome_label(finish_event) if finish_event else "cut off"
-        issue = sanitize_text(start_event.task.issue.splitlines()[0][:60])
-        print(f"{directory.name}  {kind:<12}  {issue}{'' if repository else f'  ({start_event.repository})'}")
-        count += 1
-    if not count:
-        print('No sessions yet. Start one: coder fix "what is wrong"')
+        issue = sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
+        place = "" if repository else f"  ({start_event.repository})"
+        cost = "" if finish_event is None else _format_cost(finish_event.spent)
+        lines.append(f"{directory.name}  {kind:<12}  {start_event.model:<24.24}  {cost:>7}  {issue}{place}")
+    return lines
+
+
+def _format_cost(spent: "UsageTotals") -> str:
+    from coder.ui.summary import format_money
+
+    return format_money(spent) if spent.requests and spent.cost_usd is not None else ""
 
 
 def _current_repository() -> "Path | None":
@@ -53,6 +67,9 @@ def _current_repository() -> "Path | None":
         return find_checkout(Path()).root
     except UserError:
         return None
+
+
+app.command("cost")(cost)
 
 
 @app.command()

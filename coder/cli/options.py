@@ -18,6 +18,29 @@ SessionArgument = Annotated[
 ]
 
 
+ContinueOption = Annotated[
+    bool,
+    typer.Option("--continue", "-c", help="Go on with the newest session: its conversation and its change."),
+]
+SessionOption = Annotated[
+    str | None,
+    typer.Option("--session", metavar="ID", help="Go on with this session, as --continue does."),
+]
+
+
+def continued_session(*, newest: bool, session: str | None) -> str:
+    """Return the name of the session to go on with; empty if there is none.
+
+    Raises:
+        UserError: both options are given.
+    """
+    from coder.core.errors import UserError
+
+    if newest and session:
+        raise UserError("--continue goes on with the newest session, --session names one: give only one.")
+    return "last" if newest else session or ""
+
+
 class ApproveMode(StrEnum):
     """Modes of approval, from the strictest to the widest."""
 

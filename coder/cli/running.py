@@ -14,7 +14,7 @@ from rich.text import Text
 from coder.cli.trusting import ensure_trust
 from coder.core.commands import DeliverNow, Stop
 from coder.core.errors import UserError
-from coder.core.values.task import Task
+from coder.core.values.task import Mode, Task
 from coder.repo.git import find_checkout
 from coder.repo.history.existing_change import delivered_diff
 from coder.sandbox.choice import require_backend
@@ -37,10 +37,11 @@ def run_task(
     output: Path | None,
     verbose: bool,
     chosen_approach: Approach | None = None,
+    mode: Mode = "fix",
 ) -> SessionHandle:
     """Open, run and show a session, and return it.
 
-    Without `how` the configuration decides on the approach.
+    Without `chosen_approach` the configuration decides on it, by `mode`.
 
     Raises:
         UserError: before anything was started.
@@ -53,7 +54,7 @@ def run_task(
     trusted = trusted or ensure_trust(
         root, attended=attended, is_sandboxed=walls is not None and not walls.limitations
     )
-    chosen_approach = chosen_approach or choose_approach(config, model_name=flags.get("model"))
+    chosen_approach = chosen_approach or choose_approach(config, model_name=flags.get("model"), mode=mode)
     console = PipedConsole(highlight=False)
     if not json:
         console.print(
@@ -73,8 +74,9 @@ def run_task(
             kind="diff",
             recovery_command="coder log diff last",
         )
-    elif output is not None and trusted_task.plan_only and finish_event.exit_code == 0:
-        _write(output, f"{finish_event.report}\n", kind="plan", recovery_command="coder log show last")
+    elif output is not None and (trusted_task.plan_only or mode == "ask") and finish_event.exit_code == 0:
+        kind = "answer" if mode == "ask" else "plan"
+        _write(output, f"{finish_event.report}\n", kind=kind, recovery_command="coder log show last")
     if not json:
         summary.print_summary(console, finish_event, session=handle.id)
     if handle.start_whole_suite() and not json:

@@ -1,16 +1,18 @@
 """`coder` without a command: the terminal user interface."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coder.core.commands import SessionCommand
     from coder.core.events import SessionFinished
+    from coder.core.values.task import Mode
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.session.log import EventLog
-    from coder.ui.tui.running import SessionModel
+    from coder.ui.tui.running import SessionModel, UserRequest
     from coder.wiring.session import SessionHandle
 
 
@@ -37,8 +39,12 @@ class InteractiveSession:
         return finish_event
 
 
-def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
-    """Open the interface on the repository that contains a directory.
+def run_tui(
+    directory: Path = Path(), *, flags: Mapping[str, Any], unsafe: bool = False, resumed: str = ""
+) -> None:
+    """Open the interface on the repository that contains a directory, and with the session `resumed`.
+
+    `flags` replace settings.
 
     Raises:
         UserError: there is none, it cannot be worked on, or the user does not trust it.
@@ -48,30 +54,81 @@ def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
     from coder.sandbox.choice import require_backend
     from coder.settings import load_config
     from coder.ui.tui.app import CoderApp
+    from coder.ui.tui.running import RecordedSession, UserRequest
 
     root = find_checkout(directory).root
-    walls = require_backend(unsafe=unsafe, image=load_config(root, {}).image)
+    walls = require_backend(unsafe=unsafe, image=load_config(root, flags).image)
     trusted = ensure_trust(root, attended=True, is_sandboxed=walls is not None and not walls.limitations)
 
-    async def start(issue: str) -> InteractiveSession:
-        return await asyncio.to_thread(_open_session, issue, directory, root, trusted=trusted, walls=walls)
+    async def start(request: UserRequest) -> InteractiveSession:
+        return await asyncio.to_thread(
+            _open_session, request, directory, root, flags, trusted=trusted, walls=walls
+        )
 
-    CoderApp(start, repository=str(root), model=lambda: _choose_model(root)).run()
+    archive = StoredSessions(root)
+    app = CoderApp(
+        start,
+        repository=str(root),
+        model=lambda: _choose_model(root, flags),
+        archive=archive,
+        initial_session=RecordedSession(archive.load(resumed)) if resumed else None,
+    )
+    app.run()
+    if app.session_id:
+        print(f"To go on with this session: coder resume {app.session_id}")
 
 
-def _choose_model(root: Path) -> "SessionModel":
+class StoredSessions:
+    """Sessions of a repository, in the session store."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def list(self) -> Sequence[str]:
+        from coder.cli.log import session_lines
+
+        return session_lines(self._root)
+
+    def load(self, session: str) -> "EventLog":
+        from coder.session.log import EventLog
+        from coder.settings import sessions_directory
+        from coder.store.jsonl import find_session, read_records
+
+        directory = find_session(sessions_directory(), session, repository=self._root, conversation=True)
+        log = EventLog(records=read_records(directory))
+        log.close()
+        return log
+
+    def apply(self, session: str) -> str:
+        from coder.cli.apply import apply_session
+
+        return apply_session(self._root, session)
+
+    def undo(self, session: str) -> str:
+        from coder.cli.undo import undo_session
+
+        return undo_session(self._root, session)
+
+
+def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":
     from coder.settings import load_config
     from coder.ui.tui.running import SessionModel
     from coder.wiring.approach import choose_approach
 
-    chosen_approach = choose_approach(load_config(root, {}), model_name=None)
+    chosen_approach = choose_approach(load_config(root, flags), model_name=flags.get("model"))
     return SessionModel(
         "" if chosen_approach.is_offline else chosen_approach.model.name, chosen_approach.reason
     )
 
 
 def _open_session(
-    issue: str, directory: Path, root: Path, *, trusted: bool, walls: "SandboxBackend | None"
+    request: "UserRequest",
+    directory: Path,
+    root: Path,
+    flags: Mapping[str, Any],
+    *,
+    trusted: bool,
+    walls: "SandboxBackend | None",
 ) -> InteractiveSession:
     from coder.cli.fix import make_task
     from coder.cli.options import read_issue
@@ -79,10 +136,20 @@ def _open_session(
     from coder.wiring.approach import choose_approach
     from coder.wiring.session import open_session
 
-    config = load_config(root, {})
-    task = make_task(read_issue(issue), config, directory=directory, trusted=trusted)
+    plans = request.mode == "plan"
+    config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
+    mode: Mode = "change" if request.mode == "change" else "ask" if request.mode == "ask" else "fix"
+    task = make_task(
+        read_issue(request.text),
+        config,
+        directory=directory,
+        trusted=trusted,
+        mode=mode,
+        continues=request.continues,
+        plan_only=plans,
+    )
     with ExitStack() as stack:
-        chosen_approach = choose_approach(config, model_name=None)
+        chosen_approach = choose_approach(config, model_name=flags.get("model"), mode=mode)
         handle = stack.enter_context(
             open_session(
                 task,

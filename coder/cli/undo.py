@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from coder.cli.apply import find_delivery
+from coder.cli.apply import find_delivery, find_earlier_deliveries
 from coder.cli.options import RepositoryOption, SessionArgument
 
 
@@ -15,9 +15,6 @@ def undo(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Take a fix back: its branch, commit and note; by a revert where the current branch holds it."""
-    from coder.repo.delivery.checkout import apply_diff
-    from coder.repo.delivery.checkout import undo_delivery as take_back
-
     delivery = find_delivery(repo, id)
     description = (
         f"the branch {delivery.branch} with {delivery.commit[:10]}"
@@ -31,7 +28,29 @@ def undo(
         if not is_confirmed:
             print("Nothing was changed.")
             return
-    if delivery.branch:
-        print(take_back(repo, branch=delivery.branch, commit=delivery.commit, applied=None))
-    else:
-        print(apply_diff(repo, delivery.diff, reverse=True))
+    print(undo_session(repo, id))
+
+
+def undo_session(repo: Path, id: str) -> str:
+    """Take back what a session delivered; return a sentence.
+
+    Raises:
+        UserError: it cannot be taken back; nothing was changed.
+    """
+    from coder.repo.delivery.checkout import apply_diff, undo_delivery
+
+    delivery = find_delivery(repo, id)
+    if not delivery.branch:
+        return apply_diff(repo, delivery.diff, reverse=True)
+    on_same_branch = (
+        earlier.commit
+        for earlier in reversed(find_earlier_deliveries(repo, id))
+        if earlier.branch == delivery.branch
+    )
+    return undo_delivery(
+        repo,
+        branch=delivery.branch,
+        commit=delivery.commit,
+        applied=None,
+        earlier=next(on_same_branch, ""),
+    )

@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
+from coder.core.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UsageTotals,
+    UserMessage,
+)
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName
 from coder.core.values.base import EventValue, Value
@@ -21,6 +29,16 @@ class StrategyChosen(EventValue):
     type: Literal["strategy_chosen"] = "strategy_chosen"
     strategy: str
     reason: str
+
+
+class ConversationContinued(EventValue):
+    """The candidate goes on with the conversation of an earlier session."""
+
+    type: Literal["conversation_continued"] = "conversation_continued"
+    candidate: str
+    session: str
+    messages: tuple[Message, ...]
+    """All messages of that conversation, as they were sent."""
 
 
 class CandidateScored(EventValue):
@@ -195,6 +213,10 @@ class ReviewAsked(EventValue):
     diff: str
     droppable: tuple[int, ...] = ()
     """Numbers of the hunks that the verdict does not depend on."""
+    verdict: Verdict | None = None
+    """The verdict on the whole diff."""
+    accepted: tuple[int, ...] | None = None
+    """Numbers of the hunks accepted so far, where the review goes on; None: all."""
 
 
 class ReviewAnswered(EventValue):
@@ -328,6 +350,7 @@ StoredEvent = (
     | ToolFinished
     | FilesChanged
     | CandidateForked
+    | ConversationContinued
     | CandidateScored
     | CandidateDropped
     | BaselineMeasured

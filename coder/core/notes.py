@@ -100,6 +100,15 @@ class GiveUp(Value):
     """Suspected places, most suspicious first."""
 
 
+class WrittenAnswer(Value):
+    """The note of a question: the answer."""
+
+    kind: Literal["answer"] = "answer"
+    summary: str
+    """Markdown."""
+
+
 Note = Annotated[
-    Sites | Reproduction | Plan | Done | Diagnosis | Findings | GiveUp, Field(discriminator="kind")
+    Sites | Reproduction | Plan | Done | Diagnosis | Findings | GiveUp | WrittenAnswer,
+    Field(discriminator="kind"),
 ]

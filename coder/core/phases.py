@@ -5,9 +5,9 @@ from typing import Literal
 from coder.core.values.base import Value
 
 PhaseName = Literal[
-    "locate", "reproduce", "plan", "edit", "verify", "diagnose", "repair", "review", "explain"
+    "locate", "reproduce", "plan", "edit", "verify", "diagnose", "repair", "review", "explain", "answer"
 ]
-NoteKind = Literal["sites", "reproduction", "plan", "done", "diagnosis", "findings", "give_up"]
+NoteKind = Literal["sites", "reproduction", "plan", "done", "diagnosis", "findings", "give_up", "answer"]
 
 
 class Phase(Value):
@@ -19,8 +19,15 @@ class Phase(Value):
     """Whether tools may change files."""
     yields: bool = False
     """A read-only phase that the first change ends, implying its note; elsewhere a change is refused."""
+    answers: bool = False
+    """A reply without calls ends the phase and is its note; elsewhere the model is reminded to go on."""
     max_turns: int
     """Replies after which the phase counts as failed."""
+
+    @property
+    def end_marker(self) -> str:
+        """The way in which a reply ends the phase, for the model."""
+        return "a reply without calls" if self.answers else f"hand_over(kind='{self.note}')"
 
 
 LOCATE = Phase(name="locate", note="sites", writes=False, yields=True, max_turns=24)
@@ -31,4 +38,5 @@ VERIFY = Phase(name="verify", note="done", writes=False, max_turns=0)
 DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, yields=True, max_turns=12)
 REPAIR = Phase(name="repair", note="done", writes=True, max_turns=24)
 REVIEW = Phase(name="review", note="findings", writes=False, max_turns=8)
+ANSWER = Phase(name="answer", note="answer", writes=False, answers=True, max_turns=24)
 EXPLAIN = Phase(name="explain", note="give_up", writes=False, max_turns=2)

@@ -8,6 +8,7 @@ from coder.core.events import (
     CandidateDropped,
     CandidateForked,
     ContextCompacted,
+    ConversationContinued,
     Event,
     FilesChanged,
     MessageFinished,
@@ -22,6 +23,7 @@ from coder.core.events import (
 from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UsageTotals, UserMessage
 from coder.core.notes import Findings, GiveUp, Note, Reproduction, Sites
 from coder.core.values.base import Value
+from coder.core.values.task import Task
 from coder.core.values.verdict import Verdict
 
 STUB_CHARACTERS = 400
@@ -62,6 +64,8 @@ def candidate_messages(records: Sequence[Record], candidate: str) -> tuple[Messa
     deferred: list[Message] = []
     for record in own_records:
         match record.event:
+            case ConversationContinued(messages=earlier):
+                messages += earlier
             case MessageFinished(message=UserMessage() as message):
                 deferred.append(message)
             case MessageFinished(message=message):
@@ -155,6 +159,26 @@ def active_candidates(records: Sequence[Record]) -> tuple[str, ...]:
     ]
     dropped = {record.event.candidate for record in records if isinstance(record.event, CandidateDropped)}
     return tuple(name for name in forked if name not in dropped)
+
+
+def interrupted_task(records: Sequence[Record]) -> Task | None:
+    """Return the task of a session that was stopped, or killed, before it came to a result; else None."""
+    task: Task | None = None
+    for record in records:
+        match record.event:
+            case SessionStarted(task=started):
+                task = started
+            case SessionFinished(kind=kind, exit_code=code) if kind is not None or code == 0:
+                return None
+    return task
+
+
+def delivered_diff(records: Sequence[Record]) -> str:
+    """Return the change that a session delivered; empty if there is none."""
+    finished = next(
+        (record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None
+    )
+    return finished.delivery.diff if finished and finished.delivery else ""
 
 
 class Status(Value):

@@ -9,16 +9,18 @@ from uuid import uuid4
 
 from coder.core.errors import UserError
 from coder.core.values.candidate import Candidate, Delivery, Patch
-from coder.repo.delivery.checkout import bring_commit
-from coder.repo.delivery.commits import STEP_TRAILER, append_trailers, make_commit
+from coder.repo.delivery.checkout import bring_commit, has_delivery
+from coder.repo.delivery.commits import STEP_TRAILER, append_trailers, find_copies, make_commit
 from coder.repo.delivery.pending import PendingDelivery
 from coder.repo.git import Checkout, Git, find_checkout
 from coder.repo.history.history import GitHistory
 from coder.repo.recovery import SessionPaths, remove_traces
 from coder.repo.worktrees import artifacts, trees, worktree
 from coder.repo.worktrees.filters import filter_notices, find_tracked_filter_drivers
+from coder.repo.worktrees.installed_packages import InstalledPackages, find_installed_packages
 from coder.repo.worktrees.pool import WorktreePool
 from coder.repo.worktrees.snapshot import (
+    UNCOMMITTED_SUBJECT,
     WorkTreeSnapshot,
     commit_tree,
     find_untracked_files,
@@ -42,8 +44,12 @@ class SessionRepository:
     """Uncommitted work that `base` lacks, and other paths left out of a candidate's change, each with the
     reason.
     """
-    copied_paths: tuple[str, ...]
-    """Artefacts and submodules that are copied into each worktree."""
+    copied_paths: Mapping[str, str]
+    """Artefacts and submodules that are copied into each worktree, by their paths there."""
+    packages: InstalledPackages
+    """Packages of Node.js that each worktree shares."""
+    branch: str = ""
+    """An earlier delivery's branch, at `head`, which a delivery extends."""
     worktrees: dict[str, Worktree] = field(default_factory=dict)
     steps: int = 0
     """The number of commits that the candidates have made so far."""
@@ -63,6 +69,11 @@ class SessionRepository:
         return self.user_checkout.root
 
     @property
+    def exposed_directories(self) -> tuple[Path, ...]:
+        """The directories of the user's checkout that commands in worktrees must be able to read."""
+        return tuple(self.root / directory for directory in self.packages.directories)
+
+    @property
     def dirty(self) -> bool:
         """Whether `base` contains uncommitted work."""
         return self.base != self.head
@@ -70,6 +81,13 @@ class SessionRepository:
     @property
     def history(self) -> GitHistory:
         return GitHistory(git=self.user_checkout.git, revision=self.base)
+
+    def contains(self, commit: str) -> bool:
+        """Tell whether the session starts from a state that has the change of a delivered commit."""
+        git = self.user_checkout.git
+        return bool(commit and git.resolve_commit(commit)) and (
+            git.succeeds("merge-base", "--is-ancestor", commit, self.head) or bool(find_copies(git, commit))
+        )
 
     def create_candidate(self, name: str) -> Candidate:
         """Create a linked worktree at `base`, with the ignored artefacts that tests need."""
@@ -194,6 +212,7 @@ class SessionRepository:
             commit=commit,
             slug=slug,
             evidence=evidence,
+            branch=self.branch,
         )
         pending.record(self.paths.state)
         return pending.complete()
@@ -261,36 +280,48 @@ class SessionRepository:
         return Worktree(path=path, git=git, artifacts=self._copy_artifacts(path))
 
     def _copy_artifacts(self, target: Path) -> frozenset[str]:
+        self.packages.provide(target)
         return artifacts.copy_artifacts(self.copied_paths, source=self.root, target=target)
 
 
-def open_repository(directory: Path, *, session: str, state: Path, base: str | None) -> SessionRepository:
+def open_repository(
+    directory: Path, *, session: str, state: Path, base: str | None, delivered: str = "", branch: str = ""
+) -> SessionRepository:
     """Open the repository that contains a directory and record where the work starts.
 
-    It starts at `base`, or at HEAD with the uncommitted work. `state` is the session's own directory, outside
-    of the repository, which this process holds.
+    It starts at `base`, or at HEAD with the uncommitted work; with the uncommitted work on top of the commit
+    `delivered` where HEAD does not contain that. `state` is the session's own directory, outside of the
+    repository, which this process holds.
 
     Raises:
         UserError: there is no repository that can be worked with, or no such revision.
     """
     place = find_checkout(directory)
     head = place.head if base is None else place.git.resolve_commit(base)
+    is_ahead = delivered != "" and base is None and _is_ahead(place.git, delivered)
     if head is None:
         raise UserError(f"There is no revision {base!r} in {place.root}; git log shows those that exist.")
     traces = SessionPaths(session=session, state=state.resolve(), common=place.common_directory, head=head)
     traces.write_record()
     try:
         start = _take_start_snapshot(place.git, traces, head=head, as_committed=base is not None)
+        if is_ahead:
+            start = _move_snapshot(place.git, start, head=head, onto=delivered)
+            place.git.call("update-ref", f"{traces.refs}snapshot", start.commit)
+        ignored_paths = artifacts.find_ignored_paths(place.git)
         return SessionRepository(
             user_checkout=place,
             paths=traces,
-            head=head,
+            head=delivered if is_ahead else head,
+            branch=branch if is_ahead else "",
             base=start.commit,
             exclusions=(*filter_notices(find_tracked_filter_drivers(place.git)), *start.exclusions),
-            copied_paths=(
-                *artifacts.find_ignored_artifacts(place.git),
-                *artifacts.submodule_paths(place.git, start.commit),
-            ),
+            copied_paths={
+                **artifacts.find_meson_modules(place.root),
+                **{path: path for path in artifacts.select_artifacts(place.root, ignored_paths)},
+                **{path: path for path in artifacts.submodule_paths(place.git, start.commit)},
+            },
+            packages=find_installed_packages(place.root, ignored_paths),
         )
     except BaseException:
         remove_traces(traces)
@@ -314,3 +345,24 @@ def _take_start_snapshot(
     if start.commit != head:
         git.call("update-ref", f"{traces.refs}snapshot", start.commit)
     return start
+
+
+def _is_ahead(git: Git, commit: str) -> bool:
+    """Tell whether a branch holds a delivered commit whose change HEAD does not contain."""
+    return (
+        has_delivery(git, Delivery(diff="", commit=commit))
+        and not git.succeeds("merge-base", "--is-ancestor", commit, "HEAD")
+        and not find_copies(git, commit)
+    )
+
+
+def _move_snapshot(git: Git, start: WorkTreeSnapshot, *, head: str, onto: str) -> WorkTreeSnapshot:
+    """Return the uncommitted work on top of another commit; it is left out where it does not fit there."""
+    if start.commit == head:
+        return replace(start, commit=onto)
+    tree = trees.merge_change(git, old=head, new=start.commit, onto=onto)
+    if tree is None:
+        reason = "your uncommitted work: it changes the same lines as the change that this goes on from"
+        return replace(start, commit=onto, exclusions=(*start.exclusions, reason))
+    commit = commit_tree(git, tree=tree, parent=onto, subject=UNCOMMITTED_SUBJECT)
+    return replace(start, commit=commit)

@@ -16,6 +16,7 @@ from coder.core.values.task import Task
 from coder.permissions.secrets import Secrets
 from coder.session.approval.permission import Permissions
 from coder.session.approval.questions import Approval
+from coder.session.continuation import Continuation
 from coder.session.limits.budget import BudgetTracker
 from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
@@ -47,6 +48,8 @@ class SessionContext:
     """Returns the candidate's workspace, the same one each time."""
     cutoff: Cutoff = field(default_factory=Cutoff)
     """The verifiers' large test runs in progress."""
+    continued: Continuation | None = None
+    """The earlier session that this one continues."""
     equipment: DependencyInstaller | None = None
     """Installs packages that tests lack; None if that is not possible."""
     hints: Proposals | None = None

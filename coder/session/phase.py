@@ -148,7 +148,7 @@ async def _ask(
     if opens and (text := await purpose.opening(context, candidate)):
         add_user_message(context, candidate, text)
     reply = await run_turn(context, candidate)
-    if not reply.message.calls:
+    if not reply.message.calls and not purpose.phase.answers:
         add_user_message(
             context,
             candidate,

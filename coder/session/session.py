@@ -6,11 +6,19 @@ from typing import assert_never
 
 from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
-from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
+from coder.core.events import (
+    CandidateForked,
+    ConversationContinued,
+    Failed,
+    SessionFinished,
+    SessionStarted,
+    Warned,
+)
 from coder.core.stages import stage_seconds
 from coder.core.state import active_candidates, session_status
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import VerdictKind
+from coder.patching import PatchError, apply
 from coder.session.approval.dependencies import ensure_dependencies
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext, Strategy
@@ -22,6 +30,7 @@ from coder.session.delivery.outcome import (
     conclude,
     outcome_without_fix,
 )
+from coder.session.phase import record_change
 from coder.session.turn import add_user_message
 
 BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
@@ -157,19 +166,42 @@ class Session:
         context = self._context
         self._candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
         context.log.append(CandidateForked(candidate=self._candidate.id))
+        if (earlier := context.continued) is not None:
+            context.log.append(
+                ConversationContinued(
+                    candidate=self._candidate.id, session=earlier.session, messages=earlier.messages
+                )
+            )
+            await self._restore_change(self._candidate, earlier.diff)
         self._forward_remarks()
+        if context.task.mode != "ask" and (obstacle := await self._test_base(self._candidate)):
+            return outcome_without_fix(VerdictKind.INCONCLUSIVE, obstacle, context)
+        return await conclude(context, await self._strategy(context, self._candidate))
+
+    async def _restore_change(self, candidate: Candidate, diff: str) -> None:
+        """Redo the unfinished change of an interrupted session."""
+        if not diff:
+            return
+        context = self._context
+        try:
+            await asyncio.to_thread(apply, diff, candidate.worktree)
+        except PatchError as error:
+            context.log.append(Warned(text=f"What had been changed does not fit any more: {error}"))
+            return
+        await record_change(
+            context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        )
+
+    async def _test_base(self, candidate: Candidate) -> str:
+        """Test the base as far as that is quick; return the problem that no change can solve, or nothing."""
+        context = self._context
         seconds_left = context.budget.seconds_left
         wait = (
             BASELINE_WAIT_SECONDS
             if seconds_left is None
             else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * seconds_left)
         )
-        report = await measure_baseline(context, self._candidate, wait_seconds=wait)
-        report = await ensure_dependencies(context, self._candidate, report, wait_seconds=wait)
-        if (
-            report is not None
-            and report.problem is not None
-            and report.problem.kind not in TOLERATED_PROBLEMS
-        ):
-            return outcome_without_fix(VerdictKind.INCONCLUSIVE, report.problem.text, context)
-        return await conclude(context, await self._strategy(context, self._candidate))
+        report = await measure_baseline(context, candidate, wait_seconds=wait)
+        report = await ensure_dependencies(context, candidate, report, wait_seconds=wait)
+        problem = report.problem if report is not None else None
+        return problem.text if problem is not None and problem.kind not in TOLERATED_PROBLEMS else ""

@@ -41,9 +41,7 @@ async def run_call(
                 f"{', '.join(tool.name for tool in context.tools)}."
             )
         if tool.writes and not phase.writes:
-            raise ToolError(
-                f"Nothing is changed in the {phase.name} phase. It ends with hand_over(kind='{phase.note}')."
-            )
+            raise ToolError(f"Nothing is changed in the {phase.name} phase. It ends with {phase.end_marker}.")
         if tool.name == "hand_over":
             note = _parse_note(tool, phase, call)
         policy = await _check_permission(context, candidate, tool, call)
@@ -154,7 +152,7 @@ def _parse_note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
     note = build_note(tool.validate_arguments(call.arguments))
     if note.kind not in (phase.note, "give_up"):
         raise ToolError(
-            f"This is the {phase.name} phase: it ends with hand_over(kind='{phase.note}') or with "
+            f"This is the {phase.name} phase: it ends with {phase.end_marker} or with "
             "kind='give_up'. "
             f"kind='{note.kind}' changes nothing now."
         )

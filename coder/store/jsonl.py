@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from coder.core.errors import UserError
 from coder.core.events import Record, SessionFinished, SessionStarted
+from coder.core.values.candidate import Delivery
 
 FORMAT = 1
 
@@ -97,11 +98,17 @@ def append_finish(directory: Path, event: SessionFinished, *, at: datetime) -> N
 
 
 def find_session(
-    sessions: Path, name: str, *, repository: Path | None = None, delivered: bool = False
+    sessions: Path,
+    name: str,
+    *,
+    repository: Path | None = None,
+    delivered: Callable[[Delivery], bool] | None = None,
+    conversation: bool = False,
 ) -> Path:
     """Return the directory of the only session whose id ends or begins with `name`; `last` is the newest.
 
-    With `repository` only its sessions count, with `delivered` only those that ended with a fix.
+    With `repository` only its sessions count, with `delivered` only those that delivered something
+    of which that is true, and with `conversation` the newest one that did not just judge a change.
 
     Raises:
         UserError: no session matches, or more than one.
@@ -112,8 +119,13 @@ def find_session(
         is_same_repository = repository is None or (
             start_event is not None and start_event.repository == str(repository)
         )
-        return is_same_repository and (
-            not delivered or (finished is not None and finished.delivery is not None)
+        return (
+            is_same_repository
+            and (
+                delivered is None
+                or (finished is not None and finished.delivery is not None and delivered(finished.delivery))
+            )
+            and (not conversation or (start_event is not None and not start_event.task.given))
         )
 
     directories = list_sessions(sessions)

@@ -35,6 +35,8 @@ SINGLE_CHANGE_ROUTE: Route = {
 REPAIR_ROUTE: Route = {("diagnose", True): "repair", ("repair", True): "verify"}
 """Repair after a failed verdict, up to the next verdict."""
 RETRY_ROUTE: Route = {**REPAIR_ROUTE, ("verify", False): "diagnose", ("verify", "spent"): "explain"}
+CHANGE_ROUTE: Route = {("locate", True): "edit", ("edit", True): "verify", **RETRY_ROUTE}
+"""A change that no failing test has to ask for."""
 LINEAR_ROUTE: Route = {**TRUNK_ROUTE, **SINGLE_CHANGE_ROUTE, **RETRY_ROUTE}
 """Self-debugging loop; a missing row ends it, after a good verdict or with nothing left to try."""
 
@@ -52,6 +54,13 @@ def follow_route(
         return candidate
 
     return strategy
+
+
+async def answer_question(context: SessionContext, candidate: Candidate) -> Candidate:
+    """Let the model look until it answers; a continued conversation keeps its system prompt."""
+    asking = context if context.continued is not None else replace(context, system="system_ask")
+    await run_phase(asking, candidate, PHASE_SPECS["answer"], 1)
+    return candidate
 
 
 async def _step(

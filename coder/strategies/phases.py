@@ -1,11 +1,11 @@
 """Phases of a fix: their opening messages and the conditions that end them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from coder.core.messages import AssistantMessage
-from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
-from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
+from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites, WrittenAnswer
+from coder.core.phases import ANSWER, DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
 from coder.core.state import (
     candidate_messages,
     candidate_notes,
@@ -15,7 +15,7 @@ from coder.core.state import (
 )
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import ReproductionResult, VerdictKind
+from coder.core.values.verdict import ReproductionResult, TestResult, VerdictKind
 from coder.retrieval.orientation import issue_overview
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
@@ -37,10 +37,10 @@ def has_source(patch: Patch) -> bool:
 
 async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
-    workspace = context.workspace(candidate)
     reds = report.failures if report else ()
-    await asyncio.to_thread(record_places, workspace, context.task.issue)
-    look = await asyncio.to_thread(issue_overview, workspace, context.task.issue, reds, FIRST_LOOK_CHARACTERS)
+    look = await _look_first(context, candidate, reds)
+    if context.continued is not None:
+        return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
     return context.prompts.render(
         "task",
         task=context.task,
@@ -50,6 +50,30 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
         instructions=context.instructions,
         hints=context.hints,
     )
+
+
+async def _look_first(context: SessionContext, candidate: Candidate, reds: Sequence[TestResult] = ()) -> str:
+    """Return what a search for the user's request finds, for the first message."""
+    workspace = context.workspace(candidate)
+    await asyncio.to_thread(record_places, workspace, context.task.issue)
+    return await asyncio.to_thread(
+        issue_overview, workspace, context.task.issue, tuple(reds), FIRST_LOOK_CHARACTERS
+    )
+
+
+async def _open_answer(context: SessionContext, candidate: Candidate) -> str:
+    look = await _look_first(context, candidate)
+    if context.continued is not None:
+        return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
+    return context.prompts.render("question", task=context.task, instructions=context.instructions, look=look)
+
+
+async def _settle_answer(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
+    """End with a reply that calls no tool."""
+    newest = next(reversed(candidate_messages(context.log.records, candidate.id)), None)
+    if not state.entry and isinstance(newest, AssistantMessage) and newest.text.strip():
+        return WrittenAnswer(summary=newest.text.strip())
+    return None
 
 
 async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
@@ -236,5 +260,6 @@ PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {
     "edit": PhaseSpec(phase=EDIT, opening=_open_edit, settle=_settle_edit),
     "diagnose": PhaseSpec(phase=DIAGNOSE, opening=_open_diagnose, settle=_settle_with_note),
     "repair": PhaseSpec(phase=REPAIR, opening=_open_repair, settle=_settle_edit),
+    "answer": PhaseSpec(phase=ANSWER, opening=_open_answer, settle=_settle_answer),
     "explain": PhaseSpec(phase=EXPLAIN, opening=_open_explain, settle=_settle_with_note),
 }

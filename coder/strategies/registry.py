@@ -7,7 +7,13 @@ from coder.session.context import Strategy
 from coder.session.phase import PhaseSpec
 from coder.strategies.auto import auto_strategy
 from coder.strategies.candidate_status import score_candidate
-from coder.strategies.follow import LINEAR_ROUTE, SINGLE_CHANGE_ROUTE, TRUNK_ROUTE, follow_route
+from coder.strategies.follow import (
+    CHANGE_ROUTE,
+    LINEAR_ROUTE,
+    SINGLE_CHANGE_ROUTE,
+    TRUNK_ROUTE,
+    follow_route,
+)
 from coder.strategies.offline import search_repair
 from coder.strategies.phases import PHASE_SPECS
 from coder.strategies.planning.strategy import plan_and_execute
@@ -22,11 +28,17 @@ BEAM_WIDTH = 2
 """Branches that continue after a round without a proof."""
 
 
-def build_strategy(name: str, *, width: int, rounds: int, review_rounds: int) -> Strategy:
+def build_strategy(
+    name: str, *, width: int, rounds: int, review_rounds: int, reproduces: bool = True
+) -> Strategy:
     """Return the strategy of this name.
 
     `rounds` limits the rounds of the tree search, `review_rounds` those of repairing what reviewers flag.
+    `reproduces` tells whether a failing test is sought before the change.
     """
+    trunk = follow_route(TRUNK_ROUTE if reproduces else {})
+    linear_route = LINEAR_ROUTE if reproduces else CHANGE_ROUTE
+    one_change = follow_route(SINGLE_CHANGE_ROUTE, "reproduce" if reproduces else "edit")
     judge_only = follow_route({}, "verify")
     explain = follow_route({}, "explain")
 
@@ -58,19 +70,19 @@ def build_strategy(name: str, *, width: int, rounds: int, review_rounds: int) ->
         return run_in_sequence(judge_unjudged_source(edit, check), branches)
 
     def plan() -> Strategy:
-        return plan_and_execute(finish=follow_route(SINGLE_CHANGE_ROUTE, "reproduce"), explain=explain)
+        return plan_and_execute(finish=one_change, explain=explain)
 
     strategies = {
-        "linear": lambda: with_risk_review(follow_route(LINEAR_ROUTE)),
+        "linear": lambda: with_risk_review(follow_route(linear_route)),
         "plan": lambda: with_risk_review(plan()),
-        "tree": lambda: with_risk_review(run_in_sequence(follow_route(TRUNK_ROUTE), tree_search(judge_only))),
+        "tree": lambda: with_risk_review(run_in_sequence(trunk, tree_search(judge_only))),
         "committee": lambda: run_in_sequence(
-            follow_route(TRUNK_ROUTE), tree_search(with_committee(judge_only), ADVISED_PHASE_SPECS)
+            trunk, tree_search(with_committee(judge_only), ADVISED_PHASE_SPECS)
         ),
         "auto": lambda: with_risk_review(
             auto_strategy(
                 locate=follow_route({}, "locate"),
-                linear=follow_route(SINGLE_CHANGE_ROUTE, "reproduce"),
+                linear=one_change,
                 plan=plan(),
                 tree=tree_search(judge_only),
             )

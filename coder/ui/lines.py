@@ -18,6 +18,7 @@ from coder.core.events import (
     BaselineMeasured,
     CandidateDropped,
     CandidateForked,
+    ConversationContinued,
     Event,
     Failed,
     MessageFinished,
@@ -139,6 +140,8 @@ class LinePrinter:
                     else message.text.splitlines()[: 0 if message.ok else 1]
                 )
                 return [line, *(Text(f"    {_shorten(text)}", "dim") for text in output_lines)]
+            case MessageFinished(message=AssistantMessage(calls=())) if self._status.phase == "answer":
+                return []  # the summary shows it
             case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
                 text_lines = text.strip().splitlines()
                 return [
@@ -185,7 +188,7 @@ def _plain_lines(event: Event) -> list[Text]:
             return [
                 Text.assemble(("tests on the untouched code: ", "bold"), summary, (f"   {command}", "dim"))
             ]
-        case StrategyChosen() | CandidateForked() | CandidateDropped():
+        case StrategyChosen() | ConversationContinued() | CandidateForked() | CandidateDropped():
             return _branch_lines(event)
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
@@ -221,8 +224,12 @@ def _verdict_lines(verdict: Verdict) -> list[Text]:
     return lines + [Text(f"    noted: {note}", "dim") for note in verdict.notes[:3]]
 
 
-def _branch_lines(event: StrategyChosen | CandidateForked | CandidateDropped) -> list[Text]:
+def _branch_lines(
+    event: StrategyChosen | ConversationContinued | CandidateForked | CandidateDropped,
+) -> list[Text]:
     match event:
+        case ConversationContinued(session=session):
+            return [Text(f"continues session {session}", "dim")]
         case StrategyChosen(strategy=strategy, reason=reason):
             return [Text.assemble(("strategy: ", "bold"), f"{strategy}, {reason}")]
         case CandidateForked(candidate=candidate, parent=parent, approach=approach):

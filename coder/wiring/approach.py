@@ -9,7 +9,7 @@ from pathlib import Path
 from coder.core.errors import UserError
 from coder.core.ports.model import Model
 from coder.core.values.candidate import Patch
-from coder.core.values.task import Task
+from coder.core.values.task import Mode, Task
 from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, choose_model
 from coder.models.opening import open_model
 from coder.models.scripted import ScriptedModel
@@ -19,6 +19,7 @@ from coder.session.context import Strategy
 from coder.settings import Config
 from coder.strategies.auto import log_strategy_choice
 from coder.strategies.existing_change import judge_existing_change
+from coder.strategies.follow import answer_question
 from coder.strategies.offline import search_repair
 from coder.strategies.offline_first import offline_first
 from coder.strategies.registry import build_strategy
@@ -44,23 +45,28 @@ class Approach:
     """Whether no model is asked."""
 
 
-def choose_approach(config: Config, *, model_name: str | None) -> Approach:
+def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix") -> Approach:
     """Return the configured strategy with its model; without key and server, the built-in engine.
 
-    `named` is the value of --model.
+    `model_name` is the value of --model.
 
     Raises:
-        UserError: the model cannot be used, or a strategy needs one and there is none.
+        UserError: the model cannot be used, or a strategy or mode needs one and there is none.
     """
     nobody = ScriptedModel((), name="no model")
-    if config.strategy == "offline":
+    if config.strategy == "offline" and mode == "fix":
         return Approach(model=nobody, strategy=search_repair(), reason="as asked", is_offline=True)
     choice = choose_model(
         model=model_name, configured=config.model, base_url=config.base_url, environment=os.environ
     )
     if choice is not None:
         model, models = _open_models(choice, config)
-        return Approach(model=model, models=models, strategy=_build_strategy(config), reason=choice.reason)
+        return Approach(
+            model=model, models=models, strategy=_build_strategy(config, mode), reason=choice.reason
+        )
+    if mode != "fix":
+        request = "A question" if mode == "ask" else "A change that is not a bug"
+        raise UserError(f"{request} needs a model: {NO_MODEL}")
     if config.strategy is not None:
         raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
     return Approach(
@@ -71,12 +77,20 @@ def choose_approach(config: Config, *, model_name: str | None) -> Approach:
     )
 
 
-def _build_strategy(config: Config) -> Strategy:
+def _build_strategy(config: Config, mode: Mode) -> Strategy:
+    if mode == "ask":
+        return answer_question
     name = config.strategy or "linear"
+    if name == "offline":
+        raise UserError("The strategy offline repairs bugs alone: choose another one for a change.")
     strategy = build_strategy(
-        name, width=config.width, rounds=config.attempts, review_rounds=config.review_rounds
+        name,
+        width=config.width,
+        rounds=config.attempts,
+        review_rounds=config.review_rounds,
+        reproduces=mode == "fix",
     )
-    strategy = offline_first(strategy) if config.offline_first else strategy
+    strategy = offline_first(strategy) if config.offline_first and mode == "fix" else strategy
     return strategy if config.strategy in (None, "auto") else log_strategy_choice(name, "as asked", strategy)
 
 

@@ -32,6 +32,7 @@ from coder.sandbox.residue_sandbox import ResidueSandbox
 from coder.session.approval.permission import Permissions
 from coder.session.approval.questions import Approval
 from coder.session.context import SessionContext
+from coder.session.continuation import Continuation
 from coder.session.limits.budget import BudgetTracker
 from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
@@ -47,9 +48,12 @@ from coder.settings import (
 )
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
+from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
 from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox
+from coder.wiring.conversations import find_continuation
 from coder.wiring.recovery import recover_sessions
+from coder.wiring.spending import remaining_usd
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
 
@@ -102,6 +106,13 @@ def open_session(
         UserError: the repository cannot be worked on.
     """
     recover_sessions()
+    earlier = find_continuation(task.continues, root) if task.continues else None
+    task = task.model_copy(update={"continues": earlier.session if earlier else ""})
+    if not (task.given or chosen_approach.is_offline):
+        budget = task.budget.model_copy(update={"usd": remaining_usd(config)})
+        task = task.model_copy(update={"budget": budget})
+    if task.mode == "ask":
+        config = config.model_copy(update={"approve": "read-only"})
     identity = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     directory = sessions_directory() / identity
     directory.mkdir(parents=True)
@@ -110,9 +121,11 @@ def open_session(
             recover_sessions
         )  # after this session is released, so that a failed delivery is undone immediately
         stack.enter_context(session_lock(directory))
-        repository = _repository(task, identity, directory)
+        repository = _repository(task, identity, directory, earlier)
+        if earlier is not None and not repository.contains(earlier.commit):
+            earlier = earlier.model_copy(update={"commit": "", "branch": ""})
         stack.callback(repository.close)
-        sandbox = stack.enter_context(make_sandbox(walls, config))
+        sandbox = stack.enter_context(make_sandbox(walls, config, exposed=repository.exposed_directories))
         store = stack.enter_context(closing(SessionStore(directory)))
         if task.after:
             link_whole_suite(task.after, identity)
@@ -140,6 +153,7 @@ def open_session(
             proposer=bench.proposer(),
             equipment=bench.equipment(root, verifier(repository).reset_baseline),
             cutoff=bench.cutoff,
+            continued=earlier,
             sandbox=sandbox,
             store=store,
             log=log,
@@ -155,6 +169,7 @@ def open_session(
                 task,
                 config,
                 repository,
+                project=bench.project,
                 verifier=verifier(repository),
                 faults=bench.faults(),
                 sandbox=sandbox,
@@ -165,16 +180,19 @@ def open_session(
             seed=config.seed,
             needs_review=reviews,
             notices=(
-                *_trust_notice(task, root),
                 *repository.exclusions,
-                *ignored_settings(root),
-                *filter(None, [sandbox.notice]),
+                *(() if task.continues else _standing_notices(task, root, sandbox)),
             ),
         )
         session = Session(context, chosen_approach.strategy, id=identity, version=__version__)
         yield SessionHandle(
             id=identity, session=session, log=log, suite=config.suite, is_sandboxed=walls is not None
         )
+
+
+def _standing_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
+    """Return notices that hold for every session here, and are shown once in a conversation."""
+    return (*_trust_notice(task, root), *ignored_settings(root), *filter(None, [sandbox.notice]))
 
 
 def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:
@@ -185,9 +203,19 @@ def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:
     return () if task.trusted else (notice,)
 
 
-def _repository(task: Task, identity: str, directory: Path) -> SessionRepository:
+def _repository(
+    task: Task, identity: str, directory: Path, earlier: Continuation | None
+) -> SessionRepository:
+    delivered, branch = (earlier.commit, earlier.branch) if earlier else ("", "")
     try:
-        return open_repository(task.directory, session=identity, state=directory, base=task.base)
+        return open_repository(
+            task.directory,
+            session=identity,
+            state=directory,
+            base=task.base,
+            delivered=delivered,
+            branch=branch,
+        )
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
@@ -209,6 +237,7 @@ def _workspace_factory(
     config: Config,
     repository: SessionRepository,
     *,
+    project: Project,
     verifier: Verifier,
     faults: FaultLocator,
     sandbox: ProcessSandbox,
@@ -235,7 +264,7 @@ def _workspace_factory(
             workspaces[candidate.id] = Workspace(
                 root=candidate.worktree,
                 sandbox=residue_sandbox,
-                environment=import_environment(candidate.worktree),
+                environment=import_environment(project, candidate.worktree),
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
                 run=lambda tests, progress: verifier.preview(
                     candidate.worktree,

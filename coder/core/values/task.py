@@ -2,9 +2,13 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Literal
 
 from coder.core.notes import Plan
 from coder.core.values.base import Value
+
+Mode = Literal["fix", "change", "ask"]
+"""A bug to fix and prove; any other change, which need not be proven; a question to answer."""
 
 
 class Budget(Value):
@@ -23,9 +27,13 @@ class Budget(Value):
 
 
 class Task(Value):
-    """One issue to fix in one repository."""
+    """One request of the user in one repository."""
 
     issue: str
+    """The request: an issue, the description of a change, or a question."""
+    mode: Mode = "fix"
+    continues: str = ""
+    """Id of the session whose conversation, and whose delivered change, this one continues."""
     directory: Path
     """Working directory of the command; the repository is found from here."""
     base: str | None = None

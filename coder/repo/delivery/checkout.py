@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from coder.core.errors import UserError
+from coder.core.values.candidate import Delivery
 from coder.core.values.verdict import Evidence
 from coder.repo.delivery.commits import (
     add_note,
@@ -38,8 +39,16 @@ FAST_FORWARD_COMMAND = (
 )
 
 
-def bring_commit(git: Git, commit: str) -> str:
-    """Bring a delivered commit onto the current branch.
+def has_delivery(git: Git, delivery: Delivery) -> bool:
+    """Tell whether a branch holds a delivered commit; a diff counts as there."""
+    return not delivery.commit or (
+        git.resolve_commit(delivery.commit) is not None
+        and bool(git.text("for-each-ref", "--count=1", f"--contains={delivery.commit}", "refs/heads"))
+    )
+
+
+def bring_commit(git: Git, commit: str, earlier: Sequence[str] = ()) -> str:
+    """Bring a delivered commit onto the current branch, after those that it builds on.
 
     Return the resulting commit: the delivered one, or its copy on a newer HEAD. Nobody has tested the tree of
     a copy: its trailers say so, and it has no note.
@@ -47,10 +56,25 @@ def bring_commit(git: Git, commit: str) -> str:
     Raises:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
-    head = _require_head(git)
-    brought = commit if delivery_base(git, commit) == head else _make_unverified_copy(git, commit, head=head)
+    brought = _stack_commits(git, (*earlier, commit), head=_require_head(git))
     _fast_forward(git, brought, action="coder apply")
     return brought
+
+
+def _stack_commits(git: Git, commits: Sequence[str], *, head: str) -> str:
+    """Return HEAD with delivered commits on top, as copies where the parent differs; no ref points to it."""
+    *earlier, newest = commits
+    missing = [
+        commit
+        for commit in earlier
+        if git.resolve_commit(commit)
+        and not git.succeeds("merge-base", "--is-ancestor", commit, head)
+        and not find_copies(git, commit)
+    ]
+    for commit in (*missing, newest):
+        is_next = delivery_base(git, commit) == head
+        head = commit if is_next else _make_unverified_copy(git, commit, head=head)
+    return head
 
 
 def prepare_unverified_copy(directory: Path, commit: str) -> tuple[str, str] | None:
@@ -94,7 +118,7 @@ def _make_unverified_copy(git: Git, commit: str, *, head: str) -> str:
     return make_copy(git, commit, tree=_tree_on_head(git, head, commit), parent=head, verdict=verdict)
 
 
-def check_commit(directory: Path, commit: str) -> str:
+def check_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> str:
     """Report in one line what `apply_commit` would do, without changing anything.
 
     Raises:
@@ -102,32 +126,31 @@ def check_commit(directory: Path, commit: str) -> str:
     """
     git = find_checkout(directory).git
     head = _require_head(git)
-    paths = list(changed_entries(git, old=head, new=_tree_on_head(git, head, commit)))
+    brought = _stack_commits(git, (*earlier, commit), head=head)
+    paths = list(changed_entries(git, old=head, new=brought))
     unclean = {
         *git.items("diff-index", "--name-only", "-z", head, "--", *paths),
         *git.items("ls-files", "--others", "-z", "--", *paths),
     }
     if unclean:
         raise _overwrite_error(sorted(unclean))
-    fix = (
-        f"the fix {commit[:10]}"
-        if delivery_base(git, commit) == head
-        else f"an unverified copy of the fix {commit[:10]}"
-    )
+    fix = f"the fix {commit[:10]}" if brought == commit else f"an unverified copy of the fix {commit[:10]}"
     return (
         f"{_current_branch(git)} would move on to {fix}, and {', '.join(paths[:10])} would change; "
         "nothing was written."
     )
 
 
-def apply_commit(directory: Path, commit: str) -> str:
+def apply_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> str:
     """Bring a delivered commit onto the current branch of the checkout; report in one line.
+
+    `earlier` are the commits that it builds on, oldest first; those that HEAD lacks come with it.
 
     Raises:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
     git = find_checkout(directory).git
-    brought = bring_commit(git, commit)
+    brought = bring_commit(git, commit, earlier)
     sentence = f"{_current_branch(git)} is now at {brought[:10]}, which holds the fix"
     return (
         f"{sentence}."
@@ -162,10 +185,12 @@ def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool
     )
 
 
-def undo_delivery(directory: Path, *, branch: str, commit: str, applied: str | None) -> str:
+def undo_delivery(
+    directory: Path, *, branch: str, commit: str, applied: str | None, earlier: str = ""
+) -> str:
     """Undo a delivered fix: revert it where HEAD contains it, then delete its branch and notes.
 
-    Return a report in one line.
+    Return a report in one line. If the branch also holds an `earlier` delivery, it is set back to that.
 
     Raises:
         UserError: the branch holds more than the fix, or the revert does not fit; nothing was changed.
@@ -177,8 +202,12 @@ def undo_delivery(directory: Path, *, branch: str, commit: str, applied: str | N
     applied_commits = _find_applied(git, [applied or commit, commit], branch=branch)
     actions = [_revert(git, applied_commit) for applied_commit in applied_commits]
     if tip is not None:
-        git.call("branch", "--quiet", "-D", branch)
-        actions.append(f"deleted the branch {branch}")
+        if earlier and git.succeeds("merge-base", "--is-ancestor", earlier, tip):
+            git.call("update-ref", "-m", "coder: undone", f"refs/heads/{branch}", earlier, tip)
+            actions.append(f"set the branch {branch} back to {earlier[:10]}")
+        else:
+            git.call("branch", "--quiet", "-D", branch)
+            actions.append(f"deleted the branch {branch}")
     remove_notes(git, *{commit, *applied_commits})
     sentence = " and ".join(actions) or "there was nothing left of the fix to take back"
     return f"{sentence[0].upper()}{sentence[1:]}."
@@ -187,8 +216,8 @@ def undo_delivery(directory: Path, *, branch: str, commit: str, applied: str | N
 def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
     if tip != commit:
         raise UserError(
-            f"{branch} has commits of yours on top of the fix; nothing was changed. Delete it yourself "
-            f"with: git branch -D {branch}"
+            f"{branch} has later commits on top of the fix; nothing was changed. Take back later ones first, "
+            f"or delete it yourself with: git branch -D {branch}"
         )
     if where := git.text("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}"):
         where = str(git.directory) if git.inert and Path(where).is_relative_to(git.inert.path) else where

@@ -31,6 +31,8 @@ class PendingDelivery:
     commit: str
     slug: str
     evidence: str
+    branch: str = ""
+    """An earlier delivery's branch that this one extends, if it still points to the parent."""
 
     @property
     def git(self) -> Git:
@@ -49,15 +51,28 @@ class PendingDelivery:
         """Add the note and create the branch, as far as they are missing."""
         if self.evidence:
             add_note(self.git, self.commit, self.evidence)
-        branch = make_branch(self.git, slug=self.slug, session=self.session, commit=self.commit)
+        branch = self._extend_branch() or make_branch(
+            self.git, slug=self.slug, session=self.session, commit=self.commit
+        )
         return Delivery(
             diff=trees.diff_trees(self.git, old=delivery_base(self.git, self.commit), new=self.commit),
             branch=branch,
             commit=self.commit,
         )
 
+    def _extend_branch(self) -> str:
+        """Move the earlier delivery's branch on to the commit, and return it; empty if that is impossible."""
+        if not self.branch:
+            return ""
+        ref, parent = f"refs/heads/{self.branch}", delivery_base(self.git, self.commit)
+        self.git.call("update-ref", "-m", "coder: delivered", ref, self.commit, parent, accept=None)
+        return self.branch if self.git.resolve_commit(ref) == self.commit else ""
+
     def roll_back(self) -> None:
-        """Remove the branch and the note, unless the branch has moved on."""
+        """Remove the branch and the note, unless the branch has moved on; an extended one is set back."""
+        if self.branch:
+            parent = delivery_base(self.git, self.commit)
+            self.git.call("update-ref", f"refs/heads/{self.branch}", parent, self.commit, accept=None)
         for branch in branch_names(slug=self.slug, session=self.session, commit=self.commit):
             self.git.call("update-ref", "-d", f"refs/heads/{branch}", self.commit, accept=None)
         remove_notes(self.git, self.commit)

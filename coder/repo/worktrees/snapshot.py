@@ -12,6 +12,7 @@ from coder.repo.worktrees.filters import find_filter_drivers
 LARGEST_UNTRACKED_BYTES = 50 << 20
 LARGEST_INDEX_BYTES = 2 << 30
 MOST_UNTRACKED = 50_000
+UNCOMMITTED_SUBJECT = "The uncommitted work that a coder session started from"
 GENERATED_PATTERNS = (
     "__pycache__/",
     "*.py[co]",
@@ -53,9 +54,7 @@ def take_snapshot(git: Git, *, head: str, index: Path) -> WorkTreeSnapshot:
     if tree == git.resolve_tree(head):
         return WorkTreeSnapshot(commit=head, exclusions=left_out)
     return WorkTreeSnapshot(
-        commit=commit_tree(
-            git, tree=tree, parent=head, subject="The uncommitted work that a coder session started from"
-        ),
+        commit=commit_tree(git, tree=tree, parent=head, subject=UNCOMMITTED_SUBJECT),
         exclusions=left_out,
     )
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
-from coder.core.notes import Diagnosis, Done, Plan, Sites
+from coder.core.notes import Diagnosis, Done, Plan, Sites, WrittenAnswer
 from coder.core.state import candidate_notes, candidate_verdicts, has_given_up, named_tests, reviewer_findings
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate, Delivery, Patch
@@ -43,6 +43,8 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
     if context.task.plan_only:
         return _planning_outcome(context)
+    if context.task.mode == "ask":
+        return _answer_outcome(context, candidate)
     all_verdicts = candidate_verdicts(context.log.records, candidate.id)
     newest = all_verdicts[-1] if all_verdicts else None
     if newest is not None and context.task.given:
@@ -75,14 +77,10 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         if accepted_part is None:
             return SessionOutcome(
                 kind=VerdictKind.GAVE_UP,
-                summary="You accepted nothing of it, so nothing was delivered.",
+                summary="You wanted nothing of it, so nothing was delivered.",
                 exit_code=4,
             )
         patch, newest = accepted_part
-        if not newest.is_deliverable:
-            return outcome_without_fix(
-                VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", context
-            )
     confirmed_verdict = await confirm_risky_files(context, patch, newest)
     if confirmed_verdict is None:
         return outcome_without_fix(
@@ -122,6 +120,15 @@ def _planning_outcome(context: SessionContext) -> SessionOutcome:
     return SessionOutcome(
         kind=None, summary="This is the plan; nothing was changed.", report=format_plan(plan), exit_code=0
     )
+
+
+def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionOutcome:
+    """Return the outcome of a session that answers a question."""
+    note = next(reversed(candidate_notes(context.log.records, candidate.id)), None)
+    if isinstance(note, WrittenAnswer):
+        return SessionOutcome(kind=None, summary="Nothing was changed.", report=note.summary, exit_code=0)
+    reason = _first_line(note.summary) if note is not None else "The model gave no answer."
+    return outcome_without_fix(VerdictKind.GAVE_UP, reason, context)
 
 
 def _outcome_without_delivery(

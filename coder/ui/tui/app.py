@@ -12,7 +12,15 @@ from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
-from coder.ui.tui.running import RecordedSession, RunningSession, SessionModel, StartSession
+from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command
+from coder.ui.tui.running import (
+    RecordedSession,
+    RunningSession,
+    SessionArchive,
+    SessionModel,
+    StartSession,
+    UserRequest,
+)
 from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.widgets.prompt import Prompt
 
@@ -39,22 +47,28 @@ class CoderApp(App[None]):
         *,
         repository: str,
         model: Callable[[], SessionModel],
+        archive: SessionArchive | None = None,
         initial_session: RunningSession | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
 
         `model` returns the model of sessions. It is called in a thread once the prompt is there, so it may be
-        slow, load what sessions need, and raise CoderError. `first` is a session to show from the start.
-        `clock` counts seconds.
+        slow, load what sessions need, and raise CoderError. `archive` has the sessions of the repository.
+        `initial_session` is shown from the start. `clock` counts seconds.
         """
         super().__init__()
         self._start = start
         self._model = model
+        self._archive = archive
         self._first = initial_session
+        self._newest: EventLog | None = None
+        """Log of the session that the next request continues."""
         self._chosen = SessionModel("?")
         self._main = SessionScreen(repository, clock=clock)
         self._session: RunningSession | None = None
+        self._unheard: list[str] = []
+        """Remarks after the model's newest reply."""
         self._busy = False
         self._stopping = False
         self._quitting = False
@@ -64,7 +78,7 @@ class CoderApp(App[None]):
         """Show a recorded session from a closed log that was read from its store."""
         from coder.core.events import SessionStarted
 
-        async def start(_: str) -> RunningSession:
+        async def start(_: UserRequest) -> RunningSession:
             raise UserError(
                 "This is the record of a session, nothing more. To work on an issue, start coder in its "
                 "repository."
@@ -90,7 +104,7 @@ class CoderApp(App[None]):
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
         if self._first is not None:
-            self.run_worker(self._show(self._first))
+            self.run_worker(self._show_first(self._first))
         self.run_worker(self._warm_up(), name="warm up")
 
     async def _warm_up(self) -> None:
@@ -104,26 +118,107 @@ class CoderApp(App[None]):
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
-        if not self._busy:
-            self._busy = True
-            self.run_worker(self._fix(message.text))
+        command = parse_command(message.text)
+        if command is not None:
+            self._run_command(command, message.text)
+        elif not self._busy:
+            self._request(message.text, message.mode)
         elif self._session is None or not self._chosen.name:
             self._main.suggest(message.text)
         else:
             from coder.core.commands import Say
 
+            self._unheard.append(message.text)
             self._session.send(Say(text=message.text))
 
-    async def _fix(self, issue: str) -> None:
-        self._main.begin(issue, has_listener=bool(self._chosen.name))
+    def _run_command(self, command: PromptCommand, typed: str) -> None:
+        """Carry out a command of the prompt; what cannot be done goes back into the prompt."""
+        name, text = command
+        is_request = name in MODES
+        if name not in HELP:
+            self._refuse(f"There is no command /{name}; /help lists all.", typed)
+        elif name == "help":
+            self._main.show_lines(help_lines())
+        elif name == "quit":
+            self.run_worker(self.action_quit())
+        elif self._busy:
+            self._refuse(f"/{name} has to wait until this has ended; esc stops it.", typed)
+        elif is_request and not text:
+            self._refuse(f"/{name} {HELP[name]}", typed)
+        elif is_request:
+            self._request(text, MODES[name])
+        elif name == "new":
+            self._newest = None
+            self._main.reset()
+        else:
+            self._busy = True
+            self.run_worker(self._use_archive(name, text))
+
+    def _refuse(self, reason: str, typed: str) -> None:
+        self._main.warn(reason)
+        self._main.suggest(typed)
+
+    def _request(self, text: str, mode: str) -> None:
+        self._busy = True
+        self.run_worker(self._open(UserRequest(text, mode, self.session_id)))
+
+    @property
+    def session_id(self) -> str:
+        """Id of the newest session, which the next request continues; empty if there is none."""
+        from coder.core.state import session_status
+
+        return session_status(self._newest.records[:1]).session if self._newest is not None else ""
+
+    async def _use_archive(self, name: str, text: str) -> None:
+        """Carry out a command on stored sessions."""
         try:
-            running = await self._start(issue)
+            if name == "diff":
+                self._show_diff()
+            elif self._archive is None:
+                raise UserError("This is the record of a session, nothing more.")
+            elif name == "sessions":
+                self._main.show_lines(await asyncio.to_thread(self._archive.list))
+            elif name == "resume":
+                await self._show(RecordedSession(await asyncio.to_thread(self._archive.load, text or "last")))
+                self._suggest_interrupted_request()
+            else:
+                act = self._archive.apply if name == "apply" else self._archive.undo
+                self._main.show_lines([await asyncio.to_thread(act, text or "last")])
         except CoderError as error:
             self._main.warn(str(error))
-            self._main.suggest(issue)
+        finally:
+            self._busy = False
+
+    def _suggest_interrupted_request(self) -> None:
+        """Offer to send the request of a session again that did not come to its end."""
+        from coder.core.state import interrupted_task
+
+        task = interrupted_task(self._newest.records) if self._newest is not None else None
+        if task is not None:
+            self._main.suggest(task.issue, mode="plan" if task.plan_only else task.mode)
+
+    def _show_diff(self) -> None:
+        from coder.core.state import delivered_diff
+
+        diff = delivered_diff(self._newest.records) if self._newest is not None else ""
+        if not diff:
+            raise UserError("Nothing has been changed yet.")
+        self._main.show_diff(diff)
+
+    async def _open(self, request: UserRequest) -> None:
+        self._main.begin(request.text, has_listener=bool(self._chosen.name))
+        try:
+            running = await self._start(request)
+        except CoderError as error:
+            self._main.warn(str(error))
+            self._main.suggest(request.text)
             self._end()
         else:
             await self._perform(running)
+
+    async def _show_first(self, running: RunningSession) -> None:
+        await self._show(running)
+        self._suggest_interrupted_request()
 
     async def _show(self, running: RunningSession) -> None:
         self._busy = True
@@ -142,17 +237,23 @@ class CoderApp(App[None]):
                 self._stop(running)
             await running.run()
         asking.close()
+        self._newest = running.log
         self._end()
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
         async for record in log.follow():
             self._main.show_record(record)
+            if getattr(getattr(record.event, "message", None), "role", "") == "assistant":
+                self._unheard.clear()
             asking.handle_event(record.event)
 
     def _end(self) -> None:
         self._session = None
         self._busy = self._stopping = False
-        self._main.end()
+        self._main.end(mode="fix" if self._newest is None else "change")
+        if self._unheard:
+            self._main.suggest("\n".join(self._unheard))
+            self._unheard.clear()
         if self._quitting:
             self.exit()
 
@@ -184,12 +285,14 @@ class CoderApp(App[None]):
         self.action_stop()
 
     async def action_copy_or_quit(self) -> None:
-        """Copy the selection, as terminals do; quit if nothing is selected."""
+        """Copy the selection, as terminals do; without one, empty the prompt; quit if it is empty."""
         selection = self.screen.get_selected_text()
         if selection is None and isinstance(self.focused, TextArea):
             selection = self.focused.selected_text
         if selection:
             self.copy_to_clipboard(selection)
             self.screen.clear_selection()
+        elif (prompt := self._main.query_one(Prompt)).text:
+            prompt.put_away()
         else:
             await self.action_quit()

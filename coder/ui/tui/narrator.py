@@ -10,6 +10,7 @@ from textual.widgets import Static
 from coder.core.events import (
     BaselineMeasured,
     ContextCompacted,
+    ConversationContinued,
     DeliverNowOffered,
     Event,
     Failed,
@@ -103,7 +104,9 @@ class Narrator:
         """Mark interrupted calls, then show the summary."""
         for call in self._calls.values():
             call.set_remark("stopped")
-        self._transcript.add(*_summary_widgets(event, session=self._status.session))
+        is_answer = self._status.phase == "answer"  # which is shown as the reply that it is
+        shown = event.model_copy(update={"report": ""}) if is_answer else event
+        self._transcript.add(*_summary_widgets(shown, session=self._status.session))
 
 
 def _format_status(status: Status) -> str:
@@ -134,6 +137,8 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
             )
         case Verified(verdict=verdict):
             yield from _verdict_widgets(verdict)
+        case ConversationContinued(session=session):
+            yield _line(f"continues session {session}", "about")
         case Failed(error=error):
             yield _line(error, "error")
         case _:

@@ -1,6 +1,6 @@
 """Interfaces of the application to sessions."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -33,8 +33,38 @@ class RunningSession(Protocol):
         ...
 
 
-StartSession = Callable[[str], Awaitable[RunningSession]]
-"""Opens a session for an issue; may raise CoderError, and keeps slow work off the event loop."""
+class UserRequest(NamedTuple):
+    """One message of the user that asks for work."""
+
+    text: str
+    mode: str = "fix"
+    """`fix`, `change`, `ask` or `plan`."""
+    continues: str = ""
+    """Id of the session that it continues."""
+
+
+StartSession = Callable[[UserRequest], Awaitable[RunningSession]]
+"""Opens a session for a request; may raise CoderError, and keeps slow work off the event loop."""
+
+
+class SessionArchive(Protocol):
+    """Earlier sessions of the repository; each method may be slow, and raise CoderError."""
+
+    def list(self) -> Sequence[str]:
+        """Return a line for each, the newest first."""
+        ...
+
+    def load(self, session: str) -> "EventLog":
+        """Return the closed log of a session, by its id or a part of it; `last` is the newest."""
+        ...
+
+    def apply(self, session: str) -> str:
+        """Bring what a session delivered onto the current branch; return a sentence."""
+        ...
+
+    def undo(self, session: str) -> str:
+        """Take back what a session delivered; return a sentence."""
+        ...
 
 
 class RecordedSession:

@@ -170,7 +170,10 @@ class BaseSuite:
                         )
                     else:
                         self.report = self._runner.run_parallel(
-                            tree, timeout_seconds=seconds, progress=with_label("baseline", progress)
+                            tree,
+                            timeout_seconds=seconds,
+                            progress=with_label("baseline", progress),
+                            is_base=True,
                         )
                         self.learn_duration(self.report)
             return self.report

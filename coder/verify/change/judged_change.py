@@ -51,6 +51,8 @@ class JudgedChange:
     """Tests that the user named."""
     accepts_test_edits: bool = False
     """The user accepts that the change edits existing tests."""
+    extensions: tuple[str, ...] = ()
+    """Paths of extension modules that were built from each side's own sources."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
     split: ChangeSplit = field(init=False)

@@ -95,6 +95,7 @@ class Runs:
         seconds: float | None,
         progress: Progress | None,
         counted_files: Sequence[str] | None = None,
+        extensions: Sequence[str] = (),
         cutoff: Cutoff | None = None,
     ) -> None:
         """Judge a change; a run has so many seconds where nothing else is said.
@@ -103,10 +104,11 @@ class Runs:
         not make; None counts all. `cutoff` lets the user cut large runs short: the first one, and with it
         all that follow.
 
-        Where a changed source is loaded from elsewhere, a run says nothing.
+        Where a changed source or one of the `extensions` is loaded from elsewhere, a run says nothing.
         """
         self._split = split
         self._runner = runner
+        self._extensions = extensions
         self._progress = progress
         self._seconds = seconds
         self._counted_files = counted_files
@@ -147,7 +149,8 @@ class Runs:
         """Run tests, or the whole suite, on one side of the change; the run ends after `seconds`."""
         started = time.monotonic()
         with self._split.checkout(side) as place:
-            sources = [path for path in self._split.sources if (place / path).is_file()]
+            expected = (*self._split.sources, *self._extensions)
+            sources = [path for path in expected if (place / path).is_file()]
             told = with_label(label, self._progress)
             options: RunOptions = {
                 "timeout_seconds": seconds or self._seconds,

@@ -37,6 +37,19 @@ ENVIRONMENT = (
         "the package {what} is not installed for the project's interpreter",
     ),
     (
+        r"CollectionError: (?:\w+: )?(?:cannot load such file -- |Cannot find (?:module|package) ')"
+        r"(?P<what>(?!\./|\.\./|/|@/)[\w@./-]+)",
+        "the package {what} is not installed",
+    ),
+    (
+        r"CollectionError: .*\bvendor/autoload\.php\b",
+        "the packages of Composer are not installed",
+    ),
+    (
+        r"CollectionError: .*module lookup disabled by GOPROXY=off",
+        "a module of Go is not downloaded",
+    ),
+    (
         r"ImportError: (?P<what>lib[\w.-]+\.so[\w.]*): cannot open shared object",
         "the library {what} is missing",
     ),

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -17,10 +17,16 @@ from coder.verify.results.failure_reasons import (
     failure_headline,
     frames_in_tree,
 )
+from coder.verify.runners.node_packages import read_manifest
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
 OUTPUT_LINES = 3
 """Last lines of a command's output that are shown where it found no test."""
+_MISSING_NODE = re.compile(
+    r"\w+: (?:Cannot find (?:module|package)|Failed to resolve import) [\"'](?P<name>(?:@[\w.-]+/)?\w[\w.-]*)"
+)
+MANIFESTS = ("package.json", "*/package.json", "*/*/package.json")
+DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 CLOSE = 0.85
 """Similarity ratio (difflib, 0 to 1) from which a module name counts as a misspelling of another."""
 
@@ -64,26 +70,46 @@ def with_cause(result: TestResult, *, before: TestResult | None) -> TestResult:
     )
 
 
+def missing_module(result: TestResult) -> str:
+    """Return the module of Python or Node.js that a red test could not import, if that is why."""
+    headline = f"{result.failure.type}: {result.failure.message}" if result.failure else ""
+    match = _MISSING.match(headline) or _MISSING_NODE.match(headline)
+    return match["name"] if match else ""
+
+
 def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...]:
     """Return the missing modules that explain all of these red results; empty if one fails otherwise.
 
-    A name that equals or resembles a module of the tree or of the standard library counts as a misspelling.
+    A name that equals or resembles a module of the tree or of the standard library counts as a misspelling,
+    and so does a package of Node.js that no package.json of the tree declares.
     """
-    failures = [result.failure for result in results if result.failure]
-    names = [
-        match["name"] if (match := _MISSING.match(f"{failure.type}: {failure.message}")) else ""
-        for failure in failures
-    ]
-    if not names or len(names) < len(results) or not all(names):
+    names = tuple(dict.fromkeys(map(missing_module, results)))
+    of_python = {
+        missing_module(result)
+        for result in results
+        if result.failure and result.failure.type == "ModuleNotFoundError"
+    }
+    if not all(names) or (of_python and _is_any_misspelt(of_python, tree)):
         return ()
+    of_node = {*names} - of_python
+    return names if not of_node or of_node <= _declared_packages(tree) else ()
+
+
+def _is_any_misspelt(names: Iterable[str], tree: Path) -> bool:
     known_modules = (
         {path.stem for path in tree.rglob("*.py")}
         | {path.parent.name for path in tree.rglob("__init__.py")}
         | sys.stdlib_module_names
     )
-    if any(get_close_matches(name, known_modules, n=1, cutoff=CLOSE) for name in names):
-        return ()
-    return tuple(dict.fromkeys(names))
+    return any(get_close_matches(name, known_modules, n=1, cutoff=CLOSE) for name in names)
+
+
+def _declared_packages(tree: Path) -> set[str]:
+    """Return the packages that the project's package.json, and those of its workspaces, depend on."""
+    files = (file for pattern in MANIFESTS for file in tree.glob(pattern))
+    manifests = [read_manifest(file.parent) for file in files if "node_modules" not in file.parts]
+    tables = (manifest.get(key) for manifest in manifests for key in DEPENDENCIES)
+    return {name for table in tables if isinstance(table, dict) for name in table}
 
 
 def environment_problem_of_all(before: TestReport) -> str:

@@ -4,6 +4,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from coder.verify.extensions.native_access import SUFFIXES as NATIVE_SUFFIXES
+from coder.verify.extensions.native_access import find_native_accesses
+from coder.verify.extensions.projects import compiled_sources, find_projects
 from coder.verify.languages.source_changes import symptom_signs
 from coder.verify.languages.tables import SUFFIXES
 from coder.verify.languages.test_changes import find_renamed_in, removed_names, weakened_tests_in
@@ -107,6 +110,12 @@ def change_doubts(
             read_texts(old, sources, SCRIPT_SUFFIXES),
             read_texts(new, sources, SCRIPT_SUFFIXES),
             known=known_js,
+        )
+    )
+    native = [path for path in compiled_sources(sources) if find_projects([path], new)]
+    yield from _limit(
+        find_native_accesses(
+            read_texts(old, native, NATIVE_SUFFIXES), read_texts(new, native, NATIVE_SUFFIXES)
         )
     )
 

@@ -71,6 +71,7 @@ class Judgement:
         self.runs = Runs(
             split=change.split,
             runner=runner,
+            extensions=change.extensions,
             seconds=None if change.base else patience(change.before),
             counted_files=change.changed if change.base else None,
             progress=progress,
@@ -110,7 +111,7 @@ class Judgement:
         return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
 
     def _run_targets(self) -> Verdict | None:
-        """Run what the change is about; return a verdict that is certain already."""
+        """Run what the change is about; return the verdict if it needs no suite."""
         files = self._change.test_files
         about = [*self._named, *files, *self._first.suspects]
         self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
@@ -151,8 +152,8 @@ class Judgement:
             judged = f"{_tests(len(reds))} that the change is judged by"
             reason = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(reds)}."
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
-        if reds:
-            return self._not_fixed((*reds, *self._weak))
+        if reds and not (report.indirect and all(result.when == "collect" for result in reds)):
+            return self._not_fixed((*reds, *self._weak))  # else the build may be broken as a whole
         if report.problem is not None and report.problem.kind == "crash":
             return self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._notes += [
@@ -168,15 +169,14 @@ class Judgement:
         if not packages:
             return None
         lacking = f"{', '.join(packages)}, which {'are' if len(packages) > 1 else 'is'} not installed"
-        reason = f"The change needs {lacking} for the project's interpreter: {join_test_ids(reds)}."
+        reason = f"The change needs {lacking}: {join_test_ids(reds)}."
         unmet = tuple(result.model_copy(update={"cause": "environment"}) for result in reds)
         return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=unmet)
 
     def _not_fixed(self, reds: Sequence[TestResult]) -> Verdict:
-        reason = (
-            f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}; the whole suite was not run"
-        )
-        return self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=tuple(reds))
+        red = f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}"
+        reason = f"The issue is not fixed, {red}; the whole suite was not run."
+        return self._verdict(VerdictKind.PASSING, reason, still_red=tuple(reds))
 
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
         return tuple(with_cause(result, before=self._change.before.result_for(result.id)) for result in reds)

@@ -26,6 +26,9 @@ from coder.verify.change.base_tests import NO_HISTORY, BaseSuite
 from coder.verify.change.issue_ties import tie_tests_to_issue
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import WHOLE, SuiteLimits, patience, summarize_run
+from coder.verify.extensions.build import ExtensionBuilder
+from coder.verify.extensions.projects import compiled_sources
+from coder.verify.extensions.trees import BuiltTrees
 from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.failure_reasons import rejection_reason
@@ -68,6 +71,7 @@ class WorktreeVerifier:
         standby: WarmBase | None = None,
         suite: SuiteLimits = WHOLE,
         history: SuiteHistory = NO_HISTORY,
+        builder: ExtensionBuilder | None = None,
         cutoff: Cutoff | None = None,
         sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
     ) -> None:
@@ -83,12 +87,14 @@ class WorktreeVerifier:
         `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
         much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
         large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
+
+        `builder` builds extension modules whose sources a change touches.
         """
-        self._trees = trees
+        self._trees = BuiltTrees(trees, builder)
         self._runner = runner
         self._instruments = instruments
         self._standby = standby
-        self._base = BaseSuite(trees, runner, suite, history)
+        self._base = BaseSuite(self._trees, runner, suite, history)
         self._suite = suite
         self._cutoff = cutoff
         self._sandbox_remedies = sandbox_remedies
@@ -119,6 +125,8 @@ class WorktreeVerifier:
         self, patch: Patch, named: Sequence[str], progress: Progress | None = None
     ) -> ReproductionResult:
         """Run the tests of a patch without its source part, and return which fail for the right reason."""
+        if unbuilt := self._build_extensions(patch, progress):
+            return ReproductionResult(rejected=(unbuilt.reason,))
         before = self._base.report or TestReport(command=self._runner.command)
         change = JudgedChange(trees=self._trees, tree=patch.tree, issue=self._issue, before=before)
         is_whole = not self._runner.is_recorded and change.split.has_tests
@@ -197,6 +205,14 @@ class WorktreeVerifier:
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         """Judge a change and return the verdict."""
         started = time.monotonic()
+        if unbuilt := self._build_extensions(patch, progress):
+            return unbuilt.model_copy(
+                update={
+                    "circumstances": self._circumstances,
+                    "seconds": time.monotonic() - started,
+                    "tree": patch.tree,
+                }
+            )
         scope = self._base.choose_scope(patch.tree, named, progress)
         base_seconds = time.monotonic() - started
         first = self._first_look(patch, scope.before, progress)
@@ -213,6 +229,7 @@ class WorktreeVerifier:
             ties=self._ties_of(scope.before) if self._needs_ties else None,
             asked=self._asked,
             accepts_test_edits=self._accepts_test_edits,
+            extensions=self._trees.modules,
         )
         known = scope.before
         base_runs = (
@@ -243,7 +260,7 @@ class WorktreeVerifier:
                 "hashes": judgement.hashes,
                 "cut_short": judgement.runs.is_cut,
                 "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
-                "circumstances": self._circumstances,
+                "circumstances": (*self._circumstances, *self._trees.circumstances),
                 "seconds": time.monotonic() - started,
                 "tree": patch.tree,
             }
@@ -276,12 +293,15 @@ class WorktreeVerifier:
         around: WorktreeContext = nullcontext,
     ) -> TestReport:
         """Run tests on uncommitted code, in a warm process if possible."""
-        if self._standby is not None:
+        if self._standby is not None and not compiled_sources(paths):
             self._standby.start()
             edits = read_edits(worktree, paths)
             if edits is not None and isinstance(ran := self._standby.run(edits, tests), WarmResult):
                 return ran.report
         with around():
+            if error := self._trees.rebuild(worktree, paths):
+                problem = RunProblem(kind="unusable", text=error)
+                return TestReport(command=self._runner.command, problem=problem)
             return self._runner.run(worktree, tests, progress=progress)
 
     def explain_failure(self, verdict: Verdict) -> str:
@@ -294,9 +314,22 @@ class WorktreeVerifier:
         """Return the evidence to attach to the commit."""
         return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
 
+    def _build_extensions(self, patch: Patch, progress: Progress | None) -> Verdict | None:
+        """Build both sides' extension modules if the change touches their sources.
+
+        Return the verdict if that fails. What is known of the base is measured again with the built ones.
+        """
+        inputs = self._trees.inputs
+        verdict = self._trees.prepare(patch.tree, progress)
+        if self._trees.inputs != inputs:
+            with self._lock:
+                self._base.reset()
+                self._ties = None
+        return verdict
+
     def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> WarmFirstRun:
         """Run the tests that the change reaches warm, if possible, to learn which of them to run first."""
-        if self._standby is None or not self._standby.is_ready:
+        if self._standby is None or not self._standby.is_ready or self._trees.inputs:
             return WarmFirstRun()
         edits = self._trees.changed_texts(patch.tree)
         return (

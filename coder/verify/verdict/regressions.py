@@ -19,7 +19,7 @@ from coder.verify.results.comparison import (
     renumbered_cases,
     shorten_test_id,
 )
-from coder.verify.results.triage import needed_packages
+from coder.verify.results.triage import missing_module, needed_packages
 from coder.verify.review.change_review import read_texts
 from coder.verify.test_files.locating import names_of
 from coder.verify.test_files.successors import find_successions, has_fewer_checks, join_names
@@ -199,7 +199,7 @@ def find_missing_packages(
         for result in report.failures
         if result.failure is None or was.get(result.id) != result.failure.message
     ]
-    reds = [result for result in anew if result.failure and result.failure.type == "ModuleNotFoundError"]
+    reds = [result for result in anew if missing_module(result)]
     if not reds or any(result not in reds for result in anew if result.id not in was):
         return (), ()
     with change.trees.checkout(change.tree) as tree:

@@ -303,7 +303,7 @@ def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
         undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     commit(root, {"b.py": "mine\n"})
     git(root, "checkout", "-q", "main")
-    with pytest.raises(UserError, match="has commits of yours on top"):
+    with pytest.raises(UserError, match="has later commits on top"):
         undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert git(root, "rev-parse", f"{fix.branch}^") == fix.commit
 

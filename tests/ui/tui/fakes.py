@@ -12,7 +12,7 @@ from coder.core.commands import SessionCommand, Stop
 from coder.core.events import Event
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import SessionModel
+from coder.ui.tui.running import SessionModel, UserRequest
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
@@ -51,7 +51,7 @@ class Stage:
     app: CoderApp
     pilot: Pilot[None]
     session: FakeSession
-    issues: list[str]
+    requests: list[UserRequest]
 
     async def fix(self, *events: Event, issue: str = "a bug") -> None:
         """Send an issue and let the session emit its events."""
@@ -106,10 +106,10 @@ class Stage:
 
 @asynccontextmanager
 async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Stage]:
-    session, issues = FakeSession(), list[str]()
+    session, requests = FakeSession(), list[UserRequest]()
 
-    async def start(issue: str) -> FakeSession:
-        issues.append(issue)
+    async def start(request: UserRequest) -> FakeSession:
+        requests.append(request)
         return session
 
     app = app or CoderApp(
@@ -119,4 +119,4 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
         await pilot.pause()
         for warm_up in [worker for worker in app.workers if worker.name == "warm up"]:
             await warm_up.wait()
-        yield Stage(app=app, pilot=pilot, session=session, issues=issues)
+        yield Stage(app=app, pilot=pilot, session=session, requests=requests)

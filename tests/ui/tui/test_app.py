@@ -7,7 +7,7 @@ from coder.core.errors import UserError
 from coder.core.events import DeliverNowOffered
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import RunningSession, SessionModel
+from coder.ui.tui.running import RunningSession, SessionModel, UserRequest
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
@@ -40,21 +40,21 @@ def test_two_line_issue_starts_session_and_is_shown() -> None:
         assert "it\n" in terminal.text and "breaks" in terminal.text
         assert prompt_text(terminal) == ""
 
-    assert play(scene).issues == ["it\nbreaks"]
+    assert [request.text for request in play(scene).requests] == ["it\nbreaks"]
 
 
 def test_keys_in_one_burst_keep_their_order() -> None:
     async def scene(terminal: Stage) -> None:
         terminal.press_at_once("a", "space", "b", "u", "g", "enter")
 
-    assert play(scene).issues == ["a bug"]
+    assert [request.text for request in play(scene).requests] == ["a bug"]
 
 
 def test_does_not_send_blank_input() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.say(" \n ")
 
-    assert play(scene).issues == []
+    assert [request.text for request in play(scene).requests] == []
 
 
 def test_input_during_session_goes_to_session() -> None:
@@ -112,11 +112,11 @@ def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
         assert "coder/clock-add-wraps-1a2b" in terminal.text
         await terminal.fix(issue="the second")
 
-    assert play(scene).issues == ["the first", "the second"]
+    assert [request.text for request in play(scene).requests] == ["the first", "the second"]
 
 
 def test_failed_start_is_explained_and_restores_input() -> None:
-    async def start(issue: str) -> RunningSession:
+    async def start(request: UserRequest) -> RunningSession:
         raise UserError(NO_MODEL)
 
     async def scene(terminal: Stage) -> None:
@@ -131,7 +131,7 @@ def test_failed_start_is_explained_and_restores_input() -> None:
 def test_stop_during_start_reaches_session_when_ready() -> None:
     session, is_open = FakeSession(), asyncio.Event()
 
-    async def start(issue: str) -> FakeSession:
+    async def start(request: UserRequest) -> FakeSession:
         await is_open.wait()
         return session
 
@@ -202,8 +202,8 @@ def test_resolves_model_off_event_loop() -> None:
         await terminal.settle()
         assert "acme:small" in terminal.text
 
-    async def start(issue: str) -> RunningSession:
-        raise AssertionError(issue)
+    async def start(request: UserRequest) -> RunningSession:
+        raise AssertionError(request)
 
     play(scene, CoderApp(start, repository="/r", model=model))
     assert threads != [threading.main_thread()]
@@ -213,8 +213,8 @@ def test_reports_missing_model_before_input() -> None:
     def model() -> SessionModel:
         raise UserError(NO_MODEL)
 
-    async def start(issue: str) -> RunningSession:
-        raise AssertionError(issue)
+    async def start(request: UserRequest) -> RunningSession:
+        raise AssertionError(request)
 
     async def scene(terminal: Stage) -> None:
         await terminal.settle()
@@ -226,7 +226,7 @@ def test_reports_missing_model_before_input() -> None:
 def test_without_model_explains_and_defers_remarks() -> None:
     session = FakeSession()
 
-    async def start(issue: str) -> RunningSession:
+    async def start(request: UserRequest) -> RunningSession:
         return session
 
     async def scene(terminal: Stage) -> None:
@@ -262,8 +262,8 @@ def test_recorded_session_is_read_only() -> None:
 def test_starts_with_given_session() -> None:
     session = FakeSession()
 
-    async def start(issue: str) -> RunningSession:
-        raise AssertionError(issue)
+    async def start(request: UserRequest) -> RunningSession:
+        raise AssertionError(request)
 
     async def scene(terminal: Stage) -> None:
         session.tell(*story.LOCATED)
@@ -278,3 +278,58 @@ def test_starts_with_given_session() -> None:
     )
     commands: list[SessionCommand] = [Say(text="a remark"), Stop()]
     assert session.commands == commands
+
+
+def test_next_message_continues_session_as_change_or_question() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED, issue="the first")
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        await terminal.say("now rename it")
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        await terminal.say("why is that?")
+
+    requests = play(scene).requests
+    assert [(request.mode, request.continues != "") for request in requests] == [
+        ("fix", False),
+        ("change", True),
+        ("ask", True),
+    ]
+
+
+def test_commands_are_carried_out_and_unknown_ones_refused() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("/undoo")
+        assert "There is no command /undoo" in terminal.text
+        assert prompt_text(terminal) == "/undoo"
+        await terminal.pilot.press("ctrl+c")
+        await terminal.say("/ask where is it")
+        await terminal.settle()
+
+    assert [(request.text, request.mode) for request in play(scene).requests] == [("where is it", "ask")]
+
+
+def test_key_changes_mode_and_history_comes_back() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.press("shift+tab", "shift+tab", "shift+tab")
+        await terminal.say("rename it")
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        await terminal.pilot.press("up")
+        assert prompt_text(terminal) == "rename it"
+        await terminal.pilot.press("down")
+        assert prompt_text(terminal) == ""
+
+    assert [request.mode for request in play(scene).requests] == ["plan"]
+
+
+def test_remark_that_came_too_late_returns_to_prompt() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.say("and rename it")
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        assert prompt_text(terminal) == "and rename it"
+
+    play(scene)

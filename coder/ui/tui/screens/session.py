@@ -1,7 +1,7 @@
 """Main screen: transcript, status line and prompt."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -62,7 +62,8 @@ class SessionScreen(Screen[None]):
     def begin(self, issue: str = "", *, has_listener: bool) -> None:
         """Prepare for a session that is being opened.
 
-        Without an `issue`, the log will show it. `heard` tells whether a model receives the user's remarks.
+        Without an `issue`, the log will show it. `has_listener` tells whether a model receives the user's
+        remarks.
         """
         from coder.ui.tui.narrator import Narrator
 
@@ -84,17 +85,37 @@ class SessionScreen(Screen[None]):
         """Show that the session will end soon."""
         self.query_one(StatusBar).stop()
 
-    def end(self) -> None:
-        """Show that the session has ended and the next one may begin."""
+    def end(self, *, mode: str) -> None:
+        """Show that the session has ended and the next request may come, in a mode."""
         self.query_one(StatusBar).end()
+        self.query_one(Prompt).set_idle(mode)
+
+    def show_lines(self, lines: Iterable[str]) -> None:
+        """Show lines for the user, such as the answer to a command."""
+        for line in lines:
+            self.query_one(Transcript).add_line(line or " ", "about")
+
+    def show_diff(self, diff: str) -> None:
+        """Show a change."""
+        from coder.ui.tui.widgets.diff import render_diff
+
+        self.query_one(Transcript).add(*render_diff(diff))
+
+    def reset(self) -> None:
+        """Show that the next request continues nothing."""
+        self.query_one(Transcript).add_line("The next message begins a new session.", "about")
         self.query_one(Prompt).set_idle()
 
     def warn(self, text: str) -> None:
         for transcript in self.query(Transcript):
             transcript.add_line(text, "warning")
 
-    def suggest(self, text: str) -> None:
-        self.query_one(Prompt).suggest(text)
+    def suggest(self, text: str, *, mode: str = "") -> None:
+        """Offer a text to send, in a mode if one is given."""
+        prompt = self.query_one(Prompt)
+        if mode:
+            prompt.set_idle(mode)
+        prompt.suggest(text)
 
     def action_scroll(self, direction: int) -> None:
         transcript = self.query_one(Transcript)

@@ -6,7 +6,14 @@ from textual.widgets import TextArea
 
 NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 """Only the first works in every terminal: many send the others as a plain Enter."""
-IDLE = "Describe a bug, or paste an issue"
+MODES = ("fix", "change", "ask", "plan")
+PLACEHOLDERS = {
+    "fix": "Describe a bug, or paste an issue",
+    "change": "Say what to change",
+    "ask": "Ask about the code",
+    "plan": "Say what to plan",
+}
+IDLE_KEYS = "enter send · shift+tab mode · /help"
 BUSY = "Say something to the model"
 NO_MODEL_PLACEHOLDER = "No model listens; what you write waits until this has ended"
 
@@ -17,22 +24,37 @@ class Prompt(TextArea):
     class Sent(Message):
         """Posted when the user sends a text."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, mode: str) -> None:
             super().__init__()
             self.text = text
+            self.mode = mode
 
     def __init__(self) -> None:
         super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
         self.cursor_blink = False
         self._busy_keys = ""
+        self._mode = MODES[0]
+        self._is_mode_chosen = False
+        self._is_idle = True
+        self._history: list[str] = []
+        self._place = 0
+        """Place in the history that is shown; its length for none."""
 
-    def set_idle(self) -> None:
-        """Expect an issue."""
-        self.placeholder = IDLE
-        self.border_subtitle = "enter send · ctrl+j new line · ctrl+q quit"
+    def set_idle(self, mode: str = MODES[0]) -> None:
+        """Expect a request, in a mode unless the user chooses another."""
+        self._is_idle, self._is_mode_chosen = True, False
+        self._show_mode(mode)
+
+    def _show_mode(self, mode: str) -> None:
+        self._mode = mode
+        self.placeholder = PLACEHOLDERS[mode]
+        self.border_title = mode
+        self.border_subtitle = IDLE_KEYS
 
     def set_busy(self, *, has_listener: bool) -> None:
-        """Expect a remark; `heard` tells whether a model receives it."""
+        """Expect a remark; `has_listener` tells whether a model receives it."""
+        self._is_idle = False
+        self.border_title = ""
         self.placeholder = BUSY if has_listener else NO_MODEL_PLACEHOLDER
         self._busy_keys = "esc stop · enter send" if has_listener else "esc stop"
         self.border_subtitle = self._busy_keys
@@ -56,12 +78,34 @@ class Prompt(TextArea):
             self._send()
         elif event.key in NEW_LINE:
             self.insert("\n")
+        elif event.key == "shift+tab" and self._is_idle:
+            self._is_mode_chosen = True
+            self._show_mode(MODES[(MODES.index(self._mode) + 1) % len(MODES)])
+        elif event.key in ("up", "down") and self._recall(-1 if event.key == "up" else 1):
+            pass
         else:
             return
         event.stop()
         event.prevent_default()
 
+    def _recall(self, step: int) -> bool:
+        """Show an earlier or later message instead of an empty or recalled one; tell whether there is one."""
+        recalled = self._history[self._place] if self._place < len(self._history) else ""
+        if self.text != recalled or not 0 <= self._place + step <= len(self._history):
+            return False
+        self._place += step
+        self.text = self._history[self._place] if self._place < len(self._history) else ""
+        self.move_cursor(self.document.end)
+        return True
+
+    def put_away(self) -> None:
+        """Move the text into the history, from where it can be recalled."""
+        self._history.append(self.text)
+        self._place = len(self._history)
+        self.clear()
+
     def _send(self) -> None:
         if text := self.text.strip():
-            self.clear()
-            self.post_message(self.Sent(text))
+            self.put_away()
+            is_question = text.endswith("?") and not self._is_mode_chosen
+            self.post_message(self.Sent(text, "ask" if is_question else self._mode))

@@ -1,0 +1,56 @@
+"""Commands of the prompt, such as `/undo`: their names, their help, and how they are read."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+HELP: Mapping[str, str] = {
+    "fix": "TEXT  fix a bug, and prove it",
+    "do": "TEXT  make any other change",
+    "ask": "TEXT  ask a question; nothing is changed",
+    "plan": "TEXT  make a plan and change nothing",
+    "diff": "show the newest change again",
+    "apply": "bring the newest change onto your branch",
+    "undo": "take the newest change back",
+    "sessions": "list the sessions of this repository",
+    "resume": "ID  go on with another session",
+    "new": "begin anew: the next message continues nothing",
+    "help": "show this list",
+    "quit": "leave",
+}
+"""Arguments and purpose, by name."""
+KEYS: Mapping[str, str] = {
+    "enter": "send",
+    "ctrl+j": "new line",
+    "shift+tab": "change the mode: fix, change, ask, plan",
+    "up, down": "earlier messages, in an empty prompt",
+    "tab": "move to a folded line; enter opens it",
+    "page up, page down, ctrl+end": "scroll; follow again",
+    "esc": "stop what runs",
+    "ctrl+g": "deliver now, while tests run",
+    "ctrl+c": "copy what is selected; empty the prompt; leave",
+    "ctrl+q": "leave",
+}
+"""Purpose of each key."""
+MODES: Mapping[str, str] = {"fix": "fix", "do": "change", "ask": "ask", "plan": "plan"}
+"""Mode of the commands that send a request."""
+_COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
+
+
+class PromptCommand(NamedTuple):
+    """A command as it was typed."""
+
+    name: str
+    text: str
+
+
+def parse_command(text: str) -> PromptCommand | None:
+    """Return the command that a text starts with, known or not; None for a request, such as one on a path."""
+    match = _COMMAND.fullmatch(text)
+    return PromptCommand(match[1], (match[2] or "").strip()) if match else None
+
+
+def help_lines() -> list[str]:
+    """Return the commands and keys, one a line."""
+    commands = [f"/{name:<9} {text}" for name, text in HELP.items()]
+    return [*commands, "", *(f"{keys:<30} {text}" for keys, text in KEYS.items())]
