@@ -130,7 +130,6 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
 
     Return the exit code of the verdict.
     """
-    from coder.cli.fix import make_task
     from coder.cli.running import run_task
     from coder.core.errors import UserError
     from coder.core.values.text import sanitize_text
@@ -138,6 +137,7 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.repo.delivery.checkout import apply_commit, apply_verified_copy, prepare_unverified_copy
     from coder.verify.verdict.evidence import markdown_report, trailers
     from coder.wiring.approach import judging_approach
+    from coder.wiring.preparation import make_task
 
     original_task, original_finish = _load_delivered_session(repo, id)
     delivery = original_finish.delivery

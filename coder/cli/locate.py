@@ -62,18 +62,18 @@ def locate(
 
 
 def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "SuspectRanking":
-    from coder.cli.trusting import ensure_trust
     from coder.repo.git import find_checkout
     from coder.sandbox.choice import require_backend
     from coder.settings import load_config
     from coder.wiring.faults import locate_faults
+    from coder.wiring.preparation import ensure_trust
 
     top = find_checkout(root).root
     walls = require_backend(unsafe=unsafe, image=load_config(top, {}).image)
     ensure_trust(
         top,
-        attended=sys.stdin.isatty() and sys.stdout.isatty(),
         is_sandboxed=walls is not None and not walls.limitations,
+        confirm=typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
     )
     return locate_faults(
         top,
