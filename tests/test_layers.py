@@ -29,6 +29,7 @@ LAYERS = {
     "prompting": 8,
     "settings": 8,
     "wiring": 9,
+    "api": 10,
     "bench": 10,
     "ui": 10,
     "cli": 11,

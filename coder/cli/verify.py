@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
-UNKNOWN_PURPOSE = "(nobody said what the change is for)"
 
 
 def verify(
@@ -71,7 +70,7 @@ def verify(
     from coder.cli.running import run_task
     from coder.core.attestation import build_attestation
     from coder.wiring.approach import judging_approach
-    from coder.wiring.preparation import make_task
+    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
 
     if after:
         return _judge_by_whole_suite(
@@ -141,7 +140,7 @@ def _judge_by_whole_suite(
     from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events
     from coder.wiring.approach import judging_approach
-    from coder.wiring.preparation import make_task
+    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
     from coder.wiring.whole_suite import SUITE_SECONDS, lower_priority, supersede_note
 
     lower_priority()

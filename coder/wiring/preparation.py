@@ -15,6 +15,9 @@ from coder.settings import Config, is_trusted, load_config, trust_repository
 from coder.wiring.approach import Approach, choose_approach
 from coder.wiring.session import SessionHandle, open_session
 
+UNKNOWN_PURPOSE = "(nobody said what the change is for)"
+"""Issue of a change that is judged without one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SessionSetup:
