@@ -32,8 +32,9 @@ LAYERS = {
     "api": 10,
     "bench": 10,
     "ui": 10,
-    "cli": 11,
-    "__main__": 12,
+    "hooks": 11,
+    "cli": 12,
+    "__main__": 13,
 }
 """The rank of each package: imports point to lower ranks only."""
 HOMES = {
@@ -46,6 +47,7 @@ HOMES = {
     "ripgrepy": {"files"},
     "unidiff": {"patching"},  # a front end reads diffs through `coder.patching.git_hunks`
     "tree_sitter": {"index"},
+    "mcp": {"cli"},
     "coverage": {"verify"},
 }
 LINKS = ("coder/tools/", "coder/prompts/")

@@ -12,6 +12,7 @@ from coder.cli import (
     demo,
     doctor,
     fix,
+    hook,
     locate,
     log,
     requests,
@@ -23,6 +24,8 @@ from coder.cli import (
 from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
 
+SILENT_COMMANDS = ("hook",)
+"""Commands that programs start, whose messages nobody reads."""
 app = typer.Typer(
     name="coder",
     help="Fix bugs in your repository, and prove that they are fixed. Without a command: the interface.",
@@ -41,6 +44,7 @@ app.command("locate")(locate.locate)
 app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)
 app.add_typer(log.app, name="log")
+app.add_typer(hook.app, name="hook")
 app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
@@ -63,7 +67,8 @@ def options(
 
         print(f"coder {__version__}")
         raise typer.Exit
-    _report_broken_changes()
+    if context.invoked_subcommand not in SILENT_COMMANDS:
+        _report_broken_changes()
     if context.invoked_subcommand is not None:
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
