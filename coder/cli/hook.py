@@ -36,9 +36,7 @@ OwnerArgument = Annotated[
 UserOption = Annotated[
     bool, typer.Option("--user", help="In your own settings, for all repositories, instead of this one's.")
 ]
-RoundsOption = Annotated[
-    int, typer.Option(min=0, help="Times in a row that an agent is sent back to correct its change.")
-]
+RoundsOption = Annotated[int, typer.Option(min=0, help="Times that an agent is sent back in one turn.")]
 
 
 @app.command()

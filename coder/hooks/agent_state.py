@@ -24,7 +24,7 @@ class AgentSession(Value):
     refusal: str = ""
     """The reason why that was refused; empty if it was not."""
     rounds: int = 0
-    """Refusals in a row."""
+    """Refusals since the user's last turn."""
 
 
 def state_file(directory: Path, *, agent: str, session: str, root: Path) -> Path:

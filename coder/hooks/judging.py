@@ -21,8 +21,8 @@ def answer_agent(
 ) -> dict[str, str]:
     """Return the answer to an event of an agent's session; empty if there is nothing to say.
 
-    A refusal makes the agent continue, at most `rounds` times in a row. What cannot be judged is never
-    refused.
+    A refusal makes the agent continue, at most `rounds` times in one turn of the user's. What cannot be
+    judged is never refused.
     """
     name, directory = event.get("hook_event_name"), Path(str(event.get("cwd") or "."))
     if name not in agent.events:
@@ -34,37 +34,43 @@ def answer_agent(
     path = state_file(
         state_directory(), agent=agent.name, session=str(event.get("session_id", "")), root=state.root
     )
-    session = read_session(path) or AgentSession(base=state.head, tree=state.tree)
-    if name == agent.start_event:
+    stored = read_session(path)
+    session = stored or AgentSession(base=state.head, tree=state.tree)
+    if stored is None:
+        if name == agent.stop_event:  # the hook is newer than the session: its uncommitted work counts
+            session = session.model_copy(update={"tree": ""})
         write_session(path, session)
-        return {}
-    if not path.exists():  # installed in the middle of a session: its uncommitted work counts
-        session = session.model_copy(update={"tree": ""})
-    if state.tree in (session.tree, state.base_tree(session.base)):
+    if name == agent.start_event or state.tree in (session.tree, state.base_tree(session.base)):
         return {}
     if state.tree == session.judged:
-        if not session.refusal:
-            return {}
-    else:
-        try:
-            result = judge(repository=state.root, against=state.find_base(session.base))
-        except CoderError as error:
-            return {"systemMessage": f"coder could not judge the change: {error}"}
-        session = session.model_copy(update={"judged": state.tree, "refusal": refusal_reason(result)})
-        if not session.refusal:
-            write_session(path, session.model_copy(update={"rounds": 0}))
-            return {"systemMessage": f"coder verify: {result.label}. {result.summary}"}
-    return _refuse(agent, session, path, rounds=rounds)
+        return _refuse(agent, session, path, rounds=rounds) if session.refusal else {}
+    try:
+        result = judge(repository=state.root, against=state.find_base(session.base))
+    except CoderError as error:
+        return {"systemMessage": f"coder could not judge the change: {error}"}
+    refusal = refusal_reason(result)
+    is_continued = bool(refusal) and event.get("stop_hook_active", True)
+    session = session.model_copy(
+        update={
+            "judged": state.tree,
+            "refusal": refusal,
+            "rounds": session.rounds if is_continued else 0,
+        }
+    )
+    if refusal:
+        return _refuse(agent, session, path, rounds=rounds)
+    write_session(path, session)
+    return {"systemMessage": f"coder verify: {result.label}. {result.summary}"}
 
 
 def _refuse(agent: Agent, session: AgentSession, path: Path, *, rounds: int) -> dict[str, str]:
-    if session.rounds >= rounds:
-        write_session(path, session.model_copy(update={"rounds": 0}))
-        first_line = session.refusal.partition("\n")[0]
-        return {"systemMessage": f"{first_line} The agent was sent back {rounds} times: now it is your turn."}
-    session = session.model_copy(update={"rounds": session.rounds + 1})
-    write_session(path, session)
-    return {"decision": agent.refusal, "reason": session.refusal}
+    """Send the agent back, tell the user once that this was in vain, and then be silent."""
+    write_session(path, session.model_copy(update={"rounds": session.rounds + 1}))
+    if session.rounds < rounds:
+        return {"decision": agent.refusal, "reason": session.refusal}
+    first_line = session.refusal.partition("\n")[0]
+    message = f"{first_line} The agent was sent back {rounds} times: now it is your turn."
+    return {"systemMessage": message} if session.rounds == rounds else {}
 
 
 def refusal_reason(result: api.Result) -> str:

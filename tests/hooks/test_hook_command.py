@@ -26,7 +26,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def send(
-    place: Place, event: str, *options: str, agent: str = "claude", session: str = "s1"
+    place: Place, event: str, *options: str, agent: str = "claude", is_continued: bool = False
 ) -> dict[str, Any]:
     """Send an agent's event to the hook and return its answer; empty if it is silent."""
     message = {
@@ -34,7 +34,7 @@ def send(
         "transcript_path": "/nowhere",
         "cwd": str(place.repository),
         "hook_event_name": event,
-        "stop_hook_active": False,
+        "stop_hook_active": is_continued,
     }
     result = subprocess.run(
         [sys.executable, "-m", "coder", "hook", "run", agent, *options, *flags()],
@@ -73,6 +73,7 @@ def test_broken_change_goes_back_until_rounds_are_spent(place: Place) -> None:
     assert send(place, "Stop", "--rounds", "2") == answer  # nothing changed: the same, and no run of tests
     assert sessions(place) == 1
     assert "now it is your turn" in send(place, "Stop", "--rounds", "2")["systemMessage"]
+    assert send(place, "Stop", "--rounds", "2") == {}
     edit(place, "* 61", "* 60")
     assert send(place, "Stop") == {}
     assert sessions(place) == 1
@@ -189,3 +190,15 @@ def test_hooks_elsewhere_are_refused_with_one_line(place: Place) -> None:
     git(place.repository, "config", "core.hooksPath", ".husky")
     result = place.coder("hook", "install", "git")
     assert (result.returncode, result.stderr.count("\n"), ".husky" in result.stderr) == (2, 1, True)
+
+
+def test_agent_that_stays_wrong_is_not_sent_back_for_ever(place: Place) -> None:
+    """Each try is another change, and none is right."""
+    assert send(place, "SessionStart") == {}
+    answers = []
+    for number, factor in enumerate(("61", "62", "63")):
+        edit(place, f"* {60 + number}", f"* {factor}")
+        answers.append(send(place, "Stop", "--rounds", "2", is_continued=number > 0))
+    assert ["decision" in answer for answer in answers] == [True, True, False]
+    edit(place, "* 63", "* 64")
+    assert "decision" in send(place, "Stop", "--rounds", "2")  # a new turn of the user's
