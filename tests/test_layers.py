@@ -47,7 +47,7 @@ HOMES = {
     "ripgrepy": {"files"},
     "unidiff": {"patching"},  # a front end reads diffs through `coder.patching.git_hunks`
     "tree_sitter": {"index"},
-    "mcp": {"cli"},
+    "mcp": {"api"},
     "coverage": {"verify"},
 }
 LINKS = ("coder/tools/", "coder/prompts/")

@@ -15,6 +15,7 @@ from coder.cli import (
     hook,
     locate,
     log,
+    mcp,
     requests,
     resume,
     trust,
@@ -24,7 +25,7 @@ from coder.cli import (
 from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
 
-SILENT_COMMANDS = ("hook",)
+SILENT_COMMANDS = ("hook", "mcp")
 """Commands that programs start, whose messages nobody reads."""
 app = typer.Typer(
     name="coder",
@@ -45,6 +46,7 @@ app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)
 app.add_typer(log.app, name="log")
 app.add_typer(hook.app, name="hook")
+app.add_typer(mcp.app, name="mcp")
 app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
