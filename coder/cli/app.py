@@ -8,6 +8,7 @@ import typer
 from coder.cli import (
     apply,
     bench,
+    completion,
     config,
     demo,
     doctor,
@@ -25,7 +26,7 @@ from coder.cli import (
 from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
 
-SILENT_COMMANDS = ("hook", "mcp")
+SILENT_COMMANDS = ("hook", "mcp", "completion")
 """Commands that programs start, whose messages nobody reads."""
 app = typer.Typer(
     name="coder",
@@ -51,6 +52,7 @@ app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.command("trust")(trust.trust)
+app.command("completion")(completion.completion)
 
 
 @app.callback()
