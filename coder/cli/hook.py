@@ -17,7 +17,6 @@ BROKEN = 6
 app = typer.Typer(
     help="Have coder judge what other coding agents leave, and what git pushes.",
     rich_markup_mode=None,
-    no_args_is_help=True,
 )
 
 

@@ -9,7 +9,6 @@ from coder.cli.options import RepositoryOption, UnsafeOption
 app = typer.Typer(
     help="Serve verify, locate, apply and fix to other programs (Model Context Protocol).",
     rich_markup_mode=None,
-    no_args_is_help=True,
 )
 
 
