@@ -1,5 +1,6 @@
 """Public library, by the examples of docs/api.md in a real repository."""
 
+import asyncio
 import inspect
 import re
 from pathlib import Path
@@ -55,11 +56,26 @@ def test_reports_progress_and_survives_json(root: Path) -> None:
     assert api.Result.model_validate_json(result.model_dump_json()) == result
 
 
+@pytest.mark.skipif(walls() is None, reason="no sandbox works here")
 def test_misuse_is_a_user_error(root: Path) -> None:
+    with pytest.raises(api.UserError, match="does not fit"):
+        api.verify(diff="no diff at all")
     with pytest.raises(api.UserError, match="no uncommitted work"):
         api.verify()
     with pytest.raises(api.UserError, match=r"clock\.py"):
         api.apply("--- a/clock.py\n+++ b/clock.py\n@@ -1 +1 @@\n-nothing like this\n+x\n")
+
+
+@pytest.mark.skipif(walls() is None, reason="no sandbox works here")
+def test_event_loop_is_not_blocked(root: Path) -> None:
+    (root / "new.py").write_text("", encoding="utf-8")
+
+    async def judge() -> api.Result:
+        with pytest.raises(api.UserError, match="to_thread"):
+            api.verify()
+        return await asyncio.to_thread(api.verify)
+
+    assert asyncio.run(judge()).label == "PASSING"
 
 
 def test_every_public_name_is_documented() -> None:

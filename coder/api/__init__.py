@@ -48,6 +48,8 @@ __all__ = [
 Suite = Literal["auto", "impacted", "whole"]
 Strategy = Literal["linear", "plan", "tree", "committee", "auto", "offline"]
 Progress = Callable[[str], None]
+ERRORS: dict[int, type[CoderError]] = {1: CoderError, 2: UserError}
+"""Exceptions by the exit codes of sessions that failed."""
 
 
 def verify(
@@ -249,11 +251,21 @@ def apply(
 
 
 def _run_session(setup: "SessionSetup", task: "Task", on_progress: Progress | None) -> Result:
+    """Run a session to its end.
+
+    Raises:
+        UserError: what it is about does not exist or fit, or the caller is in an event loop.
+        CoderError: it failed.
+    """
     from coder.core.state import outcome_label
 
+    if _is_in_event_loop():
+        raise UserError("This would block the running event loop. Call it with asyncio.to_thread.")
     with setup.open(task) as handle:
         asyncio.run(_follow_session(handle, on_progress))
     finish = handle.finish_event
+    if finish.kind is None and finish.exit_code in ERRORS:
+        raise ERRORS[finish.exit_code](finish.summary)
     evidence = build_attestation(handle.log.records)
     delivery = finish.delivery
     judged = evidence.diff if evidence and task.given else ""
@@ -269,6 +281,14 @@ def _run_session(setup: "SessionSetup", task: "Task", on_progress: Progress | No
         branch=delivery.branch if delivery else "",
         commit=delivery.commit if delivery else "",
     )
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def _follow_session(handle: "SessionHandle", on_progress: Progress | None) -> None:

@@ -14,7 +14,8 @@ class Result(Value):
     session: str
     """Id of the session, as `coder log show` takes it."""
     label: str
-    """PROVEN, PASSING, NOT FIXED, BROKEN, INCONCLUSIVE, GAVE UP or LIMIT; `stopped` after a failure."""
+    """PROVEN, PASSING, NOT FIXED, BROKEN, INCONCLUSIVE, GAVE UP or LIMIT; `stopped` if it was
+    interrupted."""
     exit_code: int
     """Exit code that the command line ends with."""
     summary: str
