@@ -29,10 +29,12 @@ LAYERS = {
     "prompting": 8,
     "settings": 8,
     "wiring": 9,
+    "api": 10,
     "bench": 10,
     "ui": 10,
-    "cli": 11,
-    "__main__": 12,
+    "hooks": 11,
+    "cli": 12,
+    "__main__": 13,
 }
 """The rank of each package: imports point to lower ranks only."""
 HOMES = {
@@ -45,6 +47,7 @@ HOMES = {
     "ripgrepy": {"files"},
     "unidiff": {"patching"},  # a front end reads diffs through `coder.patching.git_hunks`
     "tree_sitter": {"index"},
+    "mcp": {"api"},
     "coverage": {"verify"},
 }
 LINKS = ("coder/tools/", "coder/prompts/")

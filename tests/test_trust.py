@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.trusting import ensure_trust
 from coder.core.errors import UserError
 from coder.core.events import Warned
 from coder.core.messages import UserMessage
@@ -14,6 +13,7 @@ from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.settings import Config, trust_repository
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.wiring.approach import Approach
+from coder.wiring.preparation import ensure_trust
 from coder.wiring.session import open_session
 from tests.builders import repo
 from tests.walls import walls
@@ -65,11 +65,11 @@ def test_reads_trusted_instructions_and_reports_typos(root: Path) -> None:
 
 
 def test_full_sandbox_needs_no_trust_question(root: Path) -> None:
-    assert not ensure_trust(root, attended=False, is_sandboxed=True)
+    assert not ensure_trust(root, is_sandboxed=True)
 
 
 def test_without_sandbox_runs_nothing_untrusted(root: Path) -> None:
     with pytest.raises(UserError, match="not trusted, and its tests would run on this machine"):
-        ensure_trust(root, attended=False, is_sandboxed=False)
+        ensure_trust(root, is_sandboxed=False)
     trust_repository(root)
-    assert ensure_trust(root, attended=False, is_sandboxed=False)
+    assert ensure_trust(root, is_sandboxed=False)

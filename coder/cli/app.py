@@ -9,12 +9,15 @@ from coder.cli import (
     apply,
     bench,
     clean,
+    completion,
     config,
     demo,
     doctor,
     fix,
+    hook,
     locate,
     log,
+    mcp,
     requests,
     resume,
     trust,
@@ -24,6 +27,8 @@ from coder.cli import (
 from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
 
+SILENT_COMMANDS = ("hook", "mcp", "completion")
+"""Commands that programs start, whose messages nobody reads."""
 app = typer.Typer(
     name="coder",
     help="Fix bugs in your repository, and prove that they are fixed. Without a command: the interface.",
@@ -42,11 +47,14 @@ app.command("locate")(locate.locate)
 app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)
 app.add_typer(log.app, name="log")
+app.add_typer(hook.app, name="hook")
+app.add_typer(mcp.app, name="mcp")
 app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.command("trust")(trust.trust)
 app.command("clean")(clean.clean)
+app.command("completion")(completion.completion)
 
 
 @app.callback()
@@ -65,7 +73,8 @@ def options(
 
         print(f"coder {__version__}")
         raise typer.Exit
-    _report_broken_changes()
+    if context.invoked_subcommand not in SILENT_COMMANDS:
+        _report_broken_changes()
     if context.invoked_subcommand is not None:
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

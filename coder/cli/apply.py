@@ -9,10 +9,10 @@ import typer
 from coder.cli.options import RepositoryOption, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
+    from coder.api import ChangedFile
     from coder.core.events import SessionFinished
     from coder.core.values.candidate import Delivery
     from coder.core.values.task import Task
-    from coder.patching import FileChange, PlannedPatch
     from coder.settings import Config
 
 WhatArgument = Annotated[
@@ -130,7 +130,6 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
 
     Return the exit code of the verdict.
     """
-    from coder.cli.fix import make_task
     from coder.cli.running import run_task
     from coder.core.errors import UserError
     from coder.core.values.text import sanitize_text
@@ -138,6 +137,7 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.repo.delivery.checkout import apply_commit, apply_verified_copy, prepare_unverified_copy
     from coder.verify.verdict.evidence import markdown_report, trailers
     from coder.wiring.approach import judging_approach
+    from coder.wiring.preparation import make_task
 
     original_task, original_finish = _load_delivered_session(repo, id)
     delivery = original_finish.delivery
@@ -243,25 +243,15 @@ def _decode_line(data: bytes) -> str:
 
 
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
-    from coder.core.errors import UserError
+    from coder import api
     from coder.core.values.text import sanitize_text
-    from coder.patching import PatchError
-    from coder.patching.applying.tree import ConfinedTree
-    from coder.patching.applying.write import write_patch
 
-    if not repo.is_dir():
-        raise UserError(f"{repo} is not a directory; name the one to work in.")
-    try:
-        root, patch_plan = _plan_diff(repo.resolve(), text, reverse=reverse)
-        if not check:
-            write_patch(patch_plan, ConfinedTree(root))
-    except PatchError as error:
-        raise UserError(sanitize_text(str(error))) from None
-    for change in patch_plan.changes:
-        print(sanitize_text(_describe_change(change)))
-    for fault in patch_plan.syntax_errors:
+    applied = api.apply(text, directory=repo, check=check, reverse=reverse)
+    for file in applied.files:
+        print(sanitize_text(_describe_change(file)))
+    for fault in applied.syntax_errors:
         print(f"Warning: Python no longer parses. {sanitize_text(fault)}", file=sys.stderr)
-    file_count = f"{len(patch_plan.changes)} file{'s' if len(patch_plan.changes) > 1 else ''}"
+    file_count = f"{len(applied.files)} file{'s' if len(applied.files) > 1 else ''}"
     print(
         f"{file_count} would be changed; nothing was written."
         if check
@@ -269,29 +259,11 @@ def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     )
 
 
-def _plan_diff(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, PlannedPatch]":
-    """Plan a diff at the top of the repository; if it does not fit there, in the directory itself."""
-    from coder.patching import PatchError, plan_patch
-
-    top = next((above for above in (directory, *directory.parents) if (above / ".git").exists()), directory)
-    faults = []
-    for root in dict.fromkeys((top, directory)):
-        try:
-            return root, plan_patch(text, root, reverse=reverse)
-        except PatchError as error:
-            faults.append(error)
-    raise faults[0]
-
-
-def _describe_change(change: "FileChange") -> str:
+def _describe_change(file: "ChangedFile") -> str:
     """Describe a change, such as `src/box.py  +3 -1`."""
-    import difflib
-
-    before, after = (source.lines if source else () for source in (change.before, change.after))
-    signs = [line[0] for line in list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]]
-    kind = " (new)" if change.before is None else " (deleted)" if change.after is None else ""
-    name = f"{change.renamed_from} -> {change.path}" if change.renamed_from else change.path
-    return f"{name}{kind}  +{signs.count('+')} -{signs.count('-')}"
+    kind = f" ({file.kind})" if file.kind in ("new", "deleted") else ""
+    name = f"{file.renamed_from} -> {file.path}" if file.renamed_from else file.path
+    return f"{name}{kind}  +{file.added} -{file.removed}"
 
 
 def _refuse_broken(repo: Path, id: str) -> None:

@@ -24,9 +24,9 @@ def demo(
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
-    from coder.cli.fix import make_task
     from coder.cli.running import run_task
     from coder.repo.init import init_repository
+    from coder.wiring.preparation import make_task
 
     directory = _unpack()
     init_repository(directory, message="Worklog 0.3.0")

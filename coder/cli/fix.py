@@ -192,6 +192,8 @@ def fix(
     }
 
     def task(root: Path, config: "Config") -> "Task":
+        from coder.wiring.preparation import make_task
+
         return make_task(
             text,
             config,
@@ -226,18 +228,3 @@ def fix(
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
-
-
-def make_task(text: str, config: "Config", **fields: Any) -> "Task":
-    """Return the task of an issue under a configuration; `fields` are further ones of Task."""
-    from coder.core.values.task import Budget, Task
-
-    budget = Budget(
-        usd=config.max_usd,
-        tokens=config.max_tokens,
-        seconds=config.max_seconds,
-        requests=config.max_requests,
-        attempts=config.attempts,
-        attempts_per_side=config.attempts_per_side,
-    )
-    return Task(issue=text, test_command=config.test, budget=budget, **fields)

@@ -10,13 +10,10 @@ import typer
 from coder.cli.options import UnsafeOption, read_issue
 
 if TYPE_CHECKING:
-    from coder.core.values.history import CommitInfo
     from coder.core.values.proposal import SuspectRanking
     from coder.retrieval.locating.ranking import Localization, RankedPlace
 
 MAX_SHOWN = 8
-HISTORY_SECONDS = 5.0
-"""Time limit for reading the history."""
 WIDTH = 80
 
 
@@ -48,6 +45,7 @@ def locate(
     --tests nothing run.
     """
     from coder.core.errors import UserError
+    from coder.wiring.locating import rank_tree
 
     if (issue is None) == (issue_file is None) and not (tests and issue is None):
         raise UserError("Give the issue once: as text, @file or -, or with --issue FILE.")
@@ -62,65 +60,15 @@ def locate(
 
 
 def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "SuspectRanking":
-    from coder.cli.trusting import ensure_trust
-    from coder.repo.git import find_checkout
-    from coder.sandbox.choice import require_backend
-    from coder.settings import load_config
     from coder.wiring.faults import locate_faults
 
-    top = find_checkout(root).root
-    walls = require_backend(unsafe=unsafe, image=load_config(top, {}).image)
-    ensure_trust(
-        top,
-        attended=sys.stdin.isatty() and sys.stdout.isatty(),
-        is_sandboxed=walls is not None and not walls.limitations,
-    )
     return locate_faults(
-        top,
+        root,
         tests,
-        walls=walls,
+        unsafe=unsafe,
+        confirm=typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
         progress=lambda line: print(f"\r{line[:WIDTH]:<{WIDTH}}", end="\r", file=sys.stderr),
     )
-
-
-def rank_tree(root: Path, text: str) -> "Localization":
-    """Rank with the stored index of a tree.
-
-    Raises:
-        UserError: its files cannot be listed.
-    """
-    from coder.core.errors import ToolError, UserError
-    from coder.index.index import SymbolIndex
-    from coder.retrieval.locating.issue_terms import extract_issue_terms
-    from coder.retrieval.locating.ranking import locate_issue as rank
-    from coder.settings import index_database
-
-    database = index_database(root)
-    database.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        return rank(
-            SymbolIndex(root.resolve(), database).refresh(), extract_issue_terms(text), _recent_commits(root)
-        )
-    except ToolError as error:
-        raise UserError(str(error)) from None
-
-
-def _recent_commits(root: Path) -> "tuple[CommitInfo, ...]":
-    """Return the newest commits; none if the directory is not the top of a checkout."""
-    from coder.core.errors import CoderError
-    from coder.repo.git import find_checkout
-    from coder.repo.history.history import GitHistory
-    from coder.retrieval.locating.commit_history import MOST_COMMITS
-
-    if not (root / ".git").exists():
-        return ()
-    try:
-        checkout = find_checkout(root)
-        return GitHistory(git=checkout.git, revision=checkout.head, seconds=HISTORY_SECONDS).recent_commits(
-            count=MOST_COMMITS
-        )
-    except CoderError:
-        return ()
 
 
 def _find_checkout(directory: Path) -> Path:

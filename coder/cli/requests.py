@@ -163,7 +163,7 @@ def _run(
     output: Path | None,
     verbose: bool,
 ) -> int:
-    from coder.cli.fix import make_task
+    from coder.wiring.preparation import make_task
 
     def task(root: Path, config: "Config") -> "Task":
         return make_task(text, config, directory=root, mode=mode, **fields)

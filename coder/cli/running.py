@@ -8,22 +8,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
-from coder.cli.trusting import ensure_trust
 from coder.core.commands import DeliverNow, Stop
 from coder.core.errors import UserError
 from coder.core.values.task import Mode, Task
-from coder.repo.git import find_checkout
 from coder.repo.history.existing_change import delivered_diff
-from coder.sandbox.choice import require_backend
-from coder.settings import Config, load_config
+from coder.settings import Config
 from coder.ui import jsonl, summary
 from coder.ui.console import PipedConsole
 from coder.ui.lines import LinePrinter
-from coder.wiring.approach import Approach, choose_approach
-from coder.wiring.session import SessionHandle, open_session
+from coder.wiring.approach import Approach
+from coder.wiring.preparation import prepare_session
+from coder.wiring.session import SessionHandle
 
 
 def run_task(
@@ -47,34 +46,34 @@ def run_task(
         UserError: before anything was started.
     """
     signal.signal(signal.SIGUSR1, lambda *_: None)  # too early to deliver; by default it would end coder
-    root = find_checkout(directory).root
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
-    config = load_config(root, flags)
-    walls = require_backend(unsafe=unsafe, image=config.image)
-    trusted = trusted or ensure_trust(
-        root, attended=attended, is_sandboxed=walls is not None and not walls.limitations
+    setup = prepare_session(
+        directory,
+        flags=flags,
+        trusted=trusted,
+        unsafe=unsafe,
+        chosen_approach=chosen_approach,
+        mode=mode,
+        confirm=typer.confirm if attended else None,
     )
-    chosen_approach = chosen_approach or choose_approach(config, model_name=flags.get("model"), mode=mode)
     console = PipedConsole(highlight=False)
     if not json:
         console.print(
-            Text(f"{chosen_approach.model.name}: {chosen_approach.reason}", "dim"),
+            Text(f"{setup.approach.model.name}: {setup.approach.reason}", "dim"),
             soft_wrap=not console.is_terminal,
         )
-    trusted_task = task(directory, config).model_copy(update={"trusted": trusted})
-    with open_session(
-        trusted_task, config, chosen_approach=chosen_approach, root=root, walls=walls, attended=attended
-    ) as handle:
+    new_task = task(directory, setup.config)
+    with setup.open(new_task, attended=attended) as handle:
         asyncio.run(_run_and_show(handle, console, json=json, verbose=verbose))
     finish_event = handle.finish_event
     if output is not None and finish_event.delivery:
         _write(
             output,
-            delivered_diff(root, finish_event.delivery),
+            delivered_diff(setup.root, finish_event.delivery),
             kind="diff",
             recovery_command="coder log diff last",
         )
-    elif output is not None and (trusted_task.plan_only or mode == "ask") and finish_event.exit_code == 0:
+    elif output is not None and (new_task.plan_only or mode == "ask") and finish_event.exit_code == 0:
         kind = "answer" if mode == "ask" else "plan"
         _write(output, f"{finish_event.report}\n", kind=kind, recovery_command="coder log show last")
     if not json:

@@ -49,16 +49,20 @@ def run_tui(
     Raises:
         UserError: there is none, it cannot be worked on, or the user does not trust it.
     """
-    from coder.cli.trusting import ensure_trust
+    import typer
+
     from coder.repo.git import find_checkout
     from coder.sandbox.choice import require_backend
     from coder.settings import load_config
     from coder.ui.tui.app import CoderApp
     from coder.ui.tui.running import RecordedSession, UserRequest
+    from coder.wiring.preparation import ensure_trust
 
     root = find_checkout(directory).root
     walls = require_backend(unsafe=unsafe, image=load_config(root, flags).image)
-    trusted = ensure_trust(root, attended=True, is_sandboxed=walls is not None and not walls.limitations)
+    trusted = ensure_trust(
+        root, is_sandboxed=walls is not None and not walls.limitations, confirm=typer.confirm
+    )
 
     async def start(request: UserRequest) -> InteractiveSession:
         return await asyncio.to_thread(
@@ -130,10 +134,10 @@ def _open_session(
     trusted: bool,
     walls: "SandboxBackend | None",
 ) -> InteractiveSession:
-    from coder.cli.fix import make_task
     from coder.cli.options import read_issue
     from coder.settings import load_config
     from coder.wiring.approach import choose_approach
+    from coder.wiring.preparation import make_task
     from coder.wiring.session import open_session
 
     plans = request.mode == "plan"

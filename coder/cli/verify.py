@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
-UNKNOWN_PURPOSE = "(nobody said what the change is for)"
 
 
 def verify(
@@ -69,10 +68,10 @@ def verify(
 
     Exit codes: 0 PROVEN, 3 PASSING, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130 interrupted.
     """
-    from coder.cli.fix import make_task
     from coder.cli.running import run_task
     from coder.core.attestation import build_attestation
     from coder.wiring.approach import judging_approach
+    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
 
     if after:
         return _judge_by_whole_suite(
@@ -137,13 +136,13 @@ def _judge_by_whole_suite(
     session: str, repo: Path, *, commit: str | None, base: str | None, test: str | None, unsafe: bool
 ) -> int:
     """Judge the change of another session again, by the whole suite and with the time that nobody needs."""
-    from coder.cli.fix import make_task
     from coder.cli.running import run_task
     from coder.repo.git import find_checkout
     from coder.repo.locks import state_lock
     from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events
     from coder.wiring.approach import judging_approach
+    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
     from coder.wiring.whole_suite import SUITE_SECONDS, lower_priority, supersede_note
 
     lower_priority()

@@ -2,30 +2,45 @@
 
 import secrets
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import SuspectRanking
 from coder.core.values.task import Task
+from coder.repo.git import find_checkout
 from coder.repo.locks import session_lock
 from coder.repo.repository import open_repository
-from coder.sandbox.backends.backend import SandboxBackend
+from coder.sandbox.choice import require_backend
 from coder.settings import load_config, sessions_directory
 from coder.wiring.bench import build_project_runtime, make_sandbox
+from coder.wiring.preparation import ensure_trust
 
 TRACING_SECONDS = 60.0
 
 
 def locate_faults(
-    root: Path, tests: tuple[str, ...], *, walls: SandboxBackend | None, progress: Progress | None = None
+    directory: Path,
+    tests: tuple[str, ...],
+    *,
+    trusted: bool = False,
+    unsafe: bool = False,
+    confirm: Callable[[str], bool] | None = None,
+    progress: Progress | None = None,
 ) -> SuspectRanking:
     """Trace failing tests (none: all that fail) in a temporary worktree at HEAD with the uncommitted work.
+
+    `confirm` asks the user for trust where there is no full sandbox; None if nobody can be asked.
 
     Raises:
         UserError: the repository cannot be worked on.
     """
+    root = find_checkout(directory).root
     config = load_config(root, {})
+    walls = require_backend(unsafe=unsafe, image=config.image)
+    if not trusted:
+        ensure_trust(root, is_sandboxed=walls is not None and not walls.limitations, confirm=confirm)
     sessions_directory().mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as state,

@@ -50,7 +50,7 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
                 base=base, tree=git.resolve_tree(snapshot.commit), label=label, exclusions=snapshot.exclusions
             )
         revision = git.text("rev-parse", "--abbrev-ref", "HEAD")
-        if against is None and (revision == "HEAD" or revision == _main_branch(git)):
+        if against is None and (revision == "HEAD" or revision == find_main_branch(git)):
             raise UserError(
                 "There is no uncommitted work to judge. Name a commit, a branch or a file with a diff, "
                 "such as coder verify HEAD."
@@ -62,7 +62,7 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
         return _change_between(git, base, revision)
     if against is not None:
         return _change_between(git, _resolve_commit(git, against), revision)
-    main = _main_branch(git)
+    main = find_main_branch(git)
     if (
         main is not None
         and _is_branch(git, revision)
@@ -144,7 +144,7 @@ def _merge_base(git: Git, first: str, second: str) -> str:
     return output.stdout.decode().strip()
 
 
-def _main_branch(git: Git) -> str | None:
+def find_main_branch(git: Git) -> str | None:
     """Return the branch that work is merged into, as far as the repository shows."""
     origin_head = git.call("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", accept=None)
     remote = [origin_head.stdout.decode().strip()] if origin_head.status == 0 else []

@@ -1,0 +1,352 @@
+"""The public library: judge changes, fix issues, locate code and apply diffs from Python.
+
+What `__all__` names is stable: see docs/api.md. Every function is synchronous and may be called from any
+thread, but not from inside a running event loop.
+"""
+
+import asyncio
+import difflib
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from coder.api.results import AppliedDiff, ChangedFile, Location, Locations, Result
+from coder.core.attestation import Attestation, build_attestation
+from coder.core.errors import CoderError, UserError
+from coder.core.events import PhaseEntered, ToolStreamed
+from coder.core.values.proposal import Suspect, SuspectRanking
+from coder.core.values.verdict import Verdict, VerdictKind
+
+if TYPE_CHECKING:
+    from coder.core.values.task import Task
+    from coder.patching import FileChange, PlannedPatch
+    from coder.retrieval.locating.ranking import RankedPlace
+    from coder.wiring.preparation import SessionSetup
+    from coder.wiring.session import SessionHandle
+
+__all__ = [
+    "AppliedDiff",
+    "Attestation",
+    "ChangedFile",
+    "CoderError",
+    "Location",
+    "Locations",
+    "Result",
+    "Suspect",
+    "SuspectRanking",
+    "UserError",
+    "Verdict",
+    "VerdictKind",
+    "apply",
+    "fix",
+    "locate",
+    "locate_fault",
+    "verify",
+]
+
+Suite = Literal["auto", "impacted", "whole"]
+Strategy = Literal["linear", "plan", "tree", "committee", "auto", "offline"]
+Progress = Callable[[str], None]
+ERRORS: dict[int, type[CoderError]] = {1: CoderError, 2: UserError}
+"""Exceptions by the exit codes of sessions that failed."""
+
+
+def verify(
+    revision: str | None = None,
+    *,
+    repository: str | Path = ".",
+    diff: str | None = None,
+    against: str | None = None,
+    issue: str = "",
+    test_command: str | None = None,
+    suite: Suite = "auto",
+    trust: bool = False,
+    unsafe_no_sandbox: bool = False,
+    on_progress: Progress | None = None,
+) -> Result:
+    """Judge an existing change, as `coder verify` does, in clean worktrees; the checkout stays as it is.
+
+    Args:
+        revision: a commit, branch or range `A..B`; None is the uncommitted work.
+        repository: a directory inside of the repository.
+        diff: a diff to judge instead of a revision.
+        against: the revision to compare with; None is HEAD, for a branch its merge base, for a commit its
+            parent.
+        issue: purpose of the change; empty is the commits' messages.
+        test_command: the project's test command; None: detected.
+        suite: tests that run for the verdict. Nothing runs on in the background.
+        trust: run the repository's code without a full sandbox.
+        unsafe_no_sandbox: run it without any sandbox.
+        on_progress: is called with a line of text from time to time.
+
+    Raises:
+        UserError: there is no such change, or the repository cannot be worked on.
+    """
+    from coder.wiring.approach import judging_approach
+    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task, prepare_session
+
+    directory = Path(repository)
+    approach, judged = judging_approach(directory, revision=revision, diff=diff, against=against)
+    setup = prepare_session(
+        directory,
+        flags={"test": test_command, "suite": suite},
+        trusted=trust,
+        unsafe=unsafe_no_sandbox,
+        chosen_approach=approach,
+    )
+    task = make_task(
+        issue or judged.issue or UNKNOWN_PURPOSE,
+        setup.config,
+        directory=setup.root,
+        base=judged.base,
+        given=True,
+        needs_ties=bool(issue),
+    )
+    return _run_session(setup, task, on_progress)
+
+
+def fix(
+    issue: str,
+    *,
+    repository: str | Path = ".",
+    model: str | None = None,
+    base_url: str | None = None,
+    strategy: Strategy | None = None,
+    base: str | None = None,
+    only: tuple[str, ...] = (),
+    dry_run: bool = False,
+    attempts: int | None = None,
+    max_usd: Decimal | None = None,
+    max_tokens: int | None = None,
+    max_seconds: float | None = None,
+    test_command: str | None = None,
+    suite: Suite = "auto",
+    trust: bool = False,
+    unsafe_no_sandbox: bool = False,
+    on_progress: Progress | None = None,
+) -> Result:
+    """Fix an issue, as `coder fix` does; the fix is a commit on a branch of its own.
+
+    Nobody is asked anything: what the user's settings do not allow is denied.
+
+    Args:
+        issue: text of the issue.
+        repository: a directory inside of the repository.
+        model: `provider:name`; None: chosen from settings, keys and local servers.
+        base_url: an OpenAI-compatible server to use.
+        strategy: the strategy; None is linear, or offline if there is no model.
+        base: revision to start from; None is HEAD with the uncommitted work.
+        only: paths or globs that may be changed; empty is all.
+        dry_run: leave nothing in the repository.
+        attempts: failed verifications before giving up.
+        max_usd: money limit.
+        max_tokens: token limit.
+        max_seconds: time limit.
+        test_command: the project's test command; None: detected.
+        suite: tests that run for the verdict. Nothing runs on in the background.
+        trust: run the repository's code without a full sandbox.
+        unsafe_no_sandbox: run it without any sandbox.
+        on_progress: is called with a line of text from time to time.
+
+    Raises:
+        UserError: the model or the repository cannot be used.
+    """
+    from coder.wiring.preparation import make_task, prepare_session
+
+    flags: dict[str, Any] = {
+        "model": model,
+        "base_url": base_url,
+        "strategy": strategy,
+        "attempts": attempts,
+        "max_usd": max_usd,
+        "max_tokens": max_tokens,
+        "max_seconds": max_seconds,
+        "test": test_command,
+        "suite": suite,
+    }
+    setup = prepare_session(Path(repository), flags=flags, trusted=trust, unsafe=unsafe_no_sandbox)
+    task = make_task(issue, setup.config, directory=setup.root, base=base, only=only, dry_run=dry_run)
+    return _run_session(setup, task, on_progress)
+
+
+def locate(issue: str, *, repository: str | Path = ".") -> Locations:
+    """Rank the files and definitions of a tree that an issue is about, without a model; nothing is run.
+
+    The tree need not be a git repository.
+
+    Raises:
+        UserError: its files cannot be listed.
+    """
+    from coder.wiring.locating import rank_tree
+
+    matches = rank_tree(Path(repository), issue)
+    return Locations(
+        files=tuple(map(_make_location, matches.files)),
+        definitions=tuple(map(_make_location, matches.symbols)),
+    )
+
+
+def locate_fault(
+    tests: tuple[str, ...] = (),
+    *,
+    repository: str | Path = ".",
+    trust: bool = False,
+    unsafe_no_sandbox: bool = False,
+    on_progress: Progress | None = None,
+) -> SuspectRanking:
+    """Rank functions by how much more failing tests execute them than passing ones do (Ochiai).
+
+    Args:
+        tests: ids of failing tests; empty: the suite is run, and all that fail count.
+        repository: a directory inside of the repository.
+        trust: run the repository's code without a full sandbox.
+        unsafe_no_sandbox: run it without any sandbox.
+        on_progress: is called with a line of text from time to time.
+
+    Raises:
+        UserError: the repository cannot be worked on.
+    """
+    from coder.wiring.faults import locate_faults
+
+    return locate_faults(
+        Path(repository), tests, trusted=trust, unsafe=unsafe_no_sandbox, progress=on_progress
+    )
+
+
+def apply(
+    diff: str, *, directory: str | Path = ".", check: bool = False, reverse: bool = False
+) -> AppliedDiff:
+    """Apply a diff as a model or a person wrote it, all of it or nothing; nothing is staged or committed.
+
+    The diff may be fenced, in prose, or damaged. Paths are relative to the top of the repository, or to the
+    directory where they do not fit there.
+
+    Args:
+        diff: the text.
+        directory: the files to change, in a git repository or not.
+        check: write nothing.
+        reverse: take the change back.
+
+    Raises:
+        UserError: it does not fit, is ambiguous, or leads outside of the directory; no file was changed.
+    """
+    from coder.core.values.text import sanitize_text
+    from coder.patching import PatchError
+    from coder.patching.applying.tree import ConfinedTree
+    from coder.patching.applying.write import write_patch
+
+    place = Path(directory)
+    if not place.is_dir():
+        raise UserError(f"{place} is not a directory; name the one to work in.")
+    try:
+        root, plan = _plan_diff(place.resolve(), diff, reverse=reverse)
+        if not check:
+            write_patch(plan, ConfinedTree(root))
+    except PatchError as error:
+        raise UserError(sanitize_text(str(error))) from None
+    return AppliedDiff(
+        root=root, files=tuple(map(_describe_file, plan.changes)), syntax_errors=plan.syntax_errors
+    )
+
+
+def _run_session(setup: "SessionSetup", task: "Task", on_progress: Progress | None) -> Result:
+    """Run a session to its end.
+
+    Raises:
+        UserError: what it is about does not exist or fit, or the caller is in an event loop.
+        CoderError: it failed.
+    """
+    from coder.core.state import outcome_label
+
+    if _is_in_event_loop():
+        raise UserError("This would block the running event loop. Call it with asyncio.to_thread.")
+    with setup.open(task) as handle:
+        asyncio.run(_follow_session(handle, on_progress))
+    finish = handle.finish_event
+    if finish.kind is None and finish.exit_code in ERRORS:
+        raise ERRORS[finish.exit_code](finish.summary)
+    evidence = build_attestation(handle.log.records)
+    delivery = finish.delivery
+    judged = evidence.diff if evidence and task.given else ""
+    return Result(
+        session=handle.id,
+        label=outcome_label(finish),
+        exit_code=finish.exit_code,
+        summary=finish.summary,
+        report=finish.report or _format_evidence(finish.verdict),
+        verdict=finish.verdict,
+        evidence=evidence,
+        diff=delivery.diff if delivery else judged,
+        branch=delivery.branch if delivery else "",
+        commit=delivery.commit if delivery else "",
+    )
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def _follow_session(handle: "SessionHandle", on_progress: Progress | None) -> None:
+    run = asyncio.ensure_future(handle.session.run())
+    try:
+        async for record in handle.log.follow():
+            match record.event:
+                case PhaseEntered(phase=text) | ToolStreamed(text=text) if on_progress is not None:
+                    on_progress(text)
+                case _:
+                    pass
+    finally:
+        await run
+
+
+def _format_evidence(verdict: Verdict | None) -> str:
+    from coder.verify.verdict.evidence import markdown_report
+
+    return markdown_report(verdict) if verdict is not None else ""
+
+
+def _make_location(ranked: "RankedPlace") -> Location:
+    item = ranked.item
+    return Location(
+        path=ranked.path,
+        name=item.name if item else "",
+        line=item.line if item else 0,
+        reasons=ranked.reasons,
+    )
+
+
+def _plan_diff(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, PlannedPatch]":
+    """Plan a diff at the top of the repository; if it does not fit there, in the directory itself."""
+    from coder.patching import PatchError, plan_patch
+
+    top = next((above for above in (directory, *directory.parents) if (above / ".git").exists()), directory)
+    faults = []
+    for root in dict.fromkeys((top, directory)):
+        try:
+            return root, plan_patch(text, root, reverse=reverse)
+        except PatchError as error:
+            faults.append(error)
+    raise faults[0]
+
+
+def _describe_file(change: "FileChange") -> ChangedFile:
+    before, after = (source.lines if source else () for source in (change.before, change.after))
+    signs = [line[0] for line in list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]]
+    return ChangedFile(
+        path=change.path,
+        kind="new"
+        if change.before is None
+        else "deleted"
+        if change.after is None
+        else "renamed"
+        if change.renamed_from
+        else "changed",
+        renamed_from=change.renamed_from,
+        added=signs.count("+"),
+        removed=signs.count("-"),
+    )

@@ -1,0 +1,175 @@
+"""Server of the Model Context Protocol: the library's functions as tools for one repository."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from coder import __version__, api
+from coder.core.errors import CoderError
+from coder.core.values.base import Value
+
+INSTRUCTIONS = (
+    "Judges changes of this repository by its tests, run in clean worktrees before the change and with it. "
+    "PROVEN means: a test failed before for the right reason, passes now, and nothing else broke. Call "
+    "verify when a change seems to be finished; on BROKEN or NOT FIXED, correct the change, not the tests."
+)
+MOST_PLACES = 10
+READS = ToolAnnotations(read_only_hint=True)
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False)
+AnyContext = Context[Any, Any]
+AnyResult = TypeVar("AnyResult")
+
+
+class ToolResult(Value):
+    """The outcome of `verify` or `fix`, as short as a model needs it."""
+
+    label: str
+    """PROVEN, PASSING, NOT FIXED, BROKEN, INCONCLUSIVE, GAVE UP or LIMIT."""
+    summary: str
+    targets: tuple[str, ...] = ()
+    """Tests that failed before the change and pass with it."""
+    broken: tuple[str, ...] = ()
+    """Tests that passed before and do not pass now."""
+    still_failing: tuple[str, ...] = ()
+    report: str = ""
+    """The evidence, in Markdown."""
+    diff: str = ""
+    """The fix; empty where a change was judged."""
+    branch: str = ""
+    session: str
+
+
+class RepositoryTools:
+    """Tools on the repository that contains a directory."""
+
+    def __init__(self, directory: Path, *, unsafe_no_sandbox: bool) -> None:
+        self._directory = directory
+        self._unsafe = unsafe_no_sandbox
+
+    async def verify(
+        self,
+        context: AnyContext,
+        revision: Annotated[
+            str | None, Field(description="Commit, branch or range A..B; default: the uncommitted work.")
+        ] = None,
+        against: Annotated[str | None, Field(description="Revision to compare with.")] = None,
+        diff: Annotated[str | None, Field(description="A diff to judge instead of a revision.")] = None,
+        issue: Annotated[str, Field(description="What the change is for.")] = "",
+        suite: Annotated[Literal["auto", "impacted", "whole"], Field(description="Tests to run.")] = "auto",
+    ) -> ToolResult:
+        """Judge a change by its tests, before and after, in clean worktrees. Takes as long as the tests."""
+        judge = partial(
+            api.verify,
+            revision,
+            repository=self._directory,
+            against=against,
+            diff=diff,
+            issue=issue,
+            suite=suite,
+            unsafe_no_sandbox=self._unsafe,
+        )
+        return _shorten(await _follow(context, judge), diff="")
+
+    async def locate(
+        self, issue: Annotated[str, Field(description="What is wrong, in words.")]
+    ) -> api.Locations:
+        """Rank the files and definitions that an issue is about. Takes seconds and runs nothing."""
+        places = await _call(partial(api.locate, issue, repository=self._directory))
+        return api.Locations(files=places.files[:MOST_PLACES], definitions=places.definitions[:MOST_PLACES])
+
+    async def locate_fault(
+        self,
+        context: AnyContext,
+        tests: Annotated[
+            tuple[str, ...], Field(description="Ids of failing tests; default: all that fail.")
+        ] = (),
+    ) -> api.SuspectRanking:
+        """Rank functions by how much more failing tests execute them than passing ones do."""
+        rank = partial(api.locate_fault, tests, repository=self._directory, unsafe_no_sandbox=self._unsafe)
+        return await _follow(context, rank)
+
+    async def apply(
+        self,
+        diff: Annotated[str, Field(description="Unified diff; it may be fenced, in prose, or damaged.")],
+        check: Annotated[bool, Field(description="Write nothing.")] = False,
+        reverse: Annotated[bool, Field(description="Take the change back.")] = False,
+    ) -> api.AppliedDiff:
+        """Apply a diff to the files of this repository: all of it as it was meant, or nothing."""
+        return await _call(partial(api.apply, diff, directory=self._directory, check=check, reverse=reverse))
+
+    async def fix(
+        self,
+        context: AnyContext,
+        issue: Annotated[str, Field(description="What is wrong, in words.")],
+        dry_run: Annotated[bool, Field(description="Return the diff and leave no branch.")] = False,
+    ) -> ToolResult:
+        """Fix an issue on a branch of its own, and prove it. Takes minutes; the model may cost money."""
+        repair = partial(
+            api.fix,
+            issue,
+            repository=self._directory,
+            dry_run=dry_run,
+            unsafe_no_sandbox=self._unsafe,
+        )
+        result = await _follow(context, repair)
+        return _shorten(result, diff=result.diff)
+
+
+def build_server(directory: Path, *, unsafe_no_sandbox: bool = False) -> MCPServer:
+    """Return a server whose tools work on the repository that contains a directory."""
+    server: MCPServer = MCPServer(
+        "coder", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+    tools = RepositoryTools(directory, unsafe_no_sandbox=unsafe_no_sandbox)
+    for reader in (tools.verify, tools.locate, tools.locate_fault):
+        server.add_tool(reader, annotations=READS)
+    for writer in (tools.apply, tools.fix):
+        server.add_tool(writer, annotations=WRITES)
+    return server
+
+
+async def _call(function: Callable[[], AnyResult]) -> AnyResult:
+    """Call a function in a thread.
+
+    Raises:
+        ToolError: it cannot do what was asked; the message is for the model.
+    """
+    try:
+        return await asyncio.to_thread(function)
+    except CoderError as error:
+        raise ToolError(str(error)) from None
+
+
+async def _follow(context: AnyContext, function: Callable[..., AnyResult]) -> AnyResult:
+    """Call a function that reports its progress, and pass that on to the client."""
+    loop = asyncio.get_running_loop()
+    lines: list[str] = []
+
+    def report_progress(line: str) -> None:
+        if not lines or line != lines[-1]:
+            lines.append(line)
+            asyncio.run_coroutine_threadsafe(context.report_progress(len(lines), message=line), loop)
+
+    return await _call(partial(function, on_progress=report_progress))
+
+
+def _shorten(result: api.Result, *, diff: str) -> ToolResult:
+    verdict = result.verdict
+    return ToolResult(
+        label=result.label,
+        summary=result.summary,
+        targets=verdict.targets if verdict else (),
+        broken=tuple(test.id for test in verdict.broken) if verdict else (),
+        still_failing=tuple(test.id for test in verdict.still_red) if verdict else (),
+        report=result.report,
+        diff=diff,
+        branch=result.branch,
+        session=result.session,
+    )

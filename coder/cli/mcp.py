@@ -1,0 +1,34 @@
+"""`coder mcp`: the library's functions as tools of the Model Context Protocol."""
+
+from pathlib import Path
+
+import typer
+
+from coder.cli.options import RepositoryOption, UnsafeOption
+
+app = typer.Typer(
+    help="Serve verify, locate, apply and fix to other programs (Model Context Protocol).",
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def options() -> None:
+    """Serve verify, locate, apply and fix to other programs (Model Context Protocol)."""
+
+
+@app.command()
+def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = False) -> None:
+    """Serve the tools verify, locate, locate_fault, apply and fix over standard input and output.
+
+    They work on one repository. Nobody is asked anything; commands and tests run in the sandbox.
+    """
+    from importlib.util import find_spec
+
+    from coder.core.errors import UserError
+
+    if find_spec("mcp") is None:
+        raise UserError("The MCP server needs the package mcp: install coder with the extra, 'coder[mcp]'.")
+    from coder.api.mcp_server import build_server
+
+    build_server(repo.resolve(), unsafe_no_sandbox=unsafe_no_sandbox).run("stdio")

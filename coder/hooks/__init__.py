@@ -1,0 +1,1 @@
+"""Hooks by which coding agents and git have their changes judged."""

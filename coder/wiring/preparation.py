@@ -1,0 +1,112 @@
+"""Preparation of a session: configuration, sandbox, trust, approach and task."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coder.core.errors import UserError
+from coder.core.values.task import Budget, Mode, Task
+from coder.repo.git import find_checkout
+from coder.sandbox.backends.backend import SandboxBackend
+from coder.sandbox.choice import require_backend
+from coder.settings import Config, is_trusted, load_config, trust_repository
+from coder.wiring.approach import Approach, choose_approach
+from coder.wiring.session import SessionHandle, open_session
+
+UNKNOWN_PURPOSE = "(nobody said what the change is for)"
+"""Issue of a change that is judged without one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionSetup:
+    """Everything that a session in a repository needs, except for its task."""
+
+    root: Path
+    config: Config
+    walls: SandboxBackend | None
+    trusted: bool
+    approach: Approach
+
+    @contextmanager
+    def open(self, task: Task, *, attended: bool = False) -> Iterator[SessionHandle]:
+        """Open a session for a task; its resources are released on exit.
+
+        Raises:
+            UserError: the repository cannot be worked on.
+        """
+        with open_session(
+            task.model_copy(update={"trusted": self.trusted}),
+            self.config,
+            chosen_approach=self.approach,
+            root=self.root,
+            walls=self.walls,
+            attended=attended,
+        ) as handle:
+            yield handle
+
+
+def prepare_session(
+    directory: Path,
+    *,
+    flags: Mapping[str, Any],
+    trusted: bool,
+    unsafe: bool,
+    chosen_approach: Approach | None = None,
+    mode: Mode = "fix",
+    confirm: Callable[[str], bool] | None = None,
+) -> SessionSetup:
+    """Prepare a session in the repository that contains a directory; nothing is started.
+
+    Without `chosen_approach` the configuration decides on it, by `mode`. `confirm` asks the user; None if
+    nobody can be asked.
+
+    Raises:
+        UserError: the repository, the configuration, the model or the sandbox cannot be used.
+    """
+    root = find_checkout(directory).root
+    config = load_config(root, flags)
+    walls = require_backend(unsafe=unsafe, image=config.image)
+    is_sandboxed = walls is not None and not walls.limitations
+    return SessionSetup(
+        root=root,
+        config=config,
+        walls=walls,
+        trusted=trusted or ensure_trust(root, is_sandboxed=is_sandboxed, confirm=confirm),
+        approach=chosen_approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
+    )
+
+
+def make_task(text: str, config: Config, **fields: Any) -> Task:
+    """Return the task of an issue under a configuration; `fields` are further ones of Task."""
+    budget = Budget(
+        usd=config.max_usd,
+        tokens=config.max_tokens,
+        seconds=config.max_seconds,
+        requests=config.max_requests,
+        attempts=config.attempts,
+        attempts_per_side=config.attempts_per_side,
+    )
+    return Task(issue=text, test_command=config.test, budget=budget, **fields)
+
+
+def ensure_trust(root: Path, *, is_sandboxed: bool, confirm: Callable[[str], bool] | None = None) -> bool:
+    """Return whether the repository is trusted; ask the user if its tests would run without a full sandbox.
+
+    Raises:
+        UserError: it is not trusted, there is no full sandbox, and the user refuses or cannot be asked.
+    """
+    if is_trusted(root):
+        return True
+    if is_sandboxed:
+        return False
+    if confirm is None:
+        raise UserError(
+            f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, "
+            "or add --trust."
+        )
+    if not confirm(f"The tests of {root} will run on this machine, as you. Trust this repository?"):
+        raise UserError(f"{root} is not trusted: nothing was run.")
+    trust_repository(root)
+    return True

@@ -1,0 +1,142 @@
+"""CI templates: their YAML is valid, and their shell steps judge a real pull request."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import git
+from tests.test_command_line import Place
+from tests.walls import walls
+
+yaml: Any = pytest.importorskip("yaml", reason="pyyaml is not installed")
+
+ROOT = Path(__file__).parent.parent.parent
+ACTION = yaml.safe_load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
+GITLAB = yaml.safe_load((ROOT / "docs/ci/gitlab.yml").read_text(encoding="utf-8"))["coder verify"]
+STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
+PLAIN_TEST = "\n\ndef test_nine():\n    assert minutes('09:00') == 540\n"
+CHANGES = {
+    "broken": ("* 60 -", "* 61 -"),
+    "passing": ("int(rest)", "int(rest, 10)"),
+    "proven": ("- int", "+ int"),
+}
+
+
+class PullRequest:
+    """A branch with one change, and the machine of a CI job."""
+
+    def __init__(self, root: Path, change: str) -> None:
+        self.place = Place(root)
+        self.machine = root / "machine"
+        self.repository = self.place.repository
+        with (self.repository / "test_clock.py").open("a", encoding="utf-8") as file:
+            file.write(PLAIN_TEST)
+        git(self.repository, "commit", "-qam", "one more test")
+        self.base = git(self.repository, "rev-parse", "HEAD")
+        git(self.repository, "checkout", "-qb", "topic")
+        code = self.repository / "clock.py"
+        code.write_text(code.read_text(encoding="utf-8").replace(*CHANGES[change]), encoding="utf-8")
+        if change == "proven":
+            (self.repository / "test_new.py").write_text(
+                "from clock import minutes\n\n\ndef test_ten():\n    assert minutes('10:10') == 610\n"
+            )
+        git(self.repository, "add", "-A")
+        git(self.repository, "commit", "-qm", "change the clock")
+        self.head = git(self.repository, "rev-parse", "HEAD")
+        for name, script in (
+            ("coder/bin/coder", f'exec {sys.executable} -m coder "$@"'),
+            ("gh", 'echo "gh $*" >> "$RUNNER_TEMP/requests"'),
+            ("curl", 'echo "curl $*" >> "$RUNNER_TEMP/requests"'),
+        ):
+            program = self.machine / name
+            program.parent.mkdir(parents=True, exist_ok=True)
+            program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+            program.chmod(0o755)
+
+    def run(
+        self, script: str, *, shell: tuple[str, ...], **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **self.place.environment,
+            "PATH": f"{self.machine}{os.pathsep}{self.place.environment['PATH']}",
+            "CI": "true",
+            "RUNNER_TEMP": str(self.machine),
+            "GITHUB_OUTPUT": str(self.machine / "output"),
+            "GITHUB_STEP_SUMMARY": str(self.machine / "summary"),
+            **variables,
+        }
+        return subprocess.run(
+            [*shell, script],
+            cwd=self.repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def step(self, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a step of the action as GitHub's runner does."""
+        assert set(variables) == set(STEPS[name]["env"])
+        shell = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
+        return self.run(STEPS[name]["run"], shell=shell, **variables)
+
+    def read(self, name: str) -> str:
+        return (self.machine / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "exit_code", "decisions"),
+    [("broken", 6, (6, 6)), ("passing", 3, (0, 3)), ("proven", 0, (0, 0))],
+)
+def test_action_judges_comments_and_decides(
+    tmp_path: Path, change: str, exit_code: int, decisions: tuple[int, int]
+) -> None:
+    pull_request = PullRequest(tmp_path, change)
+    sandbox = "required" if walls() else "none"
+    judged = pull_request.step(
+        "Judge", BASE=pull_request.base, HEAD=pull_request.head, TEST="", SUITE="auto", SANDBOX=sandbox
+    )
+    assert judged.returncode == 0, judged.stderr
+    assert pull_request.read("output") == f"exit-code={exit_code}\n"
+    assert pull_request.read("summary").startswith(f"<!-- coder verify -->\n# {change.upper()}")
+    comment = pull_request.step("Comment", GH_TOKEN="x", COMMENTS="repos/o/r/issues", NUMBER="7")
+    assert comment.returncode == 0, comment.stderr
+    assert "repos/o/r/issues/7/comments -F body=@" in pull_request.read("requests").splitlines()[-1]
+    codes = [
+        pull_request.step("Decide", CODE=str(exit_code), REQUIRED=name) for name in ("passing", "proven")
+    ]
+    assert tuple(code.returncode for code in codes) == decisions
+
+
+def test_action_says_what_is_missing(tmp_path: Path) -> None:
+    pull_request = PullRequest(tmp_path, "passing")
+    judged = pull_request.step("Judge", BASE="0" * 40, HEAD="HEAD", TEST="", SUITE="auto", SANDBOX="required")
+    assert "no revision" in judged.stderr
+    assert pull_request.read("output") == "exit-code=2\n"
+    assert "# No verdict" in pull_request.read("summary")
+    assert pull_request.step("Decide", CODE="2", REQUIRED="passing").returncode == 2
+
+
+def test_action_passes_no_expression_into_a_script() -> None:
+    """An expression in a script is code of whoever names a branch."""
+    assert [name for name, step in STEPS.items() if "${{" in step["run"]] == []
+    assert {name for step in STEPS.values() for name in step.get("env", {})} >= {"BASE", "HEAD", "GH_TOKEN"}
+
+
+def test_gitlab_job_judges_and_comments(tmp_path: Path) -> None:
+    merge_request = PullRequest(tmp_path, "passing")
+    (script,) = GITLAB["script"]
+    variables = {**GITLAB["variables"], "CODER_COMMENT_TOKEN": "x", "CI_API_V4_URL": "https://h/api/v4"}
+    variables |= {"CI_PROJECT_ID": "1", "CI_MERGE_REQUEST_IID": "2", "CI_COMMIT_SHA": merge_request.head}
+    variables |= {"CI_MERGE_REQUEST_DIFF_BASE_SHA": merge_request.base}
+    variables["CODER_OPTIONS"] += "" if walls() else " --unsafe-no-sandbox"
+    script = script.replace("/tmp/coder", str(merge_request.machine / "coder"))
+    result = merge_request.run(script, shell=("sh", "-ec"), **variables)
+    assert result.returncode == 0, result.stderr
+    assert (merge_request.repository / "evidence.md").read_text().startswith("# PASSING")
+    assert "https://h/api/v4/projects/1/merge_requests/2/notes" in merge_request.read("requests")

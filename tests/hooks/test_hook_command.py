@@ -1,0 +1,204 @@
+"""`coder hook` in real repositories: what an agent or a push leaves is judged by the real command."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import git
+from tests.test_command_line import Place
+from tests.walls import flags
+
+PLAIN_TEST = "\n\ndef test_nine():\n    assert minutes('09:00') == 540\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    with (place.repository / "test_clock.py").open("a", encoding="utf-8") as file:
+        file.write(PLAIN_TEST)
+    git(place.repository, "commit", "-qam", "a test that passes")
+    return place
+
+
+def send(
+    place: Place, event: str, *options: str, agent: str = "claude", is_continued: bool = False
+) -> dict[str, Any]:
+    """Send an agent's event to the hook and return its answer; empty if it is silent."""
+    message = {
+        "session_id": "s1",
+        "transcript_path": "/nowhere",
+        "cwd": str(place.repository),
+        "hook_event_name": event,
+        "stop_hook_active": is_continued,
+    }
+    result = subprocess.run(
+        [sys.executable, "-m", "coder", "hook", "run", agent, *options, *flags()],
+        input=json.dumps(message),
+        cwd="/",
+        env=place.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    return dict(json.loads(result.stdout)) if result.stdout else {}
+
+
+def edit(place: Place, old: str, new: str) -> None:
+    path = place.repository / "clock.py"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
+def sessions(place: Place) -> int:
+    """Return the number of judgements so far."""
+    return len(list(Path(place.environment["XDG_STATE_HOME"]).glob("coder/sessions/*/events.jsonl")))
+
+
+def test_broken_change_goes_back_until_rounds_are_spent(place: Place) -> None:
+    (place.repository / "notes.txt").write_text("the user's own\n")
+    assert send(place, "SessionStart") == {}
+    assert send(place, "Stop") == {}
+    assert sessions(place) == 0
+    edit(place, "* 60", "* 61")
+    answer = send(place, "Stop", "--rounds", "2")
+    assert answer["decision"] == "block"
+    assert answer["reason"].startswith("coder verify: BROKEN.")
+    assert "test_clock.py::test_nine" in answer["reason"]
+    assert send(place, "Stop", "--rounds", "2") == answer  # nothing changed: the same, and no run of tests
+    assert sessions(place) == 1
+    assert "now it is your turn" in send(place, "Stop", "--rounds", "2")["systemMessage"]
+    assert send(place, "Stop", "--rounds", "2") == {}
+    edit(place, "* 61", "* 60")
+    assert send(place, "Stop") == {}
+    assert sessions(place) == 1
+
+
+def test_commits_since_the_session_began_are_judged(place: Place) -> None:
+    assert send(place, "SessionStart", agent="gemini") == {}
+    edit(place, "* 60", "* 61")
+    git(place.repository, "commit", "-qam", "break it")
+    answer = send(place, "AfterAgent", agent="gemini")
+    assert (answer["decision"], "BROKEN" in answer["reason"]) == ("deny", True)
+    edit(place, "* 61 - ", "* 60 + ")
+    answer = send(place, "AfterAgent", agent="gemini")
+    assert answer["systemMessage"].startswith("coder verify: P")
+    assert send(place, "AfterAgent", agent="gemini") == {}
+    assert sessions(place) == 2
+
+
+def test_inconclusive_is_said_and_does_not_block(place: Place) -> None:
+    (place.repository / "pyproject.toml").write_text("[tool.coder]\ntest = 'no-such-program'\n")
+    git(place.repository, "add", "pyproject.toml")
+    git(place.repository, "commit", "-qm", "a command that does not start")
+    edit(place, "* 60", "* 61")
+    assert send(place, "Stop", agent="codex")["systemMessage"].startswith("coder verify: INCONCLUSIVE.")
+
+
+def test_outside_of_a_repository_it_is_silent(place: Place, tmp_path: Path) -> None:
+    place.repository = tmp_path / "elsewhere"
+    place.repository.mkdir()
+    assert send(place, "Stop") == {}
+
+
+def test_installs_and_removes_by_command(place: Place, tmp_path: Path) -> None:
+    place.environment["HOME"] = str(tmp_path)
+    for owner, path in (
+        ("claude", ".claude/settings.json"),
+        ("codex", ".codex/hooks.json"),
+        ("gemini", ".gemini/settings.json"),
+    ):
+        for root, options in ((place.repository, ()), (tmp_path, ("--user",))):
+            result = place.coder("hook", "install", owner, *options)
+            assert result.returncode == 0, result.stderr
+            assert f"hook run {owner}" in (root / path).read_text()
+            assert place.coder("hook", "remove", owner, *options).returncode == 0
+            assert not (root / path).exists()
+
+
+def test_settings_outside_of_the_repository_are_left_alone(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "victim.json").write_text("{}")
+    (place.repository / ".claude").mkdir()
+    (place.repository / ".claude" / "settings.json").symlink_to(tmp_path / "victim.json")
+    result = place.coder("hook", "install", "claude")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert (tmp_path / "victim.json").read_text() == "{}"
+
+
+class Pushes:
+    """A repository with a remote one, and the hook installed."""
+
+    def __init__(self, place: Place, root: Path) -> None:
+        self.place = place
+        git(root, "init", "-q", "--bare", "remote.git")
+        git(place.repository, "remote", "add", "origin", str(root / "remote.git"))
+        git(place.repository, "push", "-q", "-u", "origin", "main")
+        programs = root / "programs"
+        programs.mkdir()
+        (programs / "coder").write_text(f'#!/bin/sh\nexec {sys.executable} -m coder "$@"\n')
+        (programs / "coder").chmod(0o755)
+        place.environment["PATH"] = f"{programs}{os.pathsep}{place.environment['PATH']}"
+
+    def push(self, *options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["git", "push", "-q", *options],
+            cwd=self.place.repository,
+            env={**self.place.environment, "GIT_CONFIG_GLOBAL": os.devnull},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+
+def test_broken_push_is_refused_after_an_earlier_hook(place: Place, tmp_path: Path) -> None:
+    pushes = Pushes(place, tmp_path)
+    earlier = place.repository / ".git" / "hooks" / "pre-push"
+    earlier.parent.mkdir(exist_ok=True)
+    earlier.write_text('#!/bin/sh\necho "$1" >> said; cat >> said\n')
+    earlier.chmod(0o755)
+    before = earlier.read_bytes()
+    for _ in range(2):
+        assert place.coder("hook", "install", "git", *flags()).returncode == 0
+    edit(place, "* 60", "* 61")
+    git(place.repository, "commit", "-qam", "break it")
+    refused = pushes.push()
+    assert refused.returncode == 1
+    assert "coder verify main: BROKEN" in refused.stderr
+    assert "test_clock.py::test_nine" in refused.stderr
+    said = (place.repository / "said").read_text()
+    assert said.startswith("origin\nrefs/heads/main")
+    assert git(tmp_path / "remote.git", "log", "-1", "--format=%s", "main") == "a test that passes"
+    assert pushes.push("--no-verify").returncode == 0
+    edit(place, "* 61 - ", "* 60 + ")
+    git(place.repository, "commit", "-qam", "repair it")
+    good = pushes.push("origin", "HEAD:refs/heads/topic")
+    assert (good.returncode, "coder verify topic: P" in good.stderr) == (0, True)
+    judged = sessions(place)
+    assert pushes.push("origin", ":topic").returncode == 0  # a deletion
+    assert sessions(place) == judged
+    assert place.coder("hook", "remove", "git").returncode == 0
+    assert earlier.read_bytes() == before
+
+
+def test_hooks_elsewhere_are_refused_with_one_line(place: Place) -> None:
+    git(place.repository, "config", "core.hooksPath", ".husky")
+    result = place.coder("hook", "install", "git")
+    assert (result.returncode, result.stderr.count("\n"), ".husky" in result.stderr) == (2, 1, True)
+
+
+def test_agent_that_stays_wrong_is_not_sent_back_for_ever(place: Place) -> None:
+    """Each try is another change, and none is right."""
+    assert send(place, "SessionStart") == {}
+    answers = []
+    for number, factor in enumerate(("61", "62", "63")):
+        edit(place, f"* {60 + number}", f"* {factor}")
+        answers.append(send(place, "Stop", "--rounds", "2", is_continued=number > 0))
+    assert ["decision" in answer for answer in answers] == [True, True, False]
+    edit(place, "* 63", "* 64")
+    assert "decision" in send(place, "Stop", "--rounds", "2")  # a new turn of the user's

@@ -1,0 +1,91 @@
+"""MCP server as a client sees it: the real command over its standard streams."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_command_line import FIX, ISSUE, Place
+from tests.walls import flags
+
+mcp = pytest.importorskip("mcp", reason="mcp is not installed")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@asynccontextmanager
+async def connect(place: Place) -> AsyncIterator[Any]:
+    parameters = mcp.StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "coder", "mcp", "serve", "--repo", str(place.repository), *flags()],
+        env=place.environment,
+    )
+    async with mcp.Client(parameters) as client:
+        yield client
+
+
+def test_lists_typed_tools_with_short_descriptions(place: Place) -> None:
+    async def list_tools() -> Any:
+        async with connect(place) as client:
+            return (await client.list_tools()).tools
+
+    tools = {tool.name: tool for tool in asyncio.run(list_tools())}
+    assert list(tools) == ["verify", "locate", "locate_fault", "apply", "fix"]
+    assert [name for name, tool in tools.items() if len(tool.description) > 120] == []
+    assert {"label", "summary", "broken"} < set(tools["verify"].output_schema["properties"])
+    assert set(tools["apply"].input_schema["properties"]) == {"diff", "check", "reverse"}
+
+
+def test_finds_applies_and_judges(place: Place) -> None:
+    lines: list[str] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        lines.append(message or "")
+
+    async def work() -> dict[str, Any]:
+        async with connect(place) as client:
+
+            async def call(name: str, **arguments: Any) -> Any:
+                result = await client.call_tool(name, arguments, progress_callback=report)
+                return result.content[0].text if result.is_error else result.structured_content
+
+            return {
+                "nothing": await call("verify"),
+                "located": await call("locate", issue="minutes() is wrong for 09:30"),
+                "fixed": await call("fix", issue=ISSUE, dry_run=True),
+                "suspects": await call("locate_fault"),
+                "applied": await call("apply", diff=f"Here it is:\n```\n{FIX}```\n"),
+                "judged": await call("verify", issue=ISSUE),
+                "refused": await call("apply", diff=FIX),
+            }
+
+    answers = asyncio.run(work())
+    assert "no uncommitted work" in answers["nothing"]
+    assert answers["located"]["definitions"][0]["name"] == "minutes"
+    assert (answers["fixed"]["label"], answers["fixed"]["branch"]) == ("PROVEN", "")
+    assert "+ int(rest)" in answers["fixed"]["diff"]
+    assert answers["suspects"]["suspects"][0]["place"] == "clock.py::minutes"
+    assert answers["applied"]["files"][0] | {"path": "clock.py", "added": 1} == answers["applied"]["files"][0]
+    assert (answers["judged"]["label"], answers["judged"]["broken"]) == ("PROVEN", [])
+    assert answers["judged"]["report"].startswith("# PROVEN")
+    assert "changes nothing" in answers["refused"]
+    assert "verify" in lines
+
+
+def test_without_the_package_says_what_to_install(place: Place) -> None:
+    script = (
+        "import sys; sys.modules['mcp'] = None; sys.argv = ['coder', 'mcp', 'serve']\n"
+        "from coder.__main__ import main\nmain()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], env=place.environment, capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stderr.count("\n"), "coder[mcp]" in result.stderr) == (2, 1, True)
