@@ -7,8 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 
+from coder.core.values.paths import is_test_path
 from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax, walk_syntax
-from coder.verify.languages.tables import SYNTAX_TABLES, SyntaxTable, extension_of, literals_in
+from coder.verify.languages.tables import SUFFIXES, SYNTAX_TABLES, SyntaxTable, extension_of, literals_in
 from coder.verify.review.branch_literals import LARGEST_COMMON_NUMBER, SHORTEST, TABLE_SHARE, is_named
 from coder.verify.review.overfitting import EXAMPLE
 
@@ -50,6 +51,12 @@ def symptom_signs(
             **dict(_constant_functions(table, before, after, literals)),
         }
         findings += [f"{path}:{line} {sign}" for line, sign in sorted(signs.items())]
+        new_literals = Counter(literals_in(table, after)) - Counter(literals_in(table, before))
+        findings += [
+            f"{path} names the test file {value}, by which it can tell whether it is being tested"
+            for value in new_literals
+            if value.endswith(SUFFIXES) and is_test_path(value) and not is_named(value, prose)
+        ]
         known = Counter(_DETECTION.findall(old.get(path, "")))
         for match in _DETECTION.finditer(text):
             known[match[0]] -= 1

@@ -110,9 +110,11 @@ def removed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 
 class RenamedTests(NamedTuple):
-    """Tests of one file that the change removes, by title, and those that take their place."""
+    """Tests of one file that the change removes or moves, by title, and those that take their place."""
 
     path: str
+    new_path: str
+    """The file of the successors: another one if the change moves the whole file."""
     removed: tuple[str, ...]
     successors: tuple[str, ...]
     checks_before: int
@@ -124,26 +126,43 @@ class RenamedTests(NamedTuple):
 
 
 def find_renamed_in(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[RenamedTests]:
-    """Yield the removed tests of each file that resemble tests which the change adds or edits there."""
-    for path in old.keys() & new.keys():
-        before, after = _tests(path, old[path]), _tests(path, new[path])
+    """Yield the removed tests of each file that resemble tests which the change adds or edits there.
+
+    All tests of a file that the change moves are succeeded by those of the same title in its new place.
+    """
+    for path, new_path in _pair_files(old, new):
+        before, after = _tests(path, old[path]), _tests(new_path, new[new_path])
         edited = [name for name, test in after.items() if before.get(name) != test]
         successors_of = {
-            name: [other for other in edited if are_alike(test.words, after[other].words)]
+            name: [name]
+            if name in after
+            else [other for other in edited if are_alike(test.words, after[other].words)]
             for name, test in before.items()
-            if name not in after and test.checks
+            if (path != new_path or name not in after) and test.checks
         }
         for removed, successors in group_successions(successors_of, before):
             lost = [check for name in removed for check in before[name].checks]
             gained = [check for name in successors for check in after[name].checks]
             yield RenamedTests(
                 path,
+                new_path,
                 removed,
                 successors,
                 len(lost),
                 len(gained),
                 tuple(what for what in compare_checks(lost, gained) if "loosely" in what),
             )
+
+
+def _pair_files(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each test file with the one that it is after the change: itself, or where most tests moved to."""
+    yield from ((path, path) for path in sorted(old.keys() & new.keys()))
+    added = {path: {*_tests(path, new[path])} for path in new.keys() - old.keys()}
+    for path in sorted(old.keys() - new.keys()):
+        names = {*_tests(path, old[path])}
+        target = max(sorted(added), key=lambda other: len(names & added[other]), default="")
+        if target and 2 * len(names & added[target]) >= len(names) > 0:
+            yield path, target
 
 
 def _syntax_words(text: str) -> Iterator[str]:

@@ -58,7 +58,8 @@ def check_red(
     checked = [
         result
         for result in report.results
-        if result.id in known_suspects or (result.red and any(map(match_test_ids([result.id]), suspects)))
+        if result.id in known_suspects
+        or (result.red and result.when == "collect" and any(map(match_test_ids([result.id]), suspects)))
     ]
     targets: list[str] = []
     notes: list[str] = []
@@ -76,9 +77,14 @@ def check_red(
             after=greens.get(result.id),
         )
         if not reason:
-            proving = [test for test in suspects if match_test_ids([result.id])(test)]
+            proving = [result.id] if result.id in known_suspects else []
             if result.when == "collect":  # tests that pass on the base lack nothing
-                proving = [test for test in proving if not _is_green_on_base(change.before, test)]
+                stands_for = match_test_ids([result.id])
+                proving = [
+                    test
+                    for test in suspects
+                    if stands_for(test) and not _is_green_on_base(change.before, test)
+                ]
             if not is_unchanged and result.failure and lacks_added_name(result.failure, added_names):
                 name = find_missing_name(result.failure)
                 untied = change.find_off_topic(result, proving, name)
@@ -102,11 +108,17 @@ def check_red(
         for target in flaky
     ]
     return RedCheck(
-        targets=tuple(target for target in targets if target not in flaky),
+        targets=tuple(target for target in _leaves(targets) if target not in flaky),
         missing_names=missing_names,
         reds={result.id: result for result in checked},
         notes=tuple(notes),
     )
+
+
+def _leaves(targets: Sequence[str]) -> list[str]:
+    """Return the targets without those of which another one is a subtest, as Go names it: `test/subtest`."""
+    parents = {target[:end] for target in targets for end, mark in enumerate(target) if mark == "/"}
+    return [target for target in dict.fromkeys(targets) if target not in parents]
 
 
 def _is_unchanged(change: JudgedChange, test: str) -> bool:

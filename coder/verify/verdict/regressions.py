@@ -63,15 +63,15 @@ def _find_renamed(
     notes = []
     for others in find_renamed_in(old_others, new_others):
         lost = [test for test in gone if _is_test_of(test, others.path, others.removed)]
-        reds = [test for test in report.failures if _is_test_of(test.id, others.path, others.successors)]
+        reds = [test for test in report.failures if _is_test_of(test.id, others.new_path, others.successors)]
         green = [
             result
             for result in report.results
-            if result.outcome == "passed" and _is_test_of(result.id, others.path, others.successors)
+            if result.outcome == "passed" and _is_test_of(result.id, others.new_path, others.successors)
         ]
         if lost and not reds and _checks_in_cases(others, len(green)) >= others.checks_before:
             renamed |= {*lost}
-            notes.append(f"{_quote(others.removed)} became {_quote(others.successors)}")
+            notes.append(_describe_renaming(others))
     for succession in find_successions(old, new, dict.fromkeys(map(test_function_of, gone))):
         is_successor = match_test_ids(succession.successors)
         count_after = partial(_count_passing, report)
@@ -98,6 +98,12 @@ def _is_test_of(test: str, path: str, titles: Sequence[str]) -> bool:
 def _checks_in_cases(renamed: RenamedTests, cases: int) -> int:
     """Return how many checks successors make in so many passing cases."""
     return renamed.checks_after * cases // len(renamed.successors)
+
+
+def _describe_renaming(renamed: RenamedTests) -> str:
+    if renamed.path != renamed.new_path:
+        return f"{_quote(renamed.removed)} moved from {renamed.path} to {renamed.new_path}"
+    return f"{_quote(renamed.removed)} became {_quote(renamed.successors)}"
 
 
 def _quote(titles: Sequence[str]) -> str:

@@ -142,3 +142,14 @@ def test_accepts_literal_that_the_issue_names() -> None:
     changed = SCRIPT.replace("  return", '  if (t === "a long title") return f(t);\n  return')
     issue = "The title a long title is reserved."
     assert symptom_signs({"slug.ts": SCRIPT}, {"slug.ts": changed}, TESTS, issue=issue) == []
+
+
+def test_source_that_names_a_test_file_asks_whether_it_is_tested() -> None:
+    asking = GO.replace(
+        "\treturn v", '\tif _, err := os.Stat("slug_test.go"); err == nil { return fix(v) }\n\treturn v'
+    )
+    (finding,) = [
+        sign for sign in symptom_signs({"slug.go": GO}, {"slug.go": asking}, TESTS) if "test file" in sign
+    ]
+    assert "slug_test.go" in finding
+    assert not symptom_signs({"slug.go": GO}, {"slug.go": GO.replace("clean", "tidy")}, TESTS)

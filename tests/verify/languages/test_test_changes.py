@@ -140,3 +140,12 @@ def test_follows_renamed_tests(
     old, new = text % (title, "add(1, 2)", "3"), text % (new_title, call, value)
     found = find_renamed_in({"a.test.ts": old}, {"a.test.ts": new})
     assert [(renamed.removed, renamed.successors) for renamed in found] == expected
+
+
+def test_follows_moved_file() -> None:
+    text = "test('adds', () => {\n  expect(add(1, 2)).toBe(3)\n})\n"
+    more = text + "test('subtracts', () => {\n  expect(subtract(2, 1)).toBe(1)\n})\n"
+    (moved,) = find_renamed_in({"a.test.ts": text}, {"math/a.test.ts": more, "b.test.ts": "test('x', f)"})
+    assert (moved.path, moved.new_path) == ("a.test.ts", "math/a.test.ts")
+    assert (moved.removed, moved.successors) == (("adds",), ("adds",))
+    assert (moved.checks_before, moved.checks_after) == (1, 1)
