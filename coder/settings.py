@@ -73,6 +73,8 @@ class Config(Value):
     sandbox_processes: int = Field(default=1024, ge=16)
     """Limit of concurrent processes and threads of one command."""
     max_usd: Decimal | None = Field(default=None, gt=0)
+    max_usd_per_day: Decimal | None = Field(default=None, gt=0)
+    max_usd_per_month: Decimal | None = Field(default=None, gt=0)
     max_tokens: int | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
     max_requests: int | None = Field(default=None, gt=0)

@@ -99,6 +99,7 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
         only=tuple(flags.get("only", ())),
         dry_run=flags.get("dry_run", False),
         plan_only=flags.get("plan_only", False),
+        accept_test_edits=flags.get("accept_test_edits", False),
         trusted=True,
         budget=budget,
     )

@@ -8,6 +8,7 @@ import typer
 from coder.cli import (
     apply,
     bench,
+    clean,
     completion,
     config,
     demo,
@@ -53,6 +54,7 @@ app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.command("trust")(trust.trust)
 app.command("completion")(completion.completion)
+app.command("clean")(clean.clean)
 
 
 @app.callback()
@@ -120,8 +122,12 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         )
         return 2
     except typer.Abort:
-        print("Interrupted.", file=sys.stderr)
-        return 130
+        at_terminal = sys.stdin.isatty()
+        print(
+            "Interrupted." if at_terminal else "Nobody can be asked here, so nothing was done: add --yes.",
+            file=sys.stderr,
+        )
+        return 130 if at_terminal else 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard what is still buffered
         return 141

@@ -155,7 +155,15 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     chosen_approach, _ = judging_approach(repo, diff=None, revision=copy, against=head, test_ids=targets)
 
     def task(root: Path, config: "Config") -> "Task":
-        return make_task(original_task.issue, config, directory=root, base=head, given=True, needs_ties=False)
+        return make_task(
+            original_task.issue,
+            config,
+            directory=root,
+            base=head,
+            given=True,
+            needs_ties=False,
+            accept_test_edits=original_task.accept_test_edits,
+        )
 
     flags: dict[str, Any] = {"test": original_task.test_command}
     finish_event = run_task(

@@ -60,6 +60,7 @@ def _check_repository(directory: Path) -> Iterator[CheckResult]:
     from coder.repo.git import find_checkout
     from coder.sandbox.choice import choose_backend
     from coder.settings import is_trusted, load_config
+    from coder.verify.impact.test_selection import has_test_functions
     from coder.wiring.bench import inspect_project
 
     try:
@@ -78,7 +79,17 @@ def _check_repository(directory: Path) -> Iterator[CheckResult]:
         if is_trusted(root)
         else f"not trusted: its tests run in the sandbox alone; if it is yours: coder trust {root}",
     )
-    yield project.problem is None, "tests", project.problem.text if project.problem else project.command.text
+    if project.problem is not None:
+        yield False, "tests", project.problem.text
+    elif project.command.is_recorded and not has_test_functions(root):
+        command = project.command.text
+        yield (
+            False,
+            "tests",
+            f"`{command}` runs, but no Python file here defines a test: name the command with --test",
+        )
+    else:
+        yield True, "tests", project.command.text
     for reason in project.why:
         yield True, "", reason
 

@@ -14,6 +14,7 @@ from coder.cli.options import (
     RepositoryOption,
     SessionOption,
     SuiteOption,
+    TestEditsOption,
     TrustOption,
     UnsafeOption,
     continued_session,
@@ -121,6 +122,7 @@ def fix(
     keep_steps: Annotated[
         bool, typer.Option("--keep-steps", help="Deliver each step as a commit, the verdict on the last.")
     ] = False,
+    accept_test_edits: TestEditsOption = False,
     approve: ApproveOption = None,
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
@@ -204,6 +206,7 @@ def fix(
             minimise=minimise,
             keep_comments=keep_comments,
             keep_steps=keep_steps,
+            accept_test_edits=accept_test_edits,
             plan_only=plan_only,
             plan=own_plan,
         )

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coder.cli.cost import cost
 from coder.cli.options import SessionArgument
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ def _current_repository() -> "Path | None":
         return find_checkout(Path()).root
     except UserError:
         return None
+
+
+app.command("cost")(cost)
 
 
 @app.command()

@@ -76,13 +76,20 @@ SuiteOption = Annotated[
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")
 ]
+TestEditsOption = Annotated[
+    bool,
+    typer.Option(
+        "--accept-test-edits",
+        help="You have looked at how the change edits existing tests: they keep it from PROVEN no more.",
+    ),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Trust this repository without asking, this once.")
 ]
 
 
 def read_issue(argument: str) -> str:
-    """Return the issue: plain text, the content of `@file`, or of standard input for `-`.
+    """Return the issue: plain text, the content of `@file` and what follows it, or standard input for `-`.
 
     Raises:
         UserError: it is empty, the file cannot be read, or `argument` is a file's name without the @.
@@ -92,7 +99,13 @@ def read_issue(argument: str) -> str:
     if argument == "-":
         text = sys.stdin.read()
     elif argument.startswith("@"):
-        text = _read_issue_file(Path(argument[1:]))
+        name, gap, rest = argument[1:].partition(" ")
+        path = Path(argument[1:])
+        text = (
+            _read_issue_file(path)
+            if path.is_file() or not gap
+            else f"{_read_issue_file(Path(name)).rstrip()}\n\n{rest}"
+        )
     elif "\n" not in argument and len(argument) < 255 and Path(argument).is_file():
         raise UserError(f"{argument!r} is a file. To use its content as the issue, write @{argument}.")
     else:

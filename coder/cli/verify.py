@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import RepositoryOption, SuiteOption, UnsafeOption, read_issue
+from coder.cli.options import RepositoryOption, SuiteOption, TestEditsOption, UnsafeOption, read_issue
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
@@ -53,6 +53,7 @@ def verify(
         str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
     ] = None,
     suite: SuiteOption = None,
+    accept_test_edits: TestEditsOption = False,
     after: Annotated[str, typer.Option(hidden=True, help="Session whose change is judged again.")] = "",
     trust: Annotated[
         bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")
@@ -103,6 +104,7 @@ def verify(
                 base=existing_task.base,
                 given=True,
                 needs_ties=needs_ties,
+                accept_test_edits=accept_test_edits,
             )
 
         flags: dict[str, Any] = {
@@ -152,7 +154,8 @@ def _judge_by_whole_suite(
     def task(root: Path, config: "Config") -> "Task":
         issue = started.task.issue if started else UNKNOWN_PURPOSE
         task = make_task(issue, config, directory=root, base=base, given=True, needs_ties=False)
-        return task.model_copy(update={"after": session})
+        is_accepted = started is not None and started.task.accept_test_edits
+        return task.model_copy(update={"after": session, "accept_test_edits": is_accepted})
 
     with state_lock(sessions_directory().parent / "whole_suites.lock"):  # one at a time
         finish_event = run_task(

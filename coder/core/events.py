@@ -213,6 +213,10 @@ class ReviewAsked(EventValue):
     diff: str
     droppable: tuple[int, ...] = ()
     """Numbers of the hunks that the verdict does not depend on."""
+    verdict: Verdict | None = None
+    """The verdict on the whole diff."""
+    accepted: tuple[int, ...] | None = None
+    """Numbers of the hunks accepted so far, where the review goes on; None: all."""
 
 
 class ReviewAnswered(EventValue):

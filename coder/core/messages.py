@@ -81,6 +81,17 @@ class UsageTotals(Value):
     cost_usd: Decimal | None = Decimal(0)
     """None once a request's price was not known."""
 
+    def plus(self, more: "UsageTotals | Usage") -> "UsageTotals":
+        """Return the sum with other totals, or with one request; unknown prices make it unknown."""
+        is_known = self.cost_usd is not None and more.cost_usd is not None
+        return UsageTotals(
+            requests=self.requests + (1 if isinstance(more, Usage) else more.requests),
+            input_tokens=self.input_tokens + more.input_tokens,
+            cached_tokens=self.cached_tokens + more.cached_tokens,
+            output_tokens=self.output_tokens + more.output_tokens,
+            cost_usd=(self.cost_usd or Decimal(0)) + (more.cost_usd or Decimal(0)) if is_known else None,
+        )
+
 
 class Request(Value):
     """One request to a model."""
@@ -104,7 +115,7 @@ class Reply(Value):
 
 
 class Delta(Value):
-    """A piece of a reply while it is being written."""
+    """A piece of a reply while it is being written, or a notice about the request, such as a retry."""
 
-    kind: Literal["text", "reasoning"]
+    kind: Literal["text", "reasoning", "notice"]
     text: str

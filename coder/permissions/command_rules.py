@@ -31,6 +31,10 @@ class Rule(Value):
     network: bool = False
     """It is of no use without the network."""
 
+    def __str__(self) -> str:
+        network = " with network" if self.network else ""
+        return f"{' '.join((self.program, *self.arguments))}{network}"
+
     def matches(self, run: "ProgramRun") -> bool:
         if not any(fnmatchcase(name, self.program) for name in run.names):
             return False

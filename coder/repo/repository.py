@@ -17,6 +17,7 @@ from coder.repo.history.history import GitHistory
 from coder.repo.recovery import SessionPaths, remove_traces
 from coder.repo.worktrees import artifacts, trees, worktree
 from coder.repo.worktrees.filters import filter_notices, find_tracked_filter_drivers
+from coder.repo.worktrees.installed_packages import InstalledPackages, find_installed_packages
 from coder.repo.worktrees.pool import WorktreePool
 from coder.repo.worktrees.snapshot import (
     UNCOMMITTED_SUBJECT,
@@ -43,10 +44,12 @@ class SessionRepository:
     """Uncommitted work that `base` lacks, and other paths left out of a candidate's change, each with the
     reason.
     """
+    copied_paths: Mapping[str, str]
+    """Artefacts and submodules that are copied into each worktree, by their paths there."""
+    packages: InstalledPackages
+    """Packages of Node.js that each worktree shares."""
     branch: str = ""
     """An earlier delivery's branch, at `head`, which a delivery extends."""
-    copied_paths: tuple[str, ...]
-    """Artefacts and submodules that are copied into each worktree."""
     worktrees: dict[str, Worktree] = field(default_factory=dict)
     steps: int = 0
     """The number of commits that the candidates have made so far."""
@@ -64,6 +67,11 @@ class SessionRepository:
     @property
     def root(self) -> Path:
         return self.user_checkout.root
+
+    @property
+    def exposed_directories(self) -> tuple[Path, ...]:
+        """The directories of the user's checkout that commands in worktrees must be able to read."""
+        return tuple(self.root / directory for directory in self.packages.directories)
 
     @property
     def dirty(self) -> bool:
@@ -272,6 +280,7 @@ class SessionRepository:
         return Worktree(path=path, git=git, artifacts=self._copy_artifacts(path))
 
     def _copy_artifacts(self, target: Path) -> frozenset[str]:
+        self.packages.provide(target)
         return artifacts.copy_artifacts(self.copied_paths, source=self.root, target=target)
 
 
@@ -299,6 +308,7 @@ def open_repository(
         if is_ahead:
             start = _move_snapshot(place.git, start, head=head, onto=delivered)
             place.git.call("update-ref", f"{traces.refs}snapshot", start.commit)
+        ignored_paths = artifacts.find_ignored_paths(place.git)
         return SessionRepository(
             user_checkout=place,
             paths=traces,
@@ -306,10 +316,12 @@ def open_repository(
             branch=branch if is_ahead else "",
             base=start.commit,
             exclusions=(*filter_notices(find_tracked_filter_drivers(place.git)), *start.exclusions),
-            copied_paths=(
-                *artifacts.find_ignored_artifacts(place.git),
-                *artifacts.submodule_paths(place.git, start.commit),
-            ),
+            copied_paths={
+                **artifacts.find_meson_modules(place.root),
+                **{path: path for path in artifacts.select_artifacts(place.root, ignored_paths)},
+                **{path: path for path in artifacts.submodule_paths(place.git, start.commit)},
+            },
+            packages=find_installed_packages(place.root, ignored_paths),
         )
     except BaseException:
         remove_traces(traces)

@@ -50,6 +50,12 @@ class ResidueSandbox:
         note = "".join(f"\n[{describe_finding(finding)}]" for finding in removed)
         return execution.model_copy(update={"output": execution.output + note}) if note else execution
 
+    def select_builds(self, private: Path, content: str) -> None:
+        self._sandbox.select_builds(private, content)
+
+    def share_builds(self, private: Path) -> None:
+        self._sandbox.share_builds(private)
+
     def stop(self) -> None:
         self._sandbox.stop()
 

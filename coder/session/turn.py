@@ -75,6 +75,9 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
 
 async def _complete(context: SessionContext, candidate: Candidate, model: Model, request: Request) -> Reply:
     def show(delta: Delta) -> None:
+        if delta.kind == "notice":
+            context.log.append(Warned(text=delta.text))
+            return
         event_type = TextStreamed if delta.kind == "text" else ReasoningStreamed
         context.log.append(event_type(candidate=candidate.id, text=delta.text))
 

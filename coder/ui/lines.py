@@ -220,6 +220,7 @@ def _verdict_lines(verdict: Verdict) -> list[Text]:
     for result in [*verdict.still_red, *verdict.broken][:5]:
         lines.append(Text(f"    {result.id}", "red"))
         lines += [Text(f"      {line}", "dim") for line in result.output_tail]
+    lines += [Text(f"    {replaced.line}", "yellow") for replaced in verdict.replaced_assertions]
     return lines + [Text(f"    noted: {note}", "dim") for note in verdict.notes[:3]]
 
 

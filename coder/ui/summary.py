@@ -11,6 +11,7 @@ from coder.core.events import SessionFinished
 from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
 from coder.core.values.candidate import Delivery
+from coder.core.values.proof import describe_proof
 from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Counts, MutationReport, VerdictKind
 
@@ -97,7 +98,7 @@ def report_body(finish_event: SessionFinished) -> str:
 
 
 def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
-    """Yield up to five lines: verdict, changes, tests, cost, next step."""
+    """Yield up to six lines: verdict, changes, tests, what they prove, cost, next step."""
     kind = finish_event.kind
     yield Text.assemble(
         (outcome_label(finish_event), STYLES[kind] if kind else "bold red"),
@@ -109,6 +110,9 @@ def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Te
     if verdict and verdict.before and verdict.after:
         before = "" if verdict.before.partial else f"before: {format_counts(verdict.before)}; after: "
         yield _row("tests", f"{before}{format_counts(verdict.after)}{_mutation_result(verdict.guarded)}")
+    by = "the model" if finish_event.delivery else "the change"
+    if verdict and (proof := describe_proof(verdict, by=by)):
+        yield _row("proof", sanitize_text(proof))
     attempts = f"{finish_event.attempts} attempt{'s' * (finish_event.attempts != 1)}"
     yield _row(
         "cost",

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,11 +18,12 @@ from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config, index_database, load_config, sandbox_caps, state_directory
+from coder.verify.change.runs import WHOLE, SuiteLimits
+from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_candidates
-from coder.verify.project.roots import import_roots
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.sandbox_failures import Denied
 from coder.verify.review.issue_scripts import IssueScripts
@@ -35,7 +36,6 @@ from coder.verify.running.selection import CommandSelection, accepted_candidate
 from coder.verify.running.tracing import PytestTracer
 from coder.verify.verdict.examination import ExaminationTools
 from coder.verify.verdict.proof import WorktreeVerifier
-from coder.verify.verdict.runs import WHOLE, SuiteLimits
 from coder.verify.warm.trials import PytestTrials
 from coder.verify.warm.warm_base import WarmBase
 from coder.verify.warm.warm_tests import WarmRunner
@@ -48,13 +48,18 @@ COLLECTING_SECONDS = 30.0
 """Longest collection of tests for which a warm test process is kept."""
 
 
-def make_sandbox(walls: SandboxBackend | None, config: Config | None = None) -> ProcessSandbox:
-    """Return a sandbox with the private files and limits of the configuration, or of the default one."""
+def make_sandbox(
+    walls: SandboxBackend | None, config: Config | None = None, *, exposed: Iterable[Path] = ()
+) -> ProcessSandbox:
+    """Return a sandbox with the private files and limits of the configuration, or of the default one.
+
+    Commands may read what is `exposed`.
+    """
     effective = config or Config()
     return ProcessSandbox(
         os.environ,
         backend=walls,
-        exposed=(TARGET, state_directory() / OVERLAYS),
+        exposed=(TARGET, state_directory() / OVERLAYS, *exposed),
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
         default_policy=Policy(network=effective.test_network),
@@ -122,6 +127,14 @@ class ProjectRuntime:
             strict=self.strict,
         )
 
+    def builder(self) -> ExtensionBuilder | None:
+        """Return the builder of extension modules of Python, None if tests of another language are run."""
+        if self.project.command.is_selective and not self.project.command.is_recorded:
+            return None
+        return ExtensionBuilder(
+            self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
+        )
+
     def proposer(self) -> TemplateProposer:
         scratch = self.sandbox.scratch
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
@@ -137,7 +150,7 @@ class ProjectRuntime:
         )
 
     def verifier_factory(
-        self, issue: str, *, requested_tests: tuple[str, ...], needs_ties: bool
+        self, issue: str, *, requested_tests: tuple[str, ...], needs_ties: bool, accepts_test_edits: bool
     ) -> Callable[[Repository], WorktreeVerifier]:
         """Return a function that makes one verifier for each base, which remembers the base's results."""
         verifiers_by_base: dict[str, WorktreeVerifier] = {}
@@ -152,11 +165,13 @@ class ProjectRuntime:
                     issue=issue,
                     named_tests=requested_tests,
                     needs_ties=needs_ties,
+                    accepts_test_edits=accepts_test_edits,
                     circumstances=self.project.why,
                     instruments=self.instruments(),
                     standby=self._standby(repository),
                     suite=self.suite,
                     history=history,
+                    builder=self.builder(),
                     cutoff=self.cutoff,
                     sandbox_remedies=self.sandbox_remedies,
                 )
@@ -266,9 +281,9 @@ def command_memory(root: Path) -> Path:
     return index_database(root).with_suffix(".command.json")
 
 
-def import_environment(worktree: Path) -> dict[str, str]:
+def import_environment(project: Project, worktree: Path) -> dict[str, str]:
     """Return the variables that make commands import a worktree instead of an editable installation."""
-    roots = os.pathsep.join(map(str, import_roots(worktree)))
+    roots = os.pathsep.join(map(str, project.import_roots(worktree)))
     return {"PYTHONPATH": roots} if roots else {}
 
 

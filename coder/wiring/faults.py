@@ -3,6 +3,7 @@
 import secrets
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
@@ -44,21 +45,18 @@ def locate_faults(
     with (
         tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as state,
         session_lock(Path(state)),
-        make_sandbox(walls, config) as sandbox,
+        closing(
+            open_repository(root, session=f"locate-{secrets.token_hex(4)}", state=Path(state), base=None)
+        ) as repository,
+        make_sandbox(walls, config, exposed=repository.exposed_directories) as sandbox,
     ):
-        repository = open_repository(
-            root, session=f"locate-{secrets.token_hex(4)}", state=Path(state), base=None
-        )
-        try:
-            task = Task(issue="", directory=root, test_command=config.test)
-            bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
-            worktree = repository.create_candidate("c1").worktree
-            report = None if tests else bench.runner().run(worktree, progress=progress)
-            if report is not None and report.problem is not None:
-                return SuspectRanking(problem=report.problem.text)
-            failing = tests or tuple(result.id for result in (report.failures if report else ()))
-            if not failing:
-                return SuspectRanking(problem="no test fails.")
-            return bench.faults().rank_suspects(worktree, failing, seconds=TRACING_SECONDS, progress=progress)
-        finally:
-            repository.close()
+        task = Task(issue="", directory=root, test_command=config.test)
+        bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
+        worktree = repository.create_candidate("c1").worktree
+        report = None if tests else bench.runner().run(worktree, progress=progress)
+        if report is not None and report.problem is not None:
+            return SuspectRanking(problem=report.problem.text)
+        failing = tests or tuple(result.id for result in (report.failures if report else ()))
+        if not failing:
+            return SuspectRanking(problem="no test fails.")
+        return bench.faults().rank_suspects(worktree, failing, seconds=TRACING_SECONDS, progress=progress)

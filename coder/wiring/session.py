@@ -48,10 +48,12 @@ from coder.settings import (
 )
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
+from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
 from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox
 from coder.wiring.conversations import find_continuation
 from coder.wiring.recovery import recover_sessions
+from coder.wiring.spending import remaining_usd
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
 
@@ -106,6 +108,9 @@ def open_session(
     recover_sessions()
     earlier = find_continuation(task.continues, root) if task.continues else None
     task = task.model_copy(update={"continues": earlier.session if earlier else ""})
+    if not (task.given or chosen_approach.is_offline):
+        budget = task.budget.model_copy(update={"usd": remaining_usd(config)})
+        task = task.model_copy(update={"budget": budget})
     if task.mode == "ask":
         config = config.model_copy(update={"approve": "read-only"})
     identity = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -120,7 +125,7 @@ def open_session(
         if earlier is not None and not repository.contains(earlier.commit):
             earlier = earlier.model_copy(update={"commit": "", "branch": ""})
         stack.callback(repository.close)
-        sandbox = stack.enter_context(make_sandbox(walls, config))
+        sandbox = stack.enter_context(make_sandbox(walls, config, exposed=repository.exposed_directories))
         store = stack.enter_context(closing(SessionStore(directory)))
         if task.after:
             link_whole_suite(task.after, identity)
@@ -133,6 +138,7 @@ def open_session(
             task.issue,
             requested_tests=extract_node_ids(f"{task.issue}\n{task.test_command or ''}"),
             needs_ties=task.needs_ties,
+            accepts_test_edits=task.accept_test_edits,
         )
         context = SessionContext(
             task=task,
@@ -163,6 +169,7 @@ def open_session(
                 task,
                 config,
                 repository,
+                project=bench.project,
                 verifier=verifier(repository),
                 faults=bench.faults(),
                 sandbox=sandbox,
@@ -230,6 +237,7 @@ def _workspace_factory(
     config: Config,
     repository: SessionRepository,
     *,
+    project: Project,
     verifier: Verifier,
     faults: FaultLocator,
     sandbox: ProcessSandbox,
@@ -256,7 +264,7 @@ def _workspace_factory(
             workspaces[candidate.id] = Workspace(
                 root=candidate.worktree,
                 sandbox=residue_sandbox,
-                environment=import_environment(candidate.worktree),
+                environment=import_environment(project, candidate.worktree),
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
                 run=lambda tests, progress: verifier.preview(
                     candidate.worktree,

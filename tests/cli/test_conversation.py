@@ -108,3 +108,15 @@ def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeS
     source = git(place.repository, "show", f"{branch}:clock.py")
     assert "since midnight" in source
     assert "+ int(rest)" in source
+
+
+def test_retry_is_shown(place: Place, server: FakeServer) -> None:
+    server.turns += [Turn(status=503, error="overloaded"), PATCH]
+    assert "Trying again in" in request(place, server, "fix", ISSUE, "--no-offline-first")
+
+
+def test_undo_without_terminal_names_the_option(place: Place, server: FakeServer) -> None:
+    server.turns += [PATCH]
+    request(place, server, "fix", ISSUE, "--no-offline-first")
+    result = place.coder("undo", "last")
+    assert (result.returncode, "add --yes" in result.stderr) == (2, True)

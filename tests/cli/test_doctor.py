@@ -36,3 +36,32 @@ def test_missing_directory_gives_one_clear_line(capsys: pytest.CaptureFixture[st
         .err.strip()
         .endswith("nowhere is not a directory; name the repository to look at.")
     )
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"test_x.py": "def test_x(): pass\n"}, "ok  tests        python -m pytest"),
+        (
+            {"shop.py": "PRICE = 3\n"},
+            "no  tests        `python -m pytest` runs, but no Python file here defines a test: name",
+        ),
+        (
+            {"package.json": "{}", "a.spec.js": "test('a', () => {})\n"},
+            "no  tests        `python -m pytest` runs, but no Python file here defines a test: name",
+        ),
+    ],
+    ids=["one test", "no test", "tests in another language"],
+)
+def test_reports_whether_tests_exist(
+    files: dict[str, str],
+    expected: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if walls() is None:
+        pytest.skip("no sandbox works here")
+    monkeypatch.setattr("coder.models.catalog.find_local_servers", lambda _environment: ())
+    doctor(repo(tmp_path / "repository", files))
+    assert expected in capsys.readouterr().out

@@ -20,7 +20,10 @@ def test_reads_and_copies_nothing_through_link(tmp_path: Path, target: str) -> N
     link.symlink_to(target)
     (tmp_path / "copy").mkdir()
     assert read_regular(link) is None
-    assert copy_artifacts(("version.txt",), source=tmp_path / "tree", target=tmp_path / "copy") == set()
+    assert (
+        copy_artifacts({"version.txt": "version.txt"}, source=tmp_path / "tree", target=tmp_path / "copy")
+        == set()
+    )
     link.unlink()
     link.symlink_to("inside")
     assert read_regular(link) == b"x\n"

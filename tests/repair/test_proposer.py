@@ -188,6 +188,7 @@ class AllGreen(FakeRunner):
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        is_base: bool = False,
     ) -> TestReport:
         return TestReport(
             command="pytest", results=tuple(TestResult(id=test, outcome="passed") for test in tests)

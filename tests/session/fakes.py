@@ -206,6 +206,12 @@ class FakeSandbox:
         self.policies.append(policy)
         return Execution(exit_code=0, output=" ".join(argv), seconds=0.0)
 
+    def select_builds(self, private: Path, content: str) -> None:
+        raise AssertionError("only test runners select what is built")
+
+    def share_builds(self, private: Path) -> None:
+        raise AssertionError("only test runners share what they build")
+
     def stop(self) -> None:
         self.stopped = True
 

@@ -43,6 +43,12 @@ class FakeSandbox:
         self.environments.append(environment)
         return self.end
 
+    def select_builds(self, private: Path, content: str) -> None:
+        raise AssertionError("only test runners select what is built")
+
+    def share_builds(self, private: Path) -> None:
+        raise AssertionError("only test runners share what they build")
+
     def stop(self) -> None:
         raise AssertionError("no tool stops the sandbox")
 

@@ -90,6 +90,7 @@ class FakeRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        is_base: bool = False,
         cut: threading.Event | None = None,
     ) -> TestReport:
         self.calls.append(tuple(tests))

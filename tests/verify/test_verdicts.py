@@ -1,7 +1,7 @@
 """Changes that look finished, each judged by real runs (tests/cases/verdicts).
 
 `verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold; `command.txt` the test
-command, if it is not pytest.
+command, if it is not pytest; `accept_test_edits.txt` stands for that option.
 """
 
 import shutil
@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.paths import extract_node_ids
+from coder.core.values.proof import describe_proof
 from coder.core.values.verdict import Verdict
+from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.running.parallel import ParallelRunner
-from coder.verify.verdict.base_tests import NO_HISTORY
 from coder.verify.verdict.proof import WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run
@@ -30,9 +31,14 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
     runner = ParallelRunner(make_runner(tmp_path / "checkout", command=command), NO_HISTORY)
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue=issue).verify(
-        trees.patch, extract_node_ids(issue)
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=runner,
+        issue=issue,
+        needs_ties=True,
+        accepts_test_edits=(case / "accept_test_edits.txt").exists(),
     )
+    verdict = verifier.verify(trees.patch, extract_node_ids(issue))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     text = _verdict_text(verdict)
     assert (verdict.kind.value, [line for line in lines if line not in text]) == (kind, []), text
@@ -58,4 +64,6 @@ def _read_files(root: Path) -> Files:
 
 def _verdict_text(verdict: Verdict) -> str:
     tests = [result.id for result in (*verdict.broken, *verdict.still_red)]
-    return "\n".join([verdict.label, verdict.reason, *verdict.notes, *tests])
+    proof = describe_proof(verdict, by="the change")
+    replaced = [assertion.line for assertion in verdict.replaced_assertions]
+    return "\n".join([verdict.label, verdict.reason, *verdict.notes, *tests, *replaced, proof])

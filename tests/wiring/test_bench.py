@@ -7,7 +7,8 @@ import pytest
 
 from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config
-from coder.verify.verdict.runs import WHOLE, SuiteLimits
+from coder.verify.change.runs import WHOLE, SuiteLimits
+from coder.verify.project.project import find_project
 from coder.wiring.bench import import_environment, suite_limits
 from tests.builders import write
 
@@ -22,7 +23,7 @@ def test_ci_gives_whole_suite_full_time() -> None:
     assert suite_limits(Config(), {"CI": "true"}).whole_seconds == Config().suite_seconds
 
 
-@pytest.mark.parametrize("root", ["src", "packages/shop/src", "."])
+@pytest.mark.parametrize("root", ["src", "packages/shop/src", "libs/python/packages/shop/src", "."])
 def test_commands_import_worktree_despite_editable_install(tmp_path: Path, root: str) -> None:
     files = {f"{root}/shop/__init__.py": "", "packages/shop/pyproject.toml": "[project]\nname = 'shop'\n"}
     write(tmp_path / "checkout", files)
@@ -35,10 +36,16 @@ def test_commands_import_worktree_despite_editable_install(tmp_path: Path, root:
     outside = tmp_path / "worktree" / "elsewhere"
     outside.mkdir()
     with ProcessSandbox(os.environ) as sandbox:
+        project = find_project(
+            tmp_path / "checkout",
+            sandbox=sandbox,
+            environment={},
+            test_command=f"{venv}/bin/python -m pytest",
+        )
         codes = [
             sandbox.run(
                 [str(venv / "bin" / "python"), "-c", script], cwd=outside, environment=environment
             ).exit_code
-            for environment in ({}, import_environment(tmp_path / "worktree"))
+            for environment in ({}, import_environment(project, tmp_path / "worktree"))
         ]
     assert codes == [1, 0]

@@ -70,12 +70,24 @@ class Sandbox(Protocol):
 
         `environment` is added to the sandbox's own filtered one; without policy and limits their defaults
         apply. `private`, a directory below the shared scratch directory, replaces it for this command: HOME
-        and TMPDIR lie in it, and its siblings cannot be written. Once `cut` is
-        set, it ends as if its time limit were reached.
+        and TMPDIR lie in it, its siblings cannot be written, and build tools find again what commands with a
+        directory of the same name have built. Once `cut` is set, it ends as if its time limit were reached.
 
         Raises:
             SandboxError: it could not be started, or `stop` was called.
         """
+
+    def select_builds(self, private: Path, content: str) -> None:
+        """Let later commands with this private directory find built what others did with the same `content`.
+
+        They find nothing else: code of one tree cannot write what another one is built from, and the paths
+        are the same for both.
+        """
+        ...
+
+    def share_builds(self, private: Path) -> None:
+        """Let commands with other contents start with a copy of what is built in this private directory."""
+        ...
 
     def stop(self) -> None:
         """Kill all running commands with their descendants, and refuse to start others.

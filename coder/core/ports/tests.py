@@ -77,6 +77,7 @@ class TestRunner(Protocol):
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        is_base: bool = False,
     ) -> TestReport:
         """Run the suite, or just `tests` (node ids or paths), on the code in `tree`.
 
@@ -84,6 +85,7 @@ class TestRunner(Protocol):
 
         `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from
         anywhere else, the report's problem is `wrong_code_problem`. Without a limit, the project's applies.
+        What is built in `tree` is used again for other trees only if it is the base, without any change.
         """
 
 
@@ -93,6 +95,7 @@ class RunOptions(TypedDict, total=False):
     timeout_seconds: float | None
     expect_loaded: Sequence[str]
     progress: Progress | None
+    is_base: bool
 
 
 class LargeRunOptions(RunOptions, total=False):

@@ -89,6 +89,11 @@ def test_file_of(test_id: str) -> str:
     return test_id.partition("::")[0]
 
 
+def test_function_of(test_id: str) -> str:
+    """Return a test id without the parameters of its case."""
+    return test_id.partition("[")[0]
+
+
 def is_test_file(path: str) -> bool:
     """Tell whether pytest's defaults would collect a path.
 

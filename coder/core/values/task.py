@@ -59,6 +59,8 @@ class Task(Value):
     needs_ties: bool = True
     """An existing test that turns green proves the fix only if evidence ties it to the issue; a commit
     message is no such issue."""
+    accept_test_edits: bool = False
+    """The user has looked at how the change edits existing tests, and accepts it."""
     after: str = ""
     """Id of a session whose change this one judges again, by the whole suite."""
     budget: Budget = Budget()

@@ -13,6 +13,8 @@ Cause = Literal["environment", "logic", "test error", "collection", "time-out"]
 """Classes of failures, as the harness distinguishes them."""
 IssueTie = Literal["example", "message", "identifier"]
 """Evidence that a red test of the base belongs to the issue; an identifier alone is weak."""
+TargetKind = Literal["named", "existing", "edited", "new"]
+"""Origin of a target: the user names it, the base has it red, the change edits or adds it."""
 TestStage = Literal["collect", "setup", "call", "teardown"]
 
 
@@ -243,6 +245,23 @@ class LintReport(Value):
     """Commands that passed before and fail now."""
 
 
+class ReplacedAssertion(Value):
+    """An assertion of an existing test, or a line of it, that the change replaces."""
+
+    test: str
+    """Its function's id."""
+    old: str = ""
+    """On the base, in one line; empty where the change only adds."""
+    new: str = ""
+    """On the change; empty where it removes."""
+
+    @property
+    def line(self) -> str:
+        """Old against new in one line."""
+        old, new = (f"`{text}`" if text else "nothing" for text in (self.old, self.new))
+        return f"{self.test}: {old} is {new} now"
+
+
 class VerdictKind(StrEnum):
     """Kinds of verdicts, each with an exit code."""
 
@@ -271,12 +290,22 @@ class Verdict(Value):
     """Other observations, such as a flaky test that is not blamed; half a sentence each."""
     targets: tuple[str, ...] = ()
     """Tests that fail on the base for the right reason and pass on the change."""
+    target_kinds: Mapping[str, TargetKind] = Field(default_factory=dict)
+    """Their origin, by test id."""
+    missing_names: Mapping[str, str] = Field(default_factory=dict)
+    """Names that the change adds and for want of which targets fail without it, by test id."""
+    chosen_names: tuple[str, ...] = ()
+    """Public names of the change that targets use and that neither the issue nor the base contains."""
     scope: Literal["whole", "impacted"] = "whole"
     """Tests checked for new failures: the whole suite, or the tests that the change can affect."""
     cut_short: bool = False
     """The user had the change delivered before all tests had run."""
     untied: tuple[str, ...] = ()
     """The targets, where only the missing tie to the issue keeps the change from PROVEN."""
+    replaced_assertions: tuple[ReplacedAssertion, ...] = ()
+    """Assertions that contradict the change and that it replaces, the first few."""
+    accepted_test_edits: bool = False
+    """The user accepted that the change edits existing tests; without that it would be PASSING at most."""
     broken: tuple[TestResult, ...] = ()
     """Tests that passed on the base and do not pass now."""
     still_red: tuple[TestResult, ...] = ()

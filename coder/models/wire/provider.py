@@ -73,7 +73,7 @@ class ProviderModel:
             reply = await request_with_retries(
                 lambda: self._request(request, on_delta, usages),
                 policy=self._patience,
-                report=lambda line: on_delta(Delta(kind="reasoning", text=f"\n[{line}]\n")),
+                report=lambda line: on_delta(Delta(kind="notice", text=line)),
             )
         except ModelError as error:
             error.usage = _total_usage(usages) if usages else None

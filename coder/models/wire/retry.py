@@ -35,7 +35,7 @@ class RetryPolicy:
 async def request_with_retries(
     ask: Callable[[], Awaitable[Reply]], *, policy: RetryPolicy, report: Callable[[str], None]
 ) -> Reply:
-    """Ask until there is a reply; `notice` is called with one line before each pause.
+    """Ask until there is a reply; `report` is called with one line before each pause.
 
     Raises:
         ModelError: the failure is permanent, or the tries are exhausted.

@@ -1,11 +1,12 @@
 """Files that a fresh worktree lacks but tests need: ignored generated or built files, and submodules."""
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-from coder.files.regular_files import copy_regular
+from coder.files.regular_files import copy_regular, read_regular
 from coder.repo.git import Git
 
 ARTIFACT_PATTERNS = (
@@ -18,23 +19,43 @@ ARTIFACT_PATTERNS = (
     "*.pyd",
     "*.dylib",
 )
+EXTENSION_SUFFIXES = (".so", ".pyd")
+SITE_PACKAGES = ("{py_platlib}", "{py_purelib}")
 UNWANTED_DIRECTORIES = frozenset(
     {"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"}
 )
+COMPOSER_FILE = "composer/installed.json"
+"""File that marks a directory of PHP packages, such as `vendor`."""
 SKIPPED_NAMES = (".git", ".venv", "venv", "node_modules", "__pycache__")
 """Names left out of the copy of a submodule."""
 LARGEST_BYTES = 1 << 30
 """The limit for one artefact, and for all files of a submodule together."""
 
 
-def find_ignored_artifacts(git: Git) -> tuple[str, ...]:
-    """Return the ignored files of a checkout that its tests need, sorted.
+def find_ignored_paths(git: Git) -> list[str]:
+    """Return the ignored files of a checkout; a directory of nothing else is one path with a slash.
 
-    These are version modules, built extensions and egg-info, but no caches, environments or secrets.
+    Directories named node_modules are included, ignored or not, since no change contains them.
     """
-    paths = git.items("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    candidates = (path for listed_path in paths for path in _files_below(git.directory, listed_path))
-    return tuple(sorted(path for path in candidates if _is_wanted(PurePosixPath(path))))
+    excludes = ("--exclude-standard", "--exclude=node_modules/")
+    return git.items("ls-files", "--others", "--ignored", *excludes, "--directory", "-z")
+
+
+def select_artifacts(root: Path, ignored_paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the ignored files and directories of a checkout that its tests need, sorted.
+
+    These are version modules, built extensions, egg-info, and packages of Composer, whose loader finds the
+    project beside itself. Caches, environments and secrets are left out; a compiled copy of a Python module
+    is too, since it would be imported instead of the module in the worktree.
+    """
+    files = (path for ignored_path in ignored_paths for path in _files_below(root, ignored_path))
+    wanted = (
+        path for path in files if _is_wanted(PurePosixPath(path)) and not _is_compiled_copy(root / path)
+    )
+    directories = (path.rstrip("/") for path in ignored_paths)
+    return tuple(
+        sorted((*wanted, *(path for path in directories if (root / path / COMPOSER_FILE).is_file())))
+    )
 
 
 def submodule_paths(git: Git, tree: str) -> tuple[str, ...]:
@@ -43,23 +64,68 @@ def submodule_paths(git: Git, tree: str) -> tuple[str, ...]:
     return tuple(path for words, path in entries if words.startswith("160000 "))
 
 
-def copy_artifacts(paths: tuple[str, ...], *, source: Path, target: Path) -> frozenset[str]:
-    """Copy files and submodule directories to free paths of a worktree; return what was copied."""
-    return frozenset(path for path in paths if _is_free(target, path) and _copy(source, target, path))
+def find_meson_modules(root: Path) -> dict[str, str]:
+    """Return the modules in Meson's build directories, by the paths beside their packages' sources.
+
+    These are the build directories of editable installations, `build/cp311` and the like; modules are
+    compiled or generated. The plan of what is installed where:
+    https://mesonbuild.com/IDE-integration.html#install-plan
+    """
+    modules: dict[str, str] = {}
+    for file in sorted(root.glob("build/*/meson-info/intro-install_plan.json")):
+        installed = [*_read_plan(file)]
+        build = file.parents[1]
+        sources = {
+            place.parent: path.parent
+            for path, place in installed
+            if path.is_relative_to(root) and not path.is_relative_to(build)
+        }
+        for path, place in installed:
+            target = sources.get(place.parent, root / place.parent) / place.name
+            is_inside = (
+                path.is_relative_to(build) and target.is_relative_to(root) and ".." not in target.parts
+            )
+            if is_inside and target.suffix in (".py", *EXTENSION_SUFFIXES):
+                modules[str(target.relative_to(root))] = str(path.relative_to(root))
+    return modules
 
 
-def _copy(source: Path, target: Path, path: str) -> bool:
+def _read_plan(file: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the files that a plan installs as Python modules, with their paths below site-packages."""
+    try:
+        plan = json.loads(read_regular(file) or b"{}")
+        for path, entry in ((path, entry) for section in plan.values() for path, entry in section.items()):
+            variable, _, place = entry["destination"].partition("/")
+            if variable in SITE_PACKAGES and place:
+                yield Path(path), Path(place)
+    except (AttributeError, KeyError, TypeError, ValueError):  # not a plan
+        return
+
+
+def copy_artifacts(paths: Mapping[str, str], *, source: Path, target: Path) -> frozenset[str]:
+    """Copy files and submodule directories to free paths of a worktree; return what was copied.
+
+    `paths` are those in `source` by those in the worktree.
+    """
+    return frozenset(
+        path
+        for path, original in paths.items()
+        if _is_free(target, path) and _copy(source / original, target / path, within=source)
+    )
+
+
+def _copy(source: Path, target: Path, *, within: Path) -> bool:
     """Copy a regular file, or the regular files of a directory; return whether it was copied.
 
     No link is followed or created.
     """
-    if (source / path).resolve() != source.resolve() / path:
+    if source.resolve() != within.resolve() / source.relative_to(within):
         return False
-    (target / path).parent.mkdir(parents=True, exist_ok=True)
-    if not (source / path).is_dir():
-        return copy_regular(source / path, target / path, within=source, limit_bytes=LARGEST_BYTES)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not source.is_dir():
+        return copy_regular(source, target, within=within, limit_bytes=LARGEST_BYTES)
     bytes_left = LARGEST_BYTES
-    for directory, names, files in os.walk(source / path):
+    for directory, names, files in os.walk(source):
         names[:] = [name for name in names if name not in SKIPPED_NAMES]
         relative = Path(directory).relative_to(source)
         (target / relative).mkdir(exist_ok=True)
@@ -68,7 +134,7 @@ def _copy(source: Path, target: Path, path: str) -> bool:
             for name in files
             if name not in SKIPPED_NAMES and not (Path(directory) / name).is_symlink()
         ):
-            if copy_regular(source / file, target / file, within=source, limit_bytes=bytes_left):
+            if copy_regular(source / file, target / file, within=within, limit_bytes=bytes_left):
                 bytes_left -= (target / file).stat().st_size
     return True
 
@@ -94,6 +160,12 @@ def _is_wanted(path: PurePosixPath) -> bool:
     in_egg_info = any(part.endswith(".egg-info") for part in path.parts[:-1])
     matches_pattern = any(fnmatch(path.name.lower(), pattern) for pattern in ARTIFACT_PATTERNS)
     return (in_egg_info or matches_pattern) and not _is_unwanted(path.parent)
+
+
+def _is_compiled_copy(path: Path) -> bool:
+    """Return whether this is an extension module with a Python module of the same name beside it."""
+    name = path.name.partition(".")[0]
+    return path.suffix in EXTENSION_SUFFIXES and path.with_name(f"{name}.py").is_file()
 
 
 def _is_free(target: Path, path: str) -> bool:

@@ -17,10 +17,9 @@ from coder.sandbox.process.launcher_client import Launcher, ParentPipe
 from coder.sandbox.process.running_command import RunningCommand
 from coder.sandbox.process.scratch import ScratchDirectory
 from coder.sandbox.view.build_tools import (
+    BuildDirectories,
     build_environment,
-    expire_cargo_builds,
     package_caches,
-    prepare_build_directory,
 )
 from coder.sandbox.view.environment import filter_environment, private_directories
 from coder.sandbox.view.linked_worktree import git_directory, repository_contains
@@ -62,6 +61,7 @@ class ProcessSandbox:
         self._environment = filter_environment(environment, scratch=self._scratch.path)
         self._user_environment = dict(environment)
         self._home = next(iter(home_directories()), Path("/"))
+        self._builds = BuildDirectories(self._scratch.path.with_name("builds"), environment, self._home)
         self.backend = backend
         self._exposed = (*exposed, *package_caches(environment, self._home))
         self._deny_read = tuple(deny_read)
@@ -174,7 +174,7 @@ class ProcessSandbox:
             SandboxError: the command cannot be wrapped, or `cwd` does not exist or must not be exposed.
         """
         policy = policy or self._default_policy
-        builds = self._build_directory(private, cwd)
+        builds = self._builds.prepare(private.name if private else None, cwd)
         variables = {
             **self._environment,
             **build_environment(
@@ -198,17 +198,11 @@ class ProcessSandbox:
             builds=builds,
         )
 
-    def _build_directory(self, private: Path | None, cwd: Path) -> Path:
-        """Return the directory that a command's build tools write, which later commands use again.
+    def select_builds(self, private: Path, content: str) -> None:
+        self._builds.select(private.name, content)
 
-        That of a private directory goes by its name, which belongs to one command at a time, so that no other
-        command can write it. All commands without one share theirs.
-        """
-        directory = self._scratch.path.with_name("builds") / (private.name if private else "commands")
-        prepare_build_directory(directory, self._user_environment, self._home)
-        if private is not None:
-            expire_cargo_builds(directory, cwd)
-        return directory
+    def share_builds(self, private: Path) -> None:
+        self._builds.share(private.name)
 
     def _wrap(
         self,

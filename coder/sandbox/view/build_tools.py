@@ -5,6 +5,8 @@ a private directory, in which links lead to the caches.
 """
 
 import os
+import shutil
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +32,12 @@ OFFLINE = {
 }
 GRADLE_OFFLINE = "gradle.startParameter.offline = true\n"
 CARGO_TARGET = "cargo-target"
+COMMANDS, SHARED, STORED = "commands", "shared", "stored"
+"""Names of the build directory of commands without a private one, of that which others are copies of, and of
+the directory of those that are set aside.
+"""
+MOST = 8
+"""Number of contents of trees whose build directories are set aside; the oldest goes first."""
 
 
 def package_caches(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
@@ -43,6 +51,64 @@ def package_caches(environment: Mapping[str, str], home: Path) -> Iterator[Path]
     # Not `cache/vcs`: its repositories may have URLs with credentials.
     with suppress(OSError):
         yield from (Path(entry.path) for entry in os.scandir(modules) if entry.name != "cache")
+
+
+class BuildDirectories:
+    """The directories of one sandbox that build tools write, each used by one command at a time."""
+
+    def __init__(self, directory: Path, environment: Mapping[str, str], home: Path) -> None:
+        """Make build directories below `directory`, with links to the caches of this user."""
+        self._directory = directory
+        self._environment = environment
+        self._home = home
+        self._content: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def prepare(self, name: str | None, cwd: Path) -> Path:
+        """Return the build directory of this name for a command in `cwd`; all without a name share one."""
+        directory = self._directory / (name or COMMANDS)
+        prepare_build_directory(directory, self._environment, self._home)
+        if name is not None:
+            expire_cargo_builds(directory, cwd)
+        return directory
+
+    def select(self, name: str, content: str) -> None:
+        """Let the build directory of this name hold what was built there from a tree of this content.
+
+        What it held before is set aside. A new one starts as a copy of the shared one, if there is one.
+        """
+        with self._lock:
+            self._select(name, content)
+
+    def _select(self, name: str, content: str) -> None:
+        before = self._content.get(name)
+        if content == before:
+            return
+        directory, stored = self._directory / name, self._directory / STORED / content / name
+        if before is None:
+            shutil.rmtree(directory, ignore_errors=True)
+        elif directory.exists():
+            target = self._directory / STORED / before / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            directory.rename(target)
+            os.utime(target.parent)
+            self._remove_oldest()
+        self._content[name] = content
+        if stored.exists():
+            stored.rename(directory)
+        elif (shared := self._directory / SHARED).exists():
+            _copy(shared, directory)
+
+    def share(self, name: str) -> None:
+        """Let new build directories start as copies of this one, which no command may be using."""
+        source, target = self._directory / name, self._directory / SHARED
+        if source.is_dir() and not target.exists():
+            _copy(source, target)
+
+    def _remove_oldest(self) -> None:
+        stored = [*(self._directory / STORED).iterdir()]
+        for path in sorted(stored, key=lambda path: path.stat().st_mtime)[: max(0, len(stored) - MOST)]:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def prepare_build_directory(directory: Path, environment: Mapping[str, str], home: Path) -> None:
@@ -98,6 +164,12 @@ def expire_cargo_builds(directory: Path, tree: Path) -> None:
     oldest = min((file.lstat().st_mtime for file in _files(tree)), default=1.0) - 0.001 if artifacts else 0.0
     for file in artifacts:
         os.utime(file, (oldest, oldest), follow_symlinks=False)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a directory, as far as that is possible: what is missing is built again."""
+    with suppress(OSError):
+        shutil.copytree(source, target, symlinks=True)
 
 
 def _files(tree: Path) -> Iterator[Path]:

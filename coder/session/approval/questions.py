@@ -16,6 +16,7 @@ from coder.core.events import (
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.values.base import Value
+from coder.core.values.verdict import Verdict
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.command_rules import Rule
 from coder.session.log import EventLog
@@ -85,6 +86,9 @@ class Approval:
             else "\n".join(["Allow all of this?", *(f"  - {line}" for line in lines)])
         )
         can_always_allow = self._remember is not None and all(request.rules for request in requests)
+        if can_always_allow:
+            rules = dict.fromkeys(str(rule) for request in requests for rule in request.rules)
+            text += f"\n`{ALWAYS}` allows in this repository, from now on: {'; '.join(rules)}"
         options = (ALLOW, ALWAYS, REFUSE) if can_always_allow else (ALLOW, REFUSE)
         return await self.ask(text, options=options, default=REFUSE)
 
@@ -100,13 +104,23 @@ class Approval:
         self._log.append(QuestionAnswered(question=question, option=option, by="person"))
         return option
 
-    async def review_diff(self, diff: str, droppable: tuple[int, ...] = ()) -> tuple[int, ...]:
+    async def review_diff(
+        self,
+        diff: str,
+        droppable: tuple[int, ...] = (),
+        *,
+        verdict: Verdict | None = None,
+        accepted: tuple[int, ...] | None = None,
+    ) -> tuple[int, ...]:
         """Return the numbers of the hunks of `diff` to deliver; immediately all of them if unattended.
 
-        Hunks in `droppable` can be left out without a change of the verdict.
+        Hunks in `droppable` can be left out without a change of the `verdict`; `accepted` is the decision so
+        far.
         """
         question = self._next_question_id()
-        self._log.append(ReviewAsked(question=question, diff=diff, droppable=droppable))
+        self._log.append(
+            ReviewAsked(question=question, diff=diff, droppable=droppable, verdict=verdict, accepted=accepted)
+        )
         if not self._attended:
             all_hunks = tuple(range(len(split_git_diff(diff))))
             self._log.append(ReviewAnswered(question=question, accepted=all_hunks, by="default"))

@@ -77,14 +77,10 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         if accepted_part is None:
             return SessionOutcome(
                 kind=VerdictKind.GAVE_UP,
-                summary="You accepted nothing of it, so nothing was delivered.",
+                summary="You wanted nothing of it, so nothing was delivered.",
                 exit_code=4,
             )
         patch, newest = accepted_part
-        if not newest.is_deliverable:
-            return outcome_without_fix(
-                VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", context
-            )
     confirmed_verdict = await confirm_risky_files(context, patch, newest)
     if confirmed_verdict is None:
         return outcome_without_fix(
@@ -94,6 +90,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     return SessionOutcome(
         kind=verdict.kind,
         summary=verdict.reason,
+        report=_describe_test_edits(context, candidate, verdict),
         verdict=verdict,
         delivery=delivery,
         exit_code=verdict.kind.exit_code,
@@ -245,6 +242,16 @@ def _change_summary(context: SessionContext, candidate: Candidate) -> str:
             if isinstance(note, kinds) and _first_line(note.summary):
                 return note.summary
     return ""
+
+
+def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict: Verdict) -> str:
+    """Return the assertions that the change replaces, and the model's explanation of the whole change."""
+    if not verdict.replaced_assertions:
+        return ""
+    lines = [f"- {replaced.line}" for replaced in verdict.replaced_assertions]
+    return "\n".join(
+        ["The change edits tests that contradict it:", "", *lines, "", _change_summary(context, candidate)]
+    )
 
 
 def _first_line(text: str) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Collection
 
-from coder.core.errors import UserError
 from coder.core.events import FilesChanged, Verified, Warned
 from coder.core.state import named_tests
 from coder.core.values.candidate import Candidate, Patch
@@ -17,6 +16,8 @@ from coder.session.delivery.removable_hunks import removable_hunk_numbers
 
 MAX_QUESTION_CHARACTERS = 3_000
 DELIVER, DROP = "deliver", "drop"
+DELIVER_ALL, KEEP_EDITING = "deliver all of it", "keep reviewing"
+DELIVER_PART, DELIVER_NOTHING = "deliver what is accepted", "deliver nothing (coder log diff shows it)"
 
 
 async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Verdict) -> Verdict | None:
@@ -70,28 +71,60 @@ def _review_question(patch: Patch, risky_files: str) -> str:
 async def review_change(
     context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> tuple[Patch, Verdict] | None:
-    """Return the accepted part of a change with its own verdict; None if the user accepts nothing.
+    """Return the accepted part of a change with its own verdict; None if the user wants nothing of it.
 
-    A part of a change is another change: it is made in the candidate's worktree and verified again.
-
-    Raises:
-        UserError: the part does not apply without the rest.
+    A part of a change is another change: it is made in the candidate's worktree and verified again. If its
+    verdict is worse, or it does not apply without the rest, the user decides how to go on.
     """
-    accepted_numbers = await context.approval.review_diff(
-        patch.diff, removable_hunk_numbers(patch.diff, verdict.guarded)
-    )
-    if len(accepted_numbers) == len(split_git_diff(patch.diff)):
-        return patch, verdict
-    if not accepted_numbers:
-        return None
+    removable = removable_hunk_numbers(patch.diff, verdict.guarded)
+    accepted: tuple[int, ...] | None = None
+    while True:
+        accepted = await context.approval.review_diff(
+            patch.diff, removable, verdict=verdict, accepted=accepted
+        )
+        if len(accepted) == len(split_git_diff(patch.diff)):
+            return patch, verdict
+        part = await _verify_accepted(context, candidate, patch, accepted)
+        if isinstance(part, tuple) and part[1].kind is verdict.kind:
+            log_partial_change(context, candidate, *part)
+            return part
+        match await _ask_how_to_go_on(context, verdict, part):
+            case decision if decision == DELIVER_PART and isinstance(part, tuple):
+                log_partial_change(context, candidate, *part)
+                return part
+            case decision if decision == DELIVER_ALL:
+                await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+                return patch, verdict
+            case decision if decision == DELIVER_NOTHING:
+                if isinstance(part, tuple):
+                    log_partial_change(context, candidate, *part)
+                return None
+
+
+async def _verify_accepted(
+    context: SessionContext, candidate: Candidate, patch: Patch, accepted: Collection[int]
+) -> tuple[Patch, Verdict] | str:
+    """Return the accepted part with its verdict, or why there is none."""
+    if not accepted:
+        return "You have accepted nothing."
     try:
-        part, new_verdict = await verify_hunks(context, candidate, patch, accepted_numbers)
+        return await verify_hunks(context, candidate, patch, accepted)
     except PatchError as error:
-        raise UserError(
-            f"What you accepted does not fit without the rest, so nothing was delivered. {error}"
-        ) from None
-    log_partial_change(context, candidate, part, new_verdict)
-    return part, new_verdict
+        return f"What you have accepted does not fit without the rest. {error}"
+
+
+async def _ask_how_to_go_on(
+    context: SessionContext, verdict: Verdict, part: tuple[Patch, Verdict] | str
+) -> str:
+    """Ask the user what to do with a part that is worse than the whole."""
+    if isinstance(part, str):
+        reason, options = part, (DELIVER_ALL, KEEP_EDITING, DELIVER_NOTHING)
+    else:
+        reason = f"Without what you have left out it is {part[1].label}: {part[1].reason}"
+        deliver_part = (DELIVER_PART,) if part[1].is_deliverable else ()
+        options = (DELIVER_ALL, KEEP_EDITING, *deliver_part, DELIVER_NOTHING)
+    text = f"{reason}\nThe whole change is {verdict.label}. How shall it go on?"
+    return await context.approval.ask(text, options=options, default=KEEP_EDITING)
 
 
 async def verify_hunks(

@@ -118,8 +118,8 @@ class BudgetTracker:
 
     def record_usage(self, reservation: Reservation, usage: Usage) -> None:
         """Add one call to the totals, and adjust the estimate to the model's token count."""
-        self.spent = _add_usage(self.spent, usage)
-        self.roles[reservation.role] = _add_usage(self.roles.get(reservation.role, UsageTotals()), usage)
+        self.spent = self.spent.plus(usage)
+        self.roles[reservation.role] = self.roles.get(reservation.role, UsageTotals()).plus(usage)
         estimate = self.estimate_input_tokens(reservation.request)
         if usage.input_tokens > estimate > 0:
             self._tokens_per_byte *= usage.input_tokens / estimate
@@ -219,14 +219,3 @@ def _affordable_output(
 def _is_final(error: LimitReached | None) -> bool:
     """Tell whether waiting cannot help: the time is over or the price is unknown."""
     return error is not None and (error.limit == "seconds" or "not known" in str(error))
-
-
-def _add_usage(spent: UsageTotals, usage: Usage) -> UsageTotals:
-    is_price_known = spent.cost_usd is not None and usage.cost_usd is not None
-    return UsageTotals(
-        requests=spent.requests + 1,
-        input_tokens=spent.input_tokens + usage.input_tokens,
-        cached_tokens=spent.cached_tokens + usage.cached_tokens,
-        output_tokens=spent.output_tokens + usage.output_tokens,
-        cost_usd=(spent.cost_usd or Decimal(0)) + (usage.cost_usd or Decimal(0)) if is_price_known else None,
-    )

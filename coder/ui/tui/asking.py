@@ -34,8 +34,8 @@ class QuestionQueue:
         match event:
             case QuestionAsked(question=question):
                 self._ask(question, QuestionScreen(event))
-            case ReviewAsked(question=question, diff=diff, droppable=removable):
-                self._ask(question, ReviewScreen(diff, removable))
+            case ReviewAsked(question=question):
+                self._ask(question, ReviewScreen(event))
             case PlanAsked(question=question, plan=plan):
                 self._ask(question, PlanScreen(plan))
             case (

@@ -189,6 +189,8 @@ def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
             yield _line(line, "about")
     if len(reds) > MAX_RED_TESTS:
         yield _line(f"and {len(reds) - MAX_RED_TESTS} more", "red")
+    for replaced in verdict.replaced_assertions:
+        yield _line(replaced.line, "about")
     for note in verdict.notes:
         yield _line(f"noted: {note}", "about")
 

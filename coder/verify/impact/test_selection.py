@@ -157,6 +157,13 @@ def find_tests(tree: Path) -> list[str]:
     ]
 
 
+def has_test_functions(tree: Path) -> bool:
+    """Tell whether any Python file, whatever its name, has a function or method named like a test."""
+    return any(
+        _TEST.search(read_regular_text(tree / path)) for path in project_files(tree) if path.endswith(".py")
+    )
+
+
 def _import_effects(text: str) -> list[str]:
     """Return dumps of the statements that run at import and do more than bind names.
 

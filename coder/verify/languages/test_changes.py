@@ -1,7 +1,7 @@
 """Existing tests that a change removes, skips or weakens, in languages with a syntax table."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax, walk_syntax
@@ -13,7 +13,8 @@ from coder.verify.languages.tables import (
     extension_of,
     literal_value,
 )
-from coder.verify.review.tampering import compare_checks
+from coder.verify.review.tampering import Check, compare_checks
+from coder.verify.test_files.successors import NAME, are_alike, group_successions
 
 _TITLED = re.compile(
     r"[fx]?(?:it|test|specify|describe|context|suite)(?:\.\w+)*(?:\(.*\))?|\w+\.Run", re.DOTALL
@@ -46,13 +47,43 @@ _PRESENCE = re.compile(r"[!=]==?\s*(?:nil|null|undefined)\b|\.is_(?:ok|some|err)
 _NOTHING = re.compile(r"\(\s*(?:true|1)\s*[,)]")
 
 
+_NEUTRAL = frozenset(
+    {
+        *("async", "await", "const", "def", "do", "end", "false", "final", "fn", "for", "func", "function"),
+        *(
+            "if",
+            "in",
+            "it",
+            "let",
+            "nil",
+            "null",
+            "public",
+            "return",
+            "static",
+            "test",
+            "true",
+            "var",
+            "void",
+        ),
+        *("describe", "specify", "expect", "assert", "assert_eq", "to", "eq", "t", "testing", "T", "Test"),
+        *("toBe", "toEqual", "toThrow", "equal", "strictEqual", "deepEqual", "deepStrictEqual", "rejects"),
+        *("assertEquals", "assertTrue", "assertThat", "assertSame", "isEqualTo", "this", "Errorf", "Fatalf"),
+    }
+)
+"""Words that tests of anything contain."""
+_TOKEN = re.compile(
+    r"""(?P<literal>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|\d[\w.]*)|(?P<name>[A-Za-z_$][\w$]*)|\S"""
+)
+
+
 class _Test(NamedTuple):
     """A test, or a group of tests, without the tests in it."""
 
-    checks: list[tuple[str, int]]
-    """Text and strength, as in `coder.verify.review.tampering`."""
+    checks: list[Check]
     skips: int
     focuses: int
+    words: tuple[str, ...]
+    """Its syntax without literals, for comparison with other tests."""
 
 
 def weakened_tests_in(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
@@ -76,6 +107,51 @@ def removed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Return the tests of `old` that no file of `new` contains under the same title or name."""
     names = {name for path, text in new.items() for name in _tests(path, text)}
     return [name for path, text in old.items() for name in _tests(path, text) if name not in names]
+
+
+class RenamedTests(NamedTuple):
+    """Tests of one file that the change removes, by title, and those that take their place."""
+
+    path: str
+    removed: tuple[str, ...]
+    successors: tuple[str, ...]
+    checks_before: int
+    """Number of checks of the removed tests."""
+    checks_after: int
+    """Number of checks of the successors, each counted once."""
+    findings: tuple[str, ...]
+    """How each check is looser, half a sentence each."""
+
+
+def find_renamed_in(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[RenamedTests]:
+    """Yield the removed tests of each file that resemble tests which the change adds or edits there."""
+    for path in old.keys() & new.keys():
+        before, after = _tests(path, old[path]), _tests(path, new[path])
+        edited = [name for name, test in after.items() if before.get(name) != test]
+        successors_of = {
+            name: [other for other in edited if are_alike(test.words, after[other].words)]
+            for name, test in before.items()
+            if name not in after and test.checks
+        }
+        for removed, successors in group_successions(successors_of, before):
+            lost = [check for name in removed for check in before[name].checks]
+            gained = [check for name in successors for check in after[name].checks]
+            yield RenamedTests(
+                path,
+                removed,
+                successors,
+                len(lost),
+                len(gained),
+                tuple(what for what in compare_checks(lost, gained) if "loosely" in what),
+            )
+
+
+def _syntax_words(text: str) -> Iterator[str]:
+    """Yield names, keywords and marks of source code; every literal is the same word."""
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        is_name = kind == "name" and match[0] not in _NEUTRAL
+        yield f"{NAME}{match[0]}" if is_name else "value" if kind == "literal" else match[0]
 
 
 def _tests(path: str, text: str) -> dict[str, _Test]:
@@ -113,7 +189,7 @@ def _marks(table: SyntaxTable, node: SyntaxNode) -> list[str]:
 
 
 def _read_test(table: SyntaxTable, node: SyntaxNode) -> _Test:
-    checks: list[tuple[str, int]] = []
+    checks: list[Check] = []
     marks = [*_marks(table, node)]
     pending = [node]
     while pending:
@@ -133,10 +209,11 @@ def _read_test(table: SyntaxTable, node: SyntaxNode) -> _Test:
         checks=checks,
         skips=sum(_SKIPPED.search(mark) is not None for mark in marks),
         focuses=sum(_FOCUSED.search(mark) is not None for mark in marks),
+        words=tuple(_syntax_words(node_text(node))),
     )
 
 
-def _read_check(table: SyntaxTable, call: SyntaxNode, name: str) -> tuple[str, int]:
+def _read_check(table: SyntaxTable, call: SyntaxNode, name: str) -> Check:
     """Return an assertion with its strength; a report of a failure counts with the condition around it."""
     text, method = node_text(call), re.split(r"[.!]", name.rstrip("!"))[-1]
     if method in ("Errorf", "Error", "Fatalf", "Fatal", "Fail", "FailNow") and "." in name:
@@ -146,7 +223,7 @@ def _read_check(table: SyntaxTable, call: SyntaxNode, name: str) -> tuple[str, i
         if around is not None and around.type in table.branches:
             text = node_text(around).partition("{")[0]
     if _NOTHING.search(text) and not _STRONG.search(method):
-        return text, 0
+        return Check(text, 0)
     if _WEAK.search(name) or _PRESENCE.search(text):
-        return text, 2
-    return text, 4 if _STRONG.search(method) or _COMPARISON.search(text) else 3
+        return Check(text, 2)
+    return Check(text, 4 if _STRONG.search(method) or _COMPARISON.search(text) else 3)

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path, PurePath
 
 from coder.core.values.base import Value
@@ -18,6 +19,15 @@ LAUNCHERS = frozenset({"coverage", "hatch", "pdm", "pipenv", "poetry", "run", "u
 """Words that may precede a test runner and only choose an environment, which the project's interpreter
 already is.
 """
+LAUNCHER_OPTIONS = frozenset(
+    {
+        *("-W", "-X", "--extra", "--group", "--python", "--with"),
+        *("--concurrency", "--context", "--data-file", "--include", "--omit", "--rcfile", "--source"),
+    }
+)
+"""Options of launchers that a value follows."""
+INTERPRETER_SETTINGS = {"dev": "PYTHONDEVMODE", "utf8": "PYTHONUTF8"}
+"""Variables that stand for values of the interpreter's option -X."""
 DJANGO_OPTIONS = ("--parallel=1", "--noinput")
 """Options of Django's runner: other processes could not be recorded, and nobody answers a question."""
 SHELL = re.compile(r"[|&;<>`$\n]")
@@ -75,6 +85,7 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
             runner=recognized.adapter,
         )
     runner, index = _find_runner(words, root)
+    environment = {**_interpreter_settings(words[:index]), **environment}
     match runner:
         case "pytest":
             as_module = words[:index][-1:] == ["-m"] or not (interpreter.parent / "pytest").is_file()
@@ -106,9 +117,23 @@ def _find_runner(words: list[str], root: Path | None) -> tuple[str, int]:
                 return "django", index
             case "runtests.py" if "django" in _script_text(word, root):
                 return "django", index
-            case _ if not _is_launcher(word):
+            case _ if not _is_launcher(word) and words[max(0, index - 1)] not in LAUNCHER_OPTIONS:
                 break
     return OTHER, 0
+
+
+def _interpreter_settings(words: list[str]) -> dict[str, str]:
+    """Return variables that have the effect of the interpreter's options -W and -X on the runner."""
+    values = list(pairwise(words))
+    warnings = [value for option, value in values if option == "-W"]
+    return {
+        **({"PYTHONWARNINGS": ",".join(warnings)} if warnings else {}),
+        **{
+            name: "1"
+            for option, value in values
+            if option == "-X" and (name := INTERPRETER_SETTINGS.get(value))
+        },
+    }
 
 
 def _script_text(path: str, root: Path | None) -> str:

@@ -1,5 +1,6 @@
 """Discovery of the interpreter that has the project and its test dependencies installed."""
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,9 @@ from coder.core.ports.sandbox import Limits, Sandbox
 from coder.verify.project.roots import read_text, read_toml
 
 ASK_SECONDS = 8.0
+EDITABLE_HOOK = re.compile(r"(?:__editable__|_editable_impl_).*\.py")
+"""Names of the import hooks of setuptools and hatchling."""
+QUOTED_PATH = re.compile(r"'(/[^'\n]+)'")
 
 
 def interpreter_candidates(
@@ -47,6 +51,49 @@ def virtual_environment_of(interpreter: Path) -> Path | None:
     """Return the virtual environment that an interpreter belongs to, None outside of one."""
     prefix = interpreter.parent.parent
     return prefix if (prefix / "pyvenv.cfg").is_file() else None
+
+
+def editable_roots(prefix: Path, root: Path) -> tuple[str, ...]:
+    """Return the directories of a checkout that an environment's editable installations import from.
+
+    They are relative to the checkout. Path files name them; import hooks name the packages in them.
+    """
+    packages = prefix.glob("lib/python*/site-packages")
+    named: list[Path] = []
+    for file in sorted(file for directory in packages for file in directory.iterdir()):
+        if file.suffix == ".pth":
+            named += (Path(line) for line in read_text(file).splitlines() if line.startswith("/"))
+        elif EDITABLE_HOOK.fullmatch(file.name):
+            modules = map(Path, QUOTED_PATH.findall(read_text(file)))
+            named += (
+                module.parent.parent if module.name == "__init__.py" else module.parent for module in modules
+            )
+    directories = (_linked_root(path) for path in named if path.is_relative_to(root) and path.is_dir())
+    inside = (path.relative_to(root) for path in directories if path.is_relative_to(root))
+    return tuple(dict.fromkeys(map(str, inside)))
+
+
+def _linked_root(directory: Path) -> Path:
+    """Return the source root of a directory of links, as setuptools makes it in strict mode; else itself."""
+    links = directory.rglob("*.py") if directory.name.startswith("__editable__") else ()
+    for link in links:
+        depth = len(link.relative_to(directory).parts)
+        return link.resolve().parents[depth - 1]
+    return directory
+
+
+def meson_build_directories(prefix: Path) -> list[str]:
+    """Return the build directories of the editable installations that meson-python made in an environment.
+
+    Its import hook comes before the import path, and leads to the installed checkout; it leaves out the build
+    directories that MESONPY_EDITABLE_SKIP names.
+    """
+    return [
+        path
+        for loader in sorted(prefix.glob("lib/python*/site-packages/_*_editable_loader.py"))
+        for path in QUOTED_PATH.findall(read_text(loader))
+        if Path(path, "meson-info").is_dir()
+    ]
 
 
 def _in_prefix(prefix: Path, why: str) -> Iterator[tuple[Path, str]]:

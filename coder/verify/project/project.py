@@ -1,6 +1,7 @@
 """Discovery of how a project is tested: interpreter, command, and missing test dependencies."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,8 +18,14 @@ from coder.verify.project.configuration import (
     pytest_options,
 )
 from coder.verify.project.hints import CODER_TABLE, Hint, find_hints
-from coder.verify.project.interpreter import interpreter_candidates, virtual_environment_of
+from coder.verify.project.interpreter import (
+    editable_roots,
+    interpreter_candidates,
+    meson_build_directories,
+    virtual_environment_of,
+)
 from coder.verify.project.overlay import Overlay
+from coder.verify.project.roots import import_roots
 
 DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parents[1] / "target" / "coder_probe.py"
@@ -47,6 +54,17 @@ class Project(Value):
     """Packages installed by coder that tests find as well."""
     has_cache: bool = True
     """False if the configuration turns pytest's cache off."""
+    editable_roots: tuple[str, ...] = ()
+    """Directories of the repository that the interpreter's editable installations import from."""
+
+    def import_roots(self, tree: Path) -> tuple[Path, ...]:
+        """Return the directories of a tree from which its modules are imported."""
+        editable = (
+            root
+            for root in (tree / name for name in self.editable_roots)
+            if root.is_dir() and root.resolve().is_relative_to(tree.resolve())
+        )
+        return tuple(dict.fromkeys((*import_roots(tree), *editable)))
 
 
 def find_project(
@@ -81,12 +99,14 @@ def find_candidates(
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
     activation = _activation_environment(interpreter, environment)
+    editable = editable_roots(interpreter.parent.parent, root.resolve())
     candidates = [
         Project(
             interpreter=interpreter,
             command=command,
             why=(*reasons, f"Test command: {command.text}, {where}."),
             environment=activation,
+            editable_roots=editable,
         )
         for command, where in _candidate_commands(root, interpreter, test_command)
     ]
@@ -152,7 +172,12 @@ def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command
 def _activation_environment(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:
     search = f"{interpreter.parent}:{environment.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
     prefix = virtual_environment_of(interpreter)
-    return {"PATH": search, **({"VIRTUAL_ENV": str(prefix)} if prefix else {})}
+    skipped = os.pathsep.join(meson_build_directories(prefix)) if prefix else ""
+    return {
+        "PATH": search,
+        **({"VIRTUAL_ENV": str(prefix)} if prefix else {}),
+        **({"MESONPY_EDITABLE_SKIP": skipped} if skipped else {}),
+    }
 
 
 def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:

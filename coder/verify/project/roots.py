@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from configparser import ConfigParser, Error
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -30,6 +30,7 @@ NESTED_LEVELS = 2
 """Depth to which projects inside of a project are looked for."""
 VENDORED = frozenset({"build", "dist", "env", "node_modules", "site-packages", "test", "tests", "venv"})
 """Directories whose projects are copies or data of tests."""
+EXTENSION_SUFFIXES = (".so", ".pyd")
 NOT_MODULES = frozenset({"__init__", "conftest", "fabfile", "noxfile", "setup", "tasks", "versioneer"})
 
 
@@ -67,18 +68,26 @@ def import_roots(tree: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((*source_roots(tree), *nested)))
 
 
-def module_name(path: str, tree: Path) -> str | None:
-    """Return the dotted name under which a source file is imported, None if it is not a module.
+def module_name(path: str, tree: Path, roots: Sequence[Path] | None = None) -> str | None:
+    """Return the dotted name under which a file is imported, None if it is not a module.
 
-    `path` is relative to `tree`.
+    `path` is relative to `tree`; it names a source file or a compiled extension module. `roots` are the
+    directories to import from; None are the source roots of the tree.
     """
     pure = PurePosixPath(path)
+    if pure.suffix in EXTENSION_SUFFIXES:  # as in `fast.cpython-311-x86_64-linux-gnu.so`
+        path = f"{path.removesuffix(pure.name)}{pure.name.partition('.')[0]}.py"
+        pure = PurePosixPath(path)
     if pure.suffix != ".py" or not all(part.isidentifier() for part in pure.with_suffix("").parts):
         return None
-    for root in source_roots(tree):
-        if (tree / path).is_relative_to(root):
-            parts = (tree / path).relative_to(root).with_suffix("").parts
-            break
+    containing = [
+        root
+        for root in (source_roots(tree) if roots is None else roots)
+        if (tree / path).is_relative_to(root)
+    ]
+    if containing:
+        root = max(containing, key=lambda root: len(root.parts))
+        parts = (tree / path).relative_to(root).with_suffix("").parts
     else:
         top = next(
             (parent for parent in pure.parents if not (tree / parent / "__init__.py").exists()),

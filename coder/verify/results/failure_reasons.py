@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.verify.results.new_names import find_missing_name
 
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
 """`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
@@ -36,6 +37,19 @@ ENVIRONMENT = (
         "the package {what} is not installed for the project's interpreter",
     ),
     (
+        r"CollectionError: (?:\w+: )?(?:cannot load such file -- |Cannot find (?:module|package) ')"
+        r"(?P<what>(?!\./|\.\./|/|@/)[\w@./-]+)",
+        "the package {what} is not installed",
+    ),
+    (
+        r"CollectionError: .*\bvendor/autoload\.php\b",
+        "the packages of Composer are not installed",
+    ),
+    (
+        r"CollectionError: .*module lookup disabled by GOPROXY=off",
+        "a module of Go is not downloaded",
+    ),
+    (
         r"ImportError: (?P<what>lib[\w.-]+\.so[\w.]*): cannot open shared object",
         "the library {what} is missing",
     ),
@@ -56,6 +70,7 @@ FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup
 VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
 RAISE = re.compile(r">\s*\d*\s+raise\b")
 """The line of an extract that raised the exception."""
+TRACED_FUNCTION = re.compile(r'File "[^"\n]+", line \d+, in (\w+)')
 DISTINCTIVE_LENGTH = 15
 """A message of at least this many characters found in the issue is no coincidence."""
 
@@ -66,21 +81,24 @@ def rejection_reason(
     issue: str,
     is_existing_test: bool,
     edited_sources: Collection[str] = (),
+    added_names: Collection[str] = (),
     after: TestResult | None = None,
 ) -> str:
     """Return why a result on the base does not reproduce the issue; empty if it does.
 
-    `unchanged` says that the test existed in this form on the base: then any error from inside the project
-    counts, also in a fixture or during collection, and so does an error of the test itself that uses or
-    imports what the project gave it. An error raised by a file of `mended`, the sources that the change
-    edits, counts too. A test that did not end may only have been slow, judging by how long it takes `after`
-    the change.
+    An existing test is the same on the base: then any error from inside the project counts, also in a fixture
+    or during collection, and so does an error of the test itself that uses or imports what the project gave
+    it. An error raised by a file of `edited_sources` counts too, and so does a new test that lacks one of
+    `added_names`, which the change defines. A test that did not end may only have been slow, judging by how
+    long it takes `after` the change.
     """
     if not result.red or result.failure is None:
         return _REASONS_NOT_RED.get(result.outcome, "is red for an unknown reason")
     failure = result.failure
     summary = failure_headline(failure)
     if is_existing_test and _is_project_failure(result, failure):
+        return ""
+    if not is_existing_test and lacks_added_name(failure, added_names):
         return ""
     if early := _early_failure(result, failure):
         return f"{early}: {summary}"
@@ -89,7 +107,7 @@ def rejection_reason(
         is_existing_test or (innermost and not is_test_path(innermost[0].path))
     ):
         return _slowness_reason(result, after)
-    if failure.type in ASSERTIONS or is_named_in_issue(failure, issue):
+    if failure.type in ASSERTIONS or is_quoted_in_issue(failure, issue) or _has_type_of_issue(failure, issue):
         return ""
     if _is_forbidden_callback(failure):
         return ""
@@ -164,10 +182,33 @@ def frames_in_tree(failure: Failure) -> tuple[Frame, ...]:
     )
 
 
-def is_named_in_issue(failure: Failure, issue: str) -> bool:
-    """Tell whether the issue names this exception or quotes its message, ignoring names and numbers in it."""
-    if re.search(rf"\b{re.escape(failure.type)}\b", issue):
-        return True
+def lacks_added_name(failure: Failure, added_names: Collection[str]) -> bool:
+    """Tell whether a test fails because a name is missing that the change adds."""
+    frames = frames_in_tree(failure)
+    return (
+        find_missing_name(failure) in added_names
+        and (not frames or is_test_path(frames[-1].path))
+        and not OUTSIDE_PATH.search(failure.message)
+    )
+
+
+def _has_type_of_issue(failure: Failure, issue: str) -> bool:
+    """Tell whether the issue names this type of exception, raised where its traceback says if it has one.
+
+    A name that the test itself misses says nothing about the issue, whatever its type.
+    """
+    if not re.search(rf"\b{re.escape(failure.type)}\b", issue):
+        return False
+    frames = frames_in_tree(failure)
+    functions = {frame.function for frame in frames if not is_test_path(frame.path)}
+    if not frames or is_test_path(frames[-1].path):
+        return not find_missing_name(failure)
+    traced = set(TRACED_FUNCTION.findall(issue)) - {"<module>"}
+    return not traced or bool(functions & traced)
+
+
+def is_quoted_in_issue(failure: Failure, issue: str) -> bool:
+    """Tell whether the issue quotes the message of this exception, ignoring names and numbers in it."""
     words = " ".join(issue.split())
     first_line = " ".join(failure.message.partition("\n")[0].split())
     constant_parts = (part.strip(" .,:;") for part in VARYING.split(first_line))

@@ -71,14 +71,15 @@ def parse_junit(text: str) -> tuple[TestResult, ...]:
 
 def _parse_testcase(node: ElementTree.Element) -> TestResult:
     owner = node.get("classname") or node.get("file") or ""
-    outcome: Outcome = "passed"
+    outcome: Outcome = "skipped" if node.get("status") in ("disabled", "notrun") else "passed"
     failure = None
     for child in node:
         match child.tag:
             case "failure" | "error":
                 outcome = "failed" if child.tag == "failure" else "error"
+                text = child.text or node.findtext("system-out") or ""  # CTest writes the latter
                 failure = _parse_failure(
-                    child.text or "", type=child.get("type") or "", message=child.get("message") or ""
+                    text, type=child.get("type") or "", message=child.get("message") or ""
                 )
             case "skipped":
                 outcome = "skipped"

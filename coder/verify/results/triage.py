@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -17,8 +17,16 @@ from coder.verify.results.failure_reasons import (
     failure_headline,
     frames_in_tree,
 )
+from coder.verify.runners.node_packages import read_manifest
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
+OUTPUT_TAIL = 200
+"""Characters of a command's output that are shown where it found no test."""
+_MISSING_NODE = re.compile(
+    r"\w+: (?:Cannot find (?:module|package)|Failed to resolve import) [\"'](?P<name>(?:@[\w.-]+/)?\w[\w.-]*)"
+)
+MANIFESTS = ("package.json", "*/package.json", "*/*/package.json")
+DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 CLOSE = 0.85
 """Similarity ratio (difflib, 0 to 1) from which a module name counts as a misspelling of another."""
 
@@ -62,26 +70,46 @@ def with_cause(result: TestResult, *, before: TestResult | None) -> TestResult:
     )
 
 
+def missing_module(result: TestResult) -> str:
+    """Return the module of Python or Node.js that a red test could not import, if that is why."""
+    headline = f"{result.failure.type}: {result.failure.message}" if result.failure else ""
+    match = _MISSING.match(headline) or _MISSING_NODE.match(headline)
+    return match["name"] if match else ""
+
+
 def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...]:
     """Return the missing modules that explain all of these red results; empty if one fails otherwise.
 
-    A name that equals or resembles a module of the tree or of the standard library counts as a misspelling.
+    A name that equals or resembles a module of the tree or of the standard library counts as a misspelling,
+    and so does a package of Node.js that no package.json of the tree declares.
     """
-    failures = [result.failure for result in results if result.failure]
-    names = [
-        match["name"] if (match := _MISSING.match(f"{failure.type}: {failure.message}")) else ""
-        for failure in failures
-    ]
-    if not names or len(names) < len(results) or not all(names):
+    names = tuple(dict.fromkeys(map(missing_module, results)))
+    of_python = {
+        missing_module(result)
+        for result in results
+        if result.failure and result.failure.type == "ModuleNotFoundError"
+    }
+    if not all(names) or (of_python and _is_any_misspelt(of_python, tree)):
         return ()
+    of_node = {*names} - of_python
+    return names if not of_node or of_node <= _declared_packages(tree) else ()
+
+
+def _is_any_misspelt(names: Iterable[str], tree: Path) -> bool:
     known_modules = (
         {path.stem for path in tree.rglob("*.py")}
         | {path.parent.name for path in tree.rglob("__init__.py")}
         | sys.stdlib_module_names
     )
-    if any(get_close_matches(name, known_modules, n=1, cutoff=CLOSE) for name in names):
-        return ()
-    return tuple(dict.fromkeys(names))
+    return any(get_close_matches(name, known_modules, n=1, cutoff=CLOSE) for name in names)
+
+
+def _declared_packages(tree: Path) -> set[str]:
+    """Return the packages that the project's package.json, and those of its workspaces, depend on."""
+    files = (file for pattern in MANIFESTS for file in tree.glob(pattern))
+    manifests = [read_manifest(file.parent) for file in files if "node_modules" not in file.parts]
+    tables = (manifest.get(key) for manifest in manifests for key in DEPENDENCIES)
+    return {name for table in tables if isinstance(table, dict) for name in table}
 
 
 def environment_problem_of_all(before: TestReport) -> str:
@@ -96,3 +124,21 @@ def environment_problem_of_all(before: TestReport) -> str:
         return ""
     remedy = install_hint("\n".join(result.failure.message for result in before.failures if result.failure))
     return ", ".join(dict.fromkeys(lacks)) + (f". {remedy}" if remedy else "")
+
+
+def describe_missing_tests(before: TestReport, after: TestReport) -> str:
+    """Return, as a sentence, that no test ran on the change; empty if one did, or if none had to."""
+    if any(result.when != "collect" for result in after.results):
+        return ""
+    has_base = bool(before.collected) or any(result.when != "collect" for result in before.results)
+    where = "on the change" if has_base else "neither on the base nor on the change"
+    if after.failures:
+        first = after.failures[0]
+        reason = f" ({failure_headline(first.failure)})" if first.failure else ""
+        more = f", nor {len(after.failures) - 1} more" if len(after.failures) > 1 else ""
+        return f"No test ran, {where}: {first.id} cannot be collected{more}{reason}."
+    if after.problem is None or after.problem.kind != "no_tests":
+        return ""
+    tail = " | ".join(line.strip() for line in after.output.splitlines() if line.strip(" ="))[-OUTPUT_TAIL:]
+    printed = f"`{after.command}` printed: {tail}" if tail else f"`{after.command}` printed nothing"
+    return f"No test was found, {where}: name the command with --test, or add a test. {printed}"

@@ -4,9 +4,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from coder.verify.extensions.native_access import SUFFIXES as NATIVE_SUFFIXES
+from coder.verify.extensions.native_access import find_native_accesses
+from coder.verify.extensions.projects import compiled_sources, find_projects
 from coder.verify.languages.source_changes import symptom_signs
 from coder.verify.languages.tables import SUFFIXES
-from coder.verify.languages.test_changes import removed_names, weakened_tests_in
+from coder.verify.languages.test_changes import find_renamed_in, removed_names, weakened_tests_in
 from coder.verify.mutation.mutants import differs_in_code
 from coder.verify.project.configuration import configuration_of_tests, is_injected, may_configure
 from coder.verify.results.comparison import shorten_test_id
@@ -19,6 +22,11 @@ from coder.verify.review.tampering import removed_tests, weakened_tests
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
 from coder.verify.test_files.inline_tests import inline_tests, without_inline_tests
 from coder.verify.test_files.locating import CODE, names_of
+from coder.verify.test_files.successors import (
+    find_removed_functions,
+    find_successions,
+    weakened_successors,
+)
 
 FINDINGS_SHOWN = 4
 LARGEST = 2 << 20
@@ -39,7 +47,7 @@ def change_doubts(
 ) -> Iterator[str]:
     """Yield reasons, half a sentence each, why a change may only appear correct.
 
-    It changed how tests run, weakened tests, or treats the symptom: special cases for the inputs of the
+    It changed how tests run, removed red tests, or treats the symptom: special cases for the inputs of the
     tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `tests` and
     `sources` are the paths that differ, `red_before` ids of tests that failed on the base, `test_files` the
     files of its targets.
@@ -52,13 +60,18 @@ def change_doubts(
     configured += [path for path in (*tests, *sources) if is_injected(old, path)]
     if configured:
         yield f"the change touches how tests run ({', '.join(configured)})"
+    old_tests, new_tests = read_texts(old, tests), read_texts(new, tests)
+    replaced = [
+        test
+        for succession in find_successions(old_tests, new_tests, find_removed_functions(old_tests, new_tests))
+        for test in succession.removed
+    ]
     missing = [
         test
-        for test in removed_tests(read_texts(old, tests), read_texts(new, tests))
-        if _is_case_of(test, red_before)
+        for test in removed_tests(old_tests, new_tests)
+        if test not in replaced and _is_case_of(test, red_before)
     ]
     yield from _limit(f"{shorten_test_id(test)}, which failed before, is gone" for test in missing)
-    yield from _limit(weakened_tests(read_texts(old, tests), read_texts(new, tests)))
     test_texts = [
         examples_as_test(text) if path in sources else text
         for path, text in read_texts(new, test_files).items()
@@ -99,6 +112,29 @@ def change_doubts(
             known=known_js,
         )
     )
+    native = [path for path in compiled_sources(sources) if find_projects([path], new)]
+    yield from _limit(
+        find_native_accesses(
+            read_texts(old, native, NATIVE_SUFFIXES), read_texts(new, native, NATIVE_SUFFIXES)
+        )
+    )
+
+
+def find_weakened_tests(old: Path, new: Path, *, tests: Sequence[str], sources: Sequence[str]) -> list[str]:
+    """Describe how existing tests, also inside of sources, or their successors are weaker than before."""
+    before, after = read_texts(old, tests), read_texts(new, tests)
+    places = (*tests, *(path for path in sources if path.endswith(INLINE_SUFFIX)))
+    old_others, new_others = read_texts(old, places, SUFFIXES), read_texts(new, places, SUFFIXES)
+    others = weakened_tests_in(old_others, new_others)
+    others += [
+        f"{renamed.path}: {renamed.successors[0]}, in the place of {renamed.removed[0]}, {finding}"
+        for renamed in find_renamed_in(old_others, new_others)
+        for finding in renamed.findings
+    ]
+    return [
+        *_limit((*weakened_tests(before, after), *weakened_successors(before, after))),
+        *_limit(others),
+    ]
 
 
 def _doubts_in_other_languages(
@@ -117,7 +153,6 @@ def _doubts_in_other_languages(
     red_names = {name for test in red_before for name in names_of(test)}
     missing = [name for name in removed_names(old_tests, new_tests) if name in red_names]
     yield from _limit(f"{name}, which failed before, is gone" for name in missing)
-    yield from _limit(weakened_tests_in(old_tests, new_tests))
     before, after = (
         {
             path: without_inline_tests(text) if path in inline else text

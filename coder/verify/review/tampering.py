@@ -2,7 +2,9 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from coder.python import parsing
 
@@ -33,6 +35,26 @@ MODULE_WIDE_SETTINGS = ("pytestmark", "collect_ignore", "collect_ignore_glob", "
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+class Check(NamedTuple):
+    """An assertion of a test."""
+
+    text: str
+    strength: int
+    """4: states a value, 3: a property of it, 2: that it exists, 0: nothing."""
+    times: int = 1
+    """Number of cases that it runs in, by parametrization and loops over literals."""
+
+
+class ParsedTest(NamedTuple):
+    """A test function with its checks."""
+
+    function: Function
+    cases: int
+    """Number of its cases, as far as the file tells; 1 where it does not."""
+    checks: tuple[Check, ...]
+    """Its checks, counted once for each round of a loop over literals."""
+
+
 def weakened_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Describe how tests of `old` (source by path) became weaker in `new`, half a sentence each.
 
@@ -41,21 +63,25 @@ def weakened_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     findings: list[str] = []
     for path, text in old.items():
         before, after = parse_or_empty(text), parse_or_empty(new.get(path, ""))
-        new_tests = _tests(after)
+        new_tests = read_tests(after)
         findings += [f"{path}: {finding}" for finding in _changed_settings(before, after)]
-        for name, test in _tests(before).items():
-            if name in new_tests and ast.dump(test) != ast.dump(new_tests[name]):
-                findings += [f"{path}: {name} {finding}" for finding in _weaknesses(test, new_tests[name])]
+        for name, test in read_tests(before).items():
+            if name in new_tests and ast.dump(test.function) != ast.dump(new_tests[name].function):
+                findings += [
+                    f"{path}: {name} {finding}" for finding in find_weakenings([test], [new_tests[name]])
+                ]
     return findings
 
 
 def removed_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Return ids of tests of `old` that no file of `new` contains under the same function name."""
-    new_names = {name.rpartition(".")[2] for text in new.values() for name in _tests(parse_or_empty(text))}
+    new_names = {
+        name.rpartition(".")[2] for text in new.values() for name in read_tests(parse_or_empty(text))
+    }
     return [
         f"{path}::{name.replace('.', '::')}"
         for path, text in old.items()
-        for name in _tests(parse_or_empty(text))
+        for name in read_tests(parse_or_empty(text))
         if name.rpartition(".")[2] not in new_names
     ]
 
@@ -81,17 +107,18 @@ def dotted_name(node: ast.expr) -> str:
             return ""
 
 
-def _tests(tree: ast.Module) -> dict[str, Function]:
-    """Return test functions by qualified name."""
-    tests: dict[str, Function] = {}
-    for node in tree.body:
+def read_tests(module: ast.Module) -> dict[str, ParsedTest]:
+    """Return the test functions of a file by qualified name."""
+    tests: dict[str, ParsedTest] = {}
+    for node in module.body:
         inner = node.body if isinstance(node, ast.ClassDef) else [node]
         owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-        tests |= {
-            f"{owner}{function.name}": function
-            for function in inner
-            if isinstance(function, Function) and function.name.startswith("test")
-        }
+        for function in inner:
+            if isinstance(function, Function) and function.name.startswith("test"):
+                name = f"{owner}{function.name}"
+                tests[name] = ParsedTest(
+                    function, _count_cases(function, module), tuple(_find_checks(function, 1))
+                )
     return tests
 
 
@@ -110,60 +137,109 @@ def _settings(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield target.id, ast.dump(node.value)
 
 
-def _weaknesses(before: Function, after: Function) -> Iterator[str]:
-    for names, finding in (
-        (MUTING, "is skipped or expected to fail now"),
-        (MOCKS, "puts mocks in the place of real parts now"),
-    ):
-        if _mention_count(after, names) > _mention_count(before, names):
-            yield finding
-    if _exit_count(after) > _exit_count(before):
-        yield "ends the process now"
-    if _swallowed_check_count(after) > _swallowed_check_count(before):
-        yield "swallows its own assertions now"
-    yield from compare_checks(list(_checks(before)), list(_checks(after)))
+def find_weakenings(before: Sequence[ParsedTest], after: Sequence[ParsedTest]) -> Iterator[str]:
+    """Yield how tests are weaker than those in whose place they are, half a sentence each.
 
-
-def compare_checks(before: list[tuple[str, int]], after: list[tuple[str, int]]) -> Iterator[str]:
-    """Yield how the checks of a test became weaker, half a sentence; each is a text with its strength.
-
-    4: states a value, 3: a property of it, 2: that it exists, 0: nothing.
+    If there are several, any assertion of one may stand for one of another.
     """
-    lost = list((Counter(before) - Counter(after)).elements())
-    gained = list((Counter(after) - Counter(before)).elements())
+    for count, finding in (
+        (partial(_mention_count, names=MUTING), "is skipped or expected to fail now"),
+        (partial(_mention_count, names=MOCKS), "puts mocks in the place of real parts now"),
+        (_exit_count, "ends the process now"),
+        (_swallowed_check_count, "swallows its own assertions now"),
+    ):
+        if max(count(test.function) for test in after) > max(count(test.function) for test in before):
+            yield finding
+    old, new = (
+        [check._replace(times=check.times * test.cases) for test in tests for check in test.checks]
+        for tests in (before, after)
+    )
+    yield from compare_checks(old, new, counts_repetitions=len(before) + len(after) > 2)
+
+
+def compare_checks(
+    before: Sequence[Check], after: Sequence[Check], *, counts_repetitions: bool = False
+) -> Iterator[str]:
+    """Yield how the checks of a test became weaker, half a sentence each.
+
+    A check that is on both sides counts once wherever it is written, unless the cases that it runs in make
+    up for others (`counts_repetitions`).
+    """
+    old, new = ({check.text for check in checks} for checks in (before, after))
+    lost = list((_count(before, new, counts_repetitions) - _count(after, old, counts_repetitions)).elements())
+    gained = list(
+        (_count(after, old, counts_repetitions) - _count(before, new, counts_repetitions)).elements()
+    )
     if len(gained) < len(lost):
         yield f"checks less than before ({_with_count(len(lost) - len(gained), 'check')} fewer)"
     elif any(weak < strong for strong, weak in zip(_strengths(lost), _strengths(gained), strict=False)):
         yield "checks more loosely than before"
 
 
-def _strengths(checks: list[tuple[str, int]]) -> list[int]:
-    return sorted((strength for _, strength in checks), reverse=True)
+def _count(checks: Sequence[Check], others: Collection[str], counts_repetitions: bool) -> Counter[Check]:
+    counts: Counter[Check] = Counter()
+    for check in checks:
+        is_repeated = counts_repetitions or check.text not in others
+        counts[check._replace(times=1)] += check.times if is_repeated else 1
+    return counts
 
 
-def _checks(test: Function) -> Iterator[tuple[str, int]]:
-    """Yield each check of a test with its strength."""
-    for node in ast.walk(test):
-        match node:
-            case ast.Assert(test=claim):
-                yield ast.dump(claim), _strength(claim)
-            case ast.Call(func=function) if (
-                name := dotted_name(function).rpartition(".")[2]
-            ) in EXPECTATION_CALLS:
-                broad = any(dotted_name(argument).rpartition(".")[2] in BROAD for argument in node.args[:1])
-                has_pattern = any(
-                    word.arg in ("match", "expected_regex") for word in node.keywords
-                ) or name.endswith("Regex")
-                yield ast.dump(node), (1 if broad else 3) + has_pattern
-            case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
-                yield (
-                    ast.dump(node),
-                    4
-                    if name in ("assertEqual", "assertIs", "assertEquals") or "called_once_with" in name
-                    else 3,
-                )
-            case _:
-                pass
+def _strengths(checks: Sequence[Check]) -> list[int]:
+    return sorted((check.strength for check in checks), reverse=True)
+
+
+def _find_checks(node: ast.AST, times: int) -> Iterator[Check]:
+    """Yield each check below a node, which runs as many times as given."""
+    if check := read_check(node):
+        yield check._replace(times=times)
+    inner = times
+    if isinstance(node, ast.For) and isinstance(node.iter, ast.List | ast.Tuple | ast.Set):
+        inner *= max(1, len(node.iter.elts))
+    for child in ast.iter_child_nodes(node):
+        yield from _find_checks(child, inner)
+
+
+def _count_cases(test: Function, module: ast.Module) -> int:
+    """Return in how many cases a test runs, as far as lists in the file tell; 1 where they do not."""
+    lists = {
+        target.id: node.value
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    count = 1
+    for decorator in test.decorator_list:
+        if not isinstance(decorator, ast.Call) or not dotted_name(decorator).endswith("parametrize"):
+            continue
+        cases = next(
+            (word.value for word in decorator.keywords if word.arg == "argvalues"),
+            decorator.args[1] if len(decorator.args) > 1 else None,
+        )
+        cases = lists.get(cases.id, cases) if isinstance(cases, ast.Name) else cases
+        if isinstance(cases, ast.List | ast.Tuple | ast.Set):
+            count *= max(1, len(cases.elts))
+    return count
+
+
+def read_check(node: ast.AST) -> Check | None:
+    """Return the check of a test that a node is; None if it is none."""
+    match node:
+        case ast.Assert(test=claim):
+            return Check(ast.dump(claim), _strength(claim))
+        case ast.Call(func=function) if (
+            name := dotted_name(function).rpartition(".")[2]
+        ) in EXPECTATION_CALLS:
+            broad = any(dotted_name(argument).rpartition(".")[2] in BROAD for argument in node.args[:1])
+            has_pattern = any(
+                word.arg in ("match", "expected_regex") for word in node.keywords
+            ) or name.endswith("Regex")
+            return Check(ast.dump(node), (1 if broad else 3) + has_pattern)
+        case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
+            is_value = name in ("assertEqual", "assertIs", "assertEquals") or "called_once_with" in name
+            return Check(ast.dump(node), 4 if is_value else 3)
+        case _:
+            return None
 
 
 def _strength(claim: ast.expr) -> int:

@@ -1,6 +1,7 @@
 """Results of runs of the project's own test runner."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from coder.core.ports.sandbox import Execution
 from coder.core.values.paths import match_test_ids, test_file_of
@@ -20,10 +21,21 @@ def read_results(adapter: Adapter, run: Run, tests: Sequence[str]) -> tuple[Test
     is_asked = match_test_ids(tests)
     files = frozenset(map(test_file_of, tests))
     return tuple(
-        result
+        _without_tree(result, run.tree)
         for result in with_unique_ids([*adapter.read_results(run)])
         if not tests or is_asked(result.id) or result.id in files
     )
+
+
+def _without_tree(result: TestResult, tree: Path) -> TestResult:
+    """Return a result whose texts do not name the worktree, of which each run has another."""
+    if result.failure is None:
+        return result
+    texts = {
+        name: text.replace(f"{tree}/", "")
+        for name, text in (("message", result.failure.message), ("text", result.failure.text))
+    }
+    return result.model_copy(update={"failure": result.failure.model_copy(update=texts)})
 
 
 def missing_results_problem(command: str, execution: Execution) -> RunProblem:

@@ -1,17 +1,17 @@
 """Adapter of Mocha."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.verdict import Outcome, TestResult
-from coder.verify.runners.adapter import Invocation, Run
+from coder.core.values.verdict import Frame, Outcome, TestResult
+from coder.verify.runners.adapter import Invocation, Run, build_failures, plain_text, read_json
 from coder.verify.runners.node_packages import (
     ENVIRONMENT,
     NodeAdapter,
     find_binary,
     parse_error,
-    read_json,
     relative_path,
     without_paths,
 )
@@ -22,6 +22,9 @@ BEFORE_VALUES = (
     *("-r", "--require", "--import", "--loader", "--config", "-c", "--ui", "-u", "-R", "--reporter", "-t"),
     *("--timeout", "-s", "--slow", "-g", "--grep", "-f", "--fgrep", "--file", "--extension", "--package"),
 )
+LOAD_ERROR = "Exception during run: "
+"""What is printed instead of a report if a file cannot be loaded."""
+NAMED_FILE = re.compile(r"(?P<path>/[^\s:()\[\]']+\.[cm]?[jt]sx?)\b(?::(?P<line>\d+))?")
 OUTCOMES: tuple[tuple[str, Outcome], ...] = (
     ("passes", "passed"),
     ("failures", "failed"),
@@ -54,6 +57,21 @@ class Mocha(NodeAdapter):
         for key, outcome in OUTCOMES:
             for test in report.get(key, ()):
                 yield _to_result(test, outcome, run.tree)
+        if not report:
+            yield from _load_failures(run)
+
+
+def _load_failures(run: Run) -> Iterator[TestResult]:
+    """Yield the test file that could not be loaded, which is the outermost that the error names."""
+    text = plain_text(run.output).partition(LOAD_ERROR)[2]
+    frames = [
+        Frame(path=path, line=int(match["line"] or 1), function="<unknown>")
+        for match in NAMED_FILE.finditer(text)
+        if not (path := relative_path(match["path"], run.tree)).startswith("/")
+    ]
+    yield from build_failures(
+        run, dict.fromkeys(frames), text, test_files=[frame.path for frame in frames[-1:]]
+    )
 
 
 def _to_result(test: dict[str, Any], outcome: Outcome, tree: Path) -> TestResult:

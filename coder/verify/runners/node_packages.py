@@ -17,6 +17,45 @@ LAUNCHERS = frozenset(
     {"npx", "yarn", "pnpm", "bunx", "npm", "exec", "x", "--", "env", "cross-env", "c8", "nyc"}
 )
 """Programs and words that only choose where a runner is found, set variables, or measure coverage."""
+LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
+    "c8": frozenset(
+        {
+            *(
+                "-r",
+                "--reporter",
+                "-o",
+                "--reports-dir",
+                "--report-dir",
+                "-x",
+                "--exclude",
+                "-n",
+                "--include",
+            ),
+            *(
+                "-e",
+                "--extension",
+                "--src",
+                "--temp-directory",
+                "--resolve",
+                "--config",
+                "-c",
+                "--watermarks",
+            ),
+            *("--lines", "--functions", "--branches", "--statements", "--exclude-after-remap"),
+        }
+    ),
+    "nyc": frozenset(
+        {
+            *("-r", "--reporter", "--report-dir", "-t", "--temp-dir", "-x", "--exclude", "-n", "--include"),
+            *("-e", "--extension", "-i", "--require", "--cwd", "--nycrc-path", "--cache-dir", "--watermarks"),
+            *("--lines", "--functions", "--branches", "--statements", "--parser-plugins"),
+        }
+    ),
+    "env": frozenset({"-u", "--unset"}),
+    "npx": frozenset({"-p", "--package"}),
+    "pnpm": frozenset({"-C", "--dir", "-F", "--filter"}),
+    "yarn": frozenset({"--cwd"}),
+}
 SCRIPT_CALL = re.compile(
     r"(?:npm|pnpm|yarn|bun)(?: --?[\w-]+)* (?:(?:run|run-script) (?P<script>[\w:.-]+)|(?:t|tst|test)\b)"
     r"(?: --)?(?P<rest>(?: .*)?)"
@@ -110,12 +149,16 @@ def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ..
     """Return the variables that the start of a command sets, and the command without launchers."""
     environment: dict[str, str] = {}
     remaining = list(words)
+    with_values: frozenset[str] = frozenset()
     while remaining:
-        if ASSIGNMENT.fullmatch(remaining[0]):
-            name, _, environment[name] = remaining[0].partition("=")
-        elif remaining[0] not in LAUNCHERS and not remaining[0].startswith("-"):
+        word = remaining[0]
+        if ASSIGNMENT.fullmatch(word):
+            name, _, environment[name] = word.partition("=")
+        elif word in LAUNCHERS:
+            with_values = LAUNCHER_OPTIONS_WITH_VALUES.get(word, frozenset())
+        elif not word.startswith("-"):
             break
-        del remaining[0]
+        del remaining[: 2 if word in with_values else 1]
     return environment, tuple(remaining)
 
 
@@ -137,15 +180,6 @@ def without_paths(words: Sequence[str], tree: Path, *, before_values: Sequence[s
         if is_value or not names_files:
             kept.append(word)
     return tuple(kept)
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    """Return a report; empty if it is missing or was cut off."""
-    try:
-        report = json.loads(file.read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError):
-        return {}
-    return report if isinstance(report, dict) else {}
 
 
 def parse_error(text: str, tree: Path) -> Failure:

@@ -5,12 +5,22 @@ from pathlib import Path
 
 from coder.core.values.base import Value
 from coder.verify.runners.adapter import Adapter
+from coder.verify.runners.cargo_test import CargoTest
+from coder.verify.runners.go_test import GoTest
 from coder.verify.runners.mocha import Mocha
 from coder.verify.runners.node_packages import find_programs, read_scripts, split_launchers
 from coder.verify.runners.node_test import NodeTest
+from coder.verify.runners.rspec import RSpec
 from coder.verify.runners.vitest_jest import Jest, Vitest
+from coder.verify.runners.xml_reports.ctest import CTest
+from coder.verify.runners.xml_reports.dotnet import DotnetTest
+from coder.verify.runners.xml_reports.java_builds import Gradle, Maven
+from coder.verify.runners.xml_reports.phpunit import PHPUnit
 
-ADAPTERS: tuple[Adapter, ...] = (Vitest(), Jest(), Mocha(), NodeTest())
+ADAPTERS: tuple[Adapter, ...] = (
+    *(Vitest(), Jest(), Mocha(), NodeTest()),
+    *(GoTest(), CargoTest(), Maven(), Gradle(), CTest(), RSpec(), PHPUnit(), DotnetTest()),
+)
 
 
 class RecognizedCommand(Value):

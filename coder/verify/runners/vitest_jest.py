@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.values.verdict import Outcome, TestResult
-from coder.verify.runners.adapter import Invocation, Run, collection_failure, plain_text
+from coder.verify.runners.adapter import Invocation, Run, collection_failure, plain_text, read_json
 from coder.verify.runners.node_packages import (
     ENVIRONMENT,
     NodeAdapter,
     find_binary,
     parse_error,
-    read_json,
     relative_path,
 )
 

@@ -1,7 +1,7 @@
 """Labels, the dotted names by which unittest and Django's runner address tests."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from coder.core.values.base import Value
@@ -36,6 +36,8 @@ OPTIONS_WITH_VALUES = {
     ),
 }
 """Options that are followed by a value, by runner."""
+FLAGS = "bcfqv"
+"""Options of unittest without a value, which can be written as one word."""
 GEOGRAPHIC = "gis_tests"
 """Tests of Django itself that end the whole run with an error if no geographic database is set up."""
 
@@ -70,7 +72,10 @@ def prepare_labelled_run(command: Command, files: Sequence[str], tree: Path) -> 
     if not files:
         return LabelledRun(arguments=own, labels={})
     subcommand = own[:1] if own[:1] in (("test",), ("discover",)) else ()
-    parsed = parse_arguments(own[len(subcommand) :], OPTIONS_WITH_VALUES[command.runner])
+    words = own[len(subcommand) :]
+    if command.runner == "unittest":
+        words = tuple(part for word in words for part in _expand_option(word))
+    parsed = parse_arguments(words, OPTIONS_WITH_VALUES[command.runner])
     if command.runner == "unittest":
         is_discovery = bool(subcommand) or not parsed.labels
         root = _discovery_root(parsed, tree) if is_discovery else ""
@@ -83,6 +88,19 @@ def prepare_labelled_run(command: Command, files: Sequence[str], tree: Path) -> 
         if label and not (command.runner == "django" and label.startswith(f"{GEOGRAPHIC}.")):
             labels[label] = path
     return LabelledRun(arguments=(*subcommand, *parsed.options, *labels), labels=labels, root=root)
+
+
+def _expand_option(word: str) -> Iterator[str]:
+    """Yield an option of unittest in full: flags one by one, and abbreviated options of discovery whole."""
+    if word.startswith("--"):
+        name, equals, value = word.partition("=")
+        whole = next((option for option in DISCOVERY_OPTIONS if option.startswith(name)), name)
+        yield f"{whole}{equals}{value}"
+        return
+    while len(word) > 2 and word[0] == "-" and word[1] in FLAGS:
+        yield word[:2]
+        word = f"-{word[2:]}"
+    yield word
 
 
 def parse_arguments(words: Sequence[str], options_with_values: Collection[str]) -> Arguments:

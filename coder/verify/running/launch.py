@@ -10,7 +10,7 @@ from typing import Any
 from coder.core.values.base import Value
 from coder.core.values.paths import is_test_file, is_test_path
 from coder.verify.project.project import Project
-from coder.verify.project.roots import import_roots, source_roots
+from coder.verify.project.roots import source_roots
 from coder.verify.running.labels import prepare_labelled_run
 
 TARGET = Path(__file__).parents[1] / "target"
@@ -79,7 +79,7 @@ def search_path(project: Project, tree: Path) -> list[str]:
     """
     command_paths = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
     return [
-        *map(str, import_roots(tree)),
+        *map(str, project.import_roots(tree)),
         *command_paths,
         *([str(project.overlay.directory)] if project.overlay and project.overlay.directory else []),
     ]

@@ -13,6 +13,14 @@ INTERNAL_ERROR = 3
 USAGE_ERROR = 4
 NO_TESTS = 5
 """Exit codes of pytest; unittest has the last one too."""
+START_FAILURE = re.compile(
+    r"error: no such command: |\w+ \S+: unknown command\b|make: \*\*\* No rule to make target"
+    r"|\S*python[\d.]*: (?:No module named|can't open file) |Could not open input file: "
+    r"|npm (?:error|ERR!) (?:Missing script|code (?:E404|ENOENT|ENOTCACHED)\b)"
+    r"|ruby: No such file or directory|sh: \d+: (?:cannot|Can't) open "
+    r"|rake aborted!\n(?:No Rakefile|Don't know)"
+)
+"""First line of output by which common programs say that they do not know what to run."""
 LIMIT_SETTINGS = {"of memory": "sandbox_memory_mb", "processes": "sandbox_processes"}
 """The user's settings for limits of the sandbox, by the end of their description."""
 
@@ -69,10 +77,12 @@ def _limit_remedy(exceeded: str) -> str:
 
 
 def _start_problem(execution: Execution) -> RunProblem | None:
-    """Return a problem if the shell reports that the program is missing or not executable."""
-    if execution.exit_code not in (126, 127):
+    """Return a problem if the program, its subcommand or script is missing or not executable."""
+    is_unknown = execution.exit_code != 0 and START_FAILURE.match(execution.output.lstrip())
+    if execution.exit_code not in (126, 127) and not is_unknown:
         return None
-    excerpt = " ".join(execution.output.split())[-200:]
+    words = " ".join(execution.output.split())
+    excerpt = words[:200] if is_unknown else words[-200:]
     text = (
         f"The test command could not be started (exit code {execution.exit_code}): {excerpt} "
         "Mend it, or give another with --test."

@@ -23,7 +23,7 @@ from coder.verify.running.launch import REPORT, Launch, prepare_cold_launch, pre
 from coder.verify.running.problems import run_problem, wrong_code_problem
 from coder.verify.running.record_pipe import RecordPipe
 from coder.verify.running.recording import Recording
-from coder.verify.running.workdirs import numbered_directory
+from coder.verify.running.workdirs import numbered_directory, tree_digest
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
@@ -79,6 +79,7 @@ class PytestRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        is_base: bool = False,
         cut: threading.Event | None = None,
         shard: tuple[int, int] | None = None,
         weights: Mapping[str, float] | None = None,
@@ -89,7 +90,9 @@ class PytestRunner:
         `weights`, the seconds of files as far as known.
         """
         more = {"shard": shard, "weights": weights or {}} if shard else {}
-        return self._run(tree, tests, timeout_seconds, expect_loaded, progress, more, cut=cut)
+        return self._run(
+            tree, tests, timeout_seconds, expect_loaded, progress, more, is_base=is_base, cut=cut
+        )
 
     @property
     def is_recorded(self) -> bool:
@@ -117,6 +120,7 @@ class PytestRunner:
         progress: Progress | None,
         more: Mapping[str, Any],
         *,
+        is_base: bool = False,
         cut: threading.Event | None = None,
     ) -> TestReport:
         if self._project.problem is not None:
@@ -126,7 +130,8 @@ class PytestRunner:
         paths = existing_test_paths(tests, tree)
         if tests and not paths and self._project.command.is_selective:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
-        watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
+        roots = self._project.import_roots(tree) if expect_loaded else ()
+        watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
         limits = self._run_limits(timeout_seconds)
         recording = Recording()
         with (
@@ -149,8 +154,10 @@ class PytestRunner:
                     "most": limits.wall_seconds / SHARE,
                 },
             }
-            own = Run(argv=self._project.command.argv, tree=tree, place=place, files=paths)
+            own = Run(argv=self._project.command.argv, tree=tree, place=place, files=paths, tests=tests)
             launched = self._prepare(own, request)
+            if not self._project.command.is_recorded:  # Python's runners are taken to build nothing
+                self._sandbox.select_builds(place, tree_digest(tree))
             try:
                 with _reporting_progress(recording, progress):
                     execution = self._sandbox.run(
@@ -166,7 +173,9 @@ class PytestRunner:
                     command=self.command,
                     problem=RunProblem(kind="stopped", text=" ".join(str(error).split())),
                 )
-            finished = own.model_copy(update={"output": execution.output})
+            if is_base and not self._project.command.is_recorded:
+                self._sandbox.share_builds(place)
+            finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
             adapted = read_results(self._adapter, finished, tests) if self._adapter else None
         self._update_limits(recording.results)
         execution = execution.model_copy(

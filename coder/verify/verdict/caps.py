@@ -1,6 +1,7 @@
 """Conditions observed in test runs that keep a verdict from being PROVEN."""
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from coder.core.values.paths import test_file_of
@@ -17,40 +18,30 @@ READING_CALLS = {"read_text", "read_bytes", "open"}
 """Calls that do so if they read source code."""
 RUNNER_FILES = frozenset(
     {
+        *("Makefile", "GNUmakefile", "makefile", "justfile", "Justfile", "Taskfile.yml", "Rakefile"),
         *(
-            "Makefile",
-            "GNUmakefile",
-            "makefile",
             "package.json",
             "tox.ini",
             "noxfile.py",
-            "justfile",
-            "Justfile",
-            "Taskfile.yml",
-        ),
-        *(
-            "jest.config.js",
-            "jest.config.ts",
-            "vitest.config.ts",
-            "vitest.config.js",
-            ".mocharc.js",
-            ".mocharc.json",
-            ".mocharc.yml",
-        ),
-        *(
-            "karma.conf.js",
-            "ava.config.js",
-            "build.gradle",
-            "pom.xml",
-            "Rakefile",
-            ".rspec",
-            "phpunit.xml",
-            "CMakeLists.txt",
             "manage.py",
+            ".rspec",
+            "spec_helper.rb",
+            "rails_helper.rb",
         ),
+        *("go.mod", "go.work", "Cargo.toml", "build.rs", "rust-toolchain", "rust-toolchain.toml"),
+        *("pom.xml", "mvnw", "gradlew", "gradle.properties", "CMakeLists.txt", "CMakePresets.json"),
+        *("CTestConfig.cmake", "CTestCustom.cmake", "Directory.Build.props", "Directory.Build.targets"),
     }
 )
 """Files that decide how tests run and what is reported, for commands other than Python's own runners."""
+RUNNER_FILE = re.compile(
+    r"(?:jest|vitest|vite|ava)\.(?:config|preset|workspace)\.\w+|karma\.conf\.\w+|\.mocharc\.\w+"
+    r"|(?:build|settings|init)\.gradle(?:\.kts)?|phpunit(?:\.dist)?\.xml(?:\.dist)?"
+    r"|.+\.(?:csproj|fsproj|vbproj|runsettings)"
+)
+"""The same, of which there are several names."""
+RUNNER_DIRECTORIES = frozenset({".cargo", ".mvn"})
+"""Directories that hold nothing but configuration of build tools."""
 RUNNER_SCRIPTS = frozenset({"manage.py", "runtests.py"})
 """Scripts that start Django's test runner."""
 
@@ -151,7 +142,13 @@ def changed_runner_files(command: str, changed: Sequence[str], *, is_indirect: b
     named = [path for path in changed if path.lstrip("./") in words]
     if not is_indirect:
         return [path for path in named if path.rpartition("/")[2] in RUNNER_SCRIPTS]
-    return [path for path in changed if path in named or path.rpartition("/")[2] in RUNNER_FILES]
+    return [path for path in changed if path in named or _configures_runner(path)]
+
+
+def _configures_runner(path: str) -> bool:
+    *folders, name = path.split("/")
+    is_inside = not RUNNER_DIRECTORIES.isdisjoint(folders)
+    return is_inside or name in RUNNER_FILES or RUNNER_FILE.fullmatch(name) is not None
 
 
 def _is_assertion(node: ast.AST) -> bool:

@@ -4,32 +4,18 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from coder.core.values.proof import describe_proof
 from coder.core.values.verdict import (
     Counts,
     LintReport,
     MutationReport,
-    TestReport,
     TestResult,
-    TestRun,
     Verdict,
 )
 from coder.verify.results.failure_reasons import failure_headline
 
 MOST_TRAILERS = 5
 """Number of target tests named in trailers; the report names all."""
-
-
-def summarize_run(label: str, tests: Sequence[str], report: TestReport) -> TestRun:
-    """Summarize a test run for the evidence."""
-    return TestRun(
-        label=label,
-        command=report.command,
-        tests=tuple(tests),
-        counts=report.outcome_counts,
-        exit_code=report.exit_code,
-        seconds=report.seconds,
-        problem=report.problem.text if report.problem else "",
-    )
 
 
 def sha256_of(file: Path) -> str:
@@ -43,6 +29,8 @@ def trailers(verdict: Verdict) -> tuple[str, ...]:
     lines += [f"Coder-Test: {target}" for target in verdict.targets[:MOST_TRAILERS]]
     if len(verdict.targets) > MOST_TRAILERS:
         lines.append(f"Coder-Test: and {len(verdict.targets) - MOST_TRAILERS} more")
+    if verdict.accepted_test_edits:
+        lines.append("Coder-Test-Edits: accepted by the user")
     if verdict.before is not None and verdict.after is not None:
         before = "" if verdict.before.partial else f"; before: {_format_counts(verdict.before)}"
         lines.append(f"Coder-Suite: {_format_counts(verdict.after)}{before}")
@@ -75,6 +63,15 @@ def _report_lines(verdict: Verdict) -> Iterator[str]:
         yield "Red on the base for the right reason, green on the change:"
         yield ""
         yield from (f"- `{target}`" for target in verdict.targets)
+        yield ""
+        if proof := describe_proof(verdict, by="the change"):
+            yield f"Proof: {proof}."
+            yield ""
+    if verdict.replaced_assertions:
+        accepted = ", accepted by the user" if verdict.accepted_test_edits else ""
+        yield f"Assertions that contradict the change and that it replaces{accepted}:"
+        yield ""
+        yield from (f"- {replaced.line}" for replaced in verdict.replaced_assertions)
         yield ""
     yield from _result_list("Passed before the change and do not pass now:", verdict.broken)
     yield from _result_list("Not green on the change:", verdict.still_red)

@@ -6,31 +6,38 @@ from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
 from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import TestReport, TestResult, Verdict, VerdictKind
+from coder.verify.change.judged_change import JudgedChange
+from coder.verify.change.runs import Runs, patience
 from coder.verify.results.comparison import (
     describe_changed_failures,
     describe_failures_in_changed_code,
     describe_unchanged_failures,
     find_regressions,
     join_test_ids,
-    passes,
     shorten_test_id,
     unmatched_names,
     unmet_targets,
 )
-from coder.verify.results.failure_reasons import rejection_reason
-from coder.verify.results.triage import classify_failure, environment_problem_of_all, with_cause
+from coder.verify.results.triage import (
+    classify_failure,
+    describe_missing_tests,
+    environment_problem_of_all,
+    with_cause,
+)
 from coder.verify.review.change_review import describe_unchecked_languages
 from coder.verify.verdict.caps import contradicting_observation, new_harness_access
 from coder.verify.verdict.flaky import recovered_tests
-from coder.verify.verdict.judged_change import JudgedChange
-from coder.verify.verdict.regressions import confirm_broken, find_missing_packages, find_rewritten_tests
-from coder.verify.verdict.runs import Runs, is_long, patience, patience_without_change
+from coder.verify.verdict.red_check import PARTIAL, RedCheck, check_red
+from coder.verify.verdict.regressions import (
+    confirm_broken,
+    describe_test_edits,
+    find_missing_packages,
+    find_rewritten_tests,
+)
 from coder.verify.verdict.weaknesses import find_weaknesses
 from coder.verify.warm.warm_base import WarmFirstRun
 from coder.workspace.files import format_count
 
-PARTIAL = ("timeout", "crash", "no_tests")
-"""Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 NOTHING_YET = WarmFirstRun()
 
 
@@ -58,12 +65,13 @@ class Judgement:
         self._aims: tuple[str, ...] = ()  # the same on both sides: no test can tell which one it is on
         self._targets_report: TestReport | None = None
         self._greens: Mapping[str, TestResult] = {}
-        self._reds: dict[str, TestResult] = {}
+        self._red_check = RedCheck()
         self._worse: list[str] = []
         self._weak: tuple[TestResult, ...] = ()  # red on the change, weakly tied: count if no other is green
         self.runs = Runs(
             split=change.split,
             runner=runner,
+            extensions=change.extensions,
             seconds=None if change.base else patience(change.before),
             counted_files=change.changed if change.base else None,
             progress=progress,
@@ -83,13 +91,18 @@ class Judgement:
                 f"known from the report of `{self._change.before.command}` alone: "
                 "no test can be run by itself there"
             )
-        greens, verdict = self._run_targets()
-        if verdict is not None:
+        if verdict := self._run_targets():
             return verdict
-        targets, verdict = self._red_before(greens)
-        if verdict is None and not targets and self._weak:
+        targets: tuple[str, ...] = ()
+        if green := self._targets_report:
+            red = check_red(self._change, self.runs, aims=self._aims, named=self._named, green=green)
+            if red.problem is not None:
+                return self._verdict(VerdictKind.INCONCLUSIVE, red.problem.text)
+            self._notes += red.notes
+            targets, self._red_check = red.targets, red
+        if not targets and self._weak:
             return self._not_fixed(self._weak)
-        return verdict or self._suite(targets)
+        return self._suite(targets)
 
     def _untestable_base(self) -> Verdict | None:
         problem = self._change.before.problem
@@ -97,34 +110,34 @@ class Judgement:
             return None
         return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
 
-    def _run_targets(self) -> tuple[Mapping[str, TestResult], Verdict | None]:
-        """Run what the change is about; return the tests that pass, or a verdict that is certain already."""
+    def _run_targets(self) -> Verdict | None:
+        """Run what the change is about; return the verdict if it needs no suite."""
         files = self._change.test_files
         about = [*self._named, *files, *self._first.suspects]
         self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
         is_indirect = self._change.before.indirect
         if not self._aims and not self._change.before.whole_only:
-            return {}, None
+            return None
         self._targets_report = report = self.runs.on_change("targets", self._aims)
         if report.problem is not None and (
             report.problem.kind not in PARTIAL or report.problem.kind == "timeout"
         ):
-            return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
+            return self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._change.learn_tests(report)
         is_about = self._change.changes_test if is_indirect else match_test_ids(about)
         self._change.complete_before(report, list(dict.fromkeys(map(test_file_of, about))), self.runs)
         if verdict := self._untestable_base():
-            return {}, verdict
+            return verdict
         suspected = find_regressions(
             self._change.before, report, among=is_about, missing_counts=report.problem is None
         )
         if unmet := self._needs_packages(report):
-            return {}, unmet
+            return unmet
         broken = self._confirm(suspected, report)
         if broken:
             reason = f"The change breaks {_tests(len(broken))} that passed before: {join_test_ids(broken)}"
             reason = f"{reason}; the whole suite was not run."
-            return {}, self._verdict(VerdictKind.BROKEN, reason, broken=broken)
+            return self._verdict(VerdictKind.BROKEN, reason, broken=broken)
         weakly = tuple(
             result.id for result in self._change.before.failures if self._change.is_weak(result.id)
         )
@@ -138,17 +151,17 @@ class Judgement:
             lacking = classify_failure(reds[0], before=reds[0])[1]
             judged = f"{_tests(len(reds))} that the change is judged by"
             reason = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(reds)}."
-            return {}, self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
-        if reds:
-            return {}, self._not_fixed((*reds, *self._weak))
+            return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
+        if reds and not (report.indirect and all(result.when == "collect" for result in reds)):
+            return self._not_fixed((*reds, *self._weak))  # else the build may be broken as a whole
         if report.problem is not None and report.problem.kind == "crash":
-            return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
+            return self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._notes += [
             f"{shorten_test_id(name)}, which was named, does not exist"
             for name in unmatched_names(self._named, report)
         ]
         self._greens = {result.id: result for result in report.results if result.outcome == "passed"}
-        return self._greens, None
+        return None
 
     def _needs_packages(self, report: TestReport) -> Verdict | None:
         """Return the verdict on a change that needs packages that are not installed; None for any other."""
@@ -156,89 +169,17 @@ class Judgement:
         if not packages:
             return None
         lacking = f"{', '.join(packages)}, which {'are' if len(packages) > 1 else 'is'} not installed"
-        reason = f"The change needs {lacking} for the project's interpreter: {join_test_ids(reds)}."
+        reason = f"The change needs {lacking}: {join_test_ids(reds)}."
         unmet = tuple(result.model_copy(update={"cause": "environment"}) for result in reds)
         return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=unmet)
 
     def _not_fixed(self, reds: Sequence[TestResult]) -> Verdict:
-        reason = (
-            f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}; the whole suite was not run"
-        )
-        return self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=tuple(reds))
+        red = f"{_tests(len(reds))} not green on the change: {join_test_ids(reds)}"
+        reason = f"The issue is not fixed, {red}; the whole suite was not run."
+        return self._verdict(VerdictKind.PASSING, reason, still_red=tuple(reds))
 
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
         return tuple(with_cause(result, before=self._change.before.result_for(result.id)) for result in reds)
-
-    def _red_before(self, greens: Mapping[str, TestResult]) -> tuple[tuple[str, ...], Verdict | None]:
-        """Return those of the green tests that are red for the right reason without the change."""
-        suspects = [
-            test
-            for test in self._change.find_stable_tests(greens)
-            if self._change.changes_test(test) or not passes(self._change.before, test)
-        ]
-        if not suspects:
-            return (), None
-        report = self._run_red_check("red check", self._aims)
-        if report.problem is not None and report.problem.kind not in PARTIAL:
-            return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
-        targets: list[str] = []
-        is_named = match_test_ids(self._named)
-        known_suspects = frozenset(suspects)  # a file that cannot be collected stands for its tests
-        checked = [
-            result
-            for result in report.results
-            if result.id in known_suspects or (result.red and any(map(match_test_ids([result.id]), suspects)))
-        ]
-        self._reds = {result.id: result for result in checked}
-        for result in checked:
-            is_indirect = self._change.before.indirect
-            unchanged = not self._change.changes_test(result.id) and (
-                not is_indirect or self._change.before.has_test(result.id)
-            )
-            reason = rejection_reason(
-                result,
-                issue=self._change.issue,
-                is_existing_test=unchanged,
-                edited_sources=self._change.sources,
-                after=greens.get(result.id),
-            )
-            if not reason:
-                # A file that cannot be collected stands for all of its tests.
-                targets += filter(match_test_ids([result.id]), suspects)
-            elif result.red or is_named(result.id):
-                self._notes.append(f"{shorten_test_id(result.id)}: {reason}")
-        before = self._change.before
-        known = {
-            test.partition("[")[0] for test in (*before.collected, *(result.id for result in before.results))
-        }
-        idle = [
-            result
-            for result in checked
-            if result.green and not is_named(result.id) and result.id.partition("[")[0] not in known
-        ]
-        if idle and self._change.before.problem is None:
-            self._notes.append(f"new tests that pass already on the base: {join_test_ids(idle)}")
-        return self._red_again(targets), None
-
-    def _run_red_check(self, label: str, tests: Sequence[str]) -> TestReport:
-        """Run the targets without the change, where they may not end, for as long as they may have to."""
-        seconds = patience_without_change(self._targets_report)
-        return self.runs.run(label, "tests", tests, seconds=seconds)
-
-    def _red_again(self, targets: Sequence[str]) -> tuple[str, ...]:
-        """Return those that are red a second time: a flaky test proves nothing."""
-        if not targets:
-            return ()
-        tests = targets if is_long(self._targets_report) else self._aims
-        again = self._run_red_check("red check, again", tests)
-        flaky = [
-            target for target in targets if (result := again.result_for(target)) is None or not result.red
-        ]
-        self._notes += [
-            f"{shorten_test_id(target)} is red by turns without the change, so it proves nothing"
-            for target in flaky
-        ]
-        return tuple(target for target in targets if target not in flaky)
 
     def _suite(self, targets: Sequence[str]) -> Verdict:
         """Run everything on the change, or what stands for it, and compare it with the base."""
@@ -279,6 +220,8 @@ class Judgement:
                 f"No test of the project can run on this machine: {lacking}.",
                 after=after,
             )
+        if not targets and (missing := describe_missing_tests(self._change.before, after)):
+            return self._verdict(VerdictKind.INCONCLUSIVE, missing, still_red=after.failures, after=after)
         self._worse = describe_failures_in_changed_code(self._change.before, after, self._change.sources)
         self._notes += [] if self._worse else describe_changed_failures(self._change.before, after)
         if not targets:
@@ -311,7 +254,7 @@ class Judgement:
         contradicted = [
             f"{shorten_test_id(test)}: {why}"
             for test in targets
-            if (why := contradicting_observation(self._greens[test], self._reds.get(test)))
+            if (why := contradicting_observation(self._greens[test], self._red_check.reds.get(test)))
         ]
         if contradicted:
             seen = "; ".join(contradicted[:3])
@@ -320,23 +263,55 @@ class Judgement:
         on_base = {*self._change.before.reached, *self.runs.reached_on_base}
         reached = new_harness_access(on_base, self.runs.reached_on_change)
         self._notes += filter(None, [describe_unchecked_languages(self._change.changed)])
-        weaknesses, self.hashes = find_weaknesses(self._change, targets, self._greens)
-        found = [*reached, *self._worse, *weaknesses, *find_rewritten_tests(self._change, self.runs)]
+        weaknesses = find_weaknesses(self._change, targets, self._greens)
+        self.hashes = weaknesses.hashes
+        rewritten = find_rewritten_tests(self._change, self.runs)
+        found = [*reached, *self._worse, *weaknesses.doubts, *rewritten.gaps]
         found += self._change.find_gaps(targets, after)
-        untied = self._change.find_untied(targets) if targets else []
+        reds = [self._red_check.reds.get(test) or TestResult(id=test, outcome="failed") for test in targets]
+        untied = self._change.find_untied(reds)
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:
             found.insert(0, f"nothing ties {', '.join(map(shorten_test_id, untied[:3]))} to this issue")
+        edits = [describe_test_edits(rewritten.tests)] if rewritten.tests else []
+        edits += weaknesses.weakened_tests
+        is_accepted = self._change.accepts_test_edits and bool(edits)
+        if is_accepted:
+            self._notes += edits
+        else:
+            found = [*edits, *found]
+            self._notes += (
+                ["once you have looked at these edits, --accept-test-edits accepts them"] if edits else []
+            )
+        is_only_untied = bool(untied) and len(found) == 1
         scope = self._change.describe_scope(self.after)
+        if targets:
+            link = ", and" if self._change.part is None else ";"
+            scope = f"{_tests(len(targets))} went from red to green{link} {scope}"
+        reason = f"{scope[0].upper()}{scope[1:]}"
         if found:
-            reason = f"{scope[0].upper()}{scope[1:]}, but {'; '.join(found)}".rstrip(".") + "."
-            verdict = self._verdict(VerdictKind.PASSING, reason, targets=tuple(targets), after=after)
-            is_only_untied = bool(untied) and len(found) == 1
-            return verdict.model_copy(update={"untied": tuple(targets)}) if is_only_untied else verdict
-        link = ", and" if self._change.part is None else ";"
-        reason = f"{_tests(len(targets))} went from red to green{link} {scope}."
-        return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
+            reason += f", but {'; '.join(found)}".rstrip(".")
+        elif is_accepted:
+            reason += ", with test edits accepted by the user"
+        verdict = self._verdict(
+            VerdictKind.PASSING if found else VerdictKind.PROVEN,
+            f"{reason}.",
+            targets=tuple(targets),
+            after=after,
+        )
+        return verdict.model_copy(
+            update={
+                "untied": tuple(targets) if is_only_untied else (),
+                "target_kinds": {test: self._change.target_kind(test) for test in targets},
+                "missing_names": {
+                    test: name for test, name in self._red_check.missing_names.items() if test in targets
+                },
+                "chosen_names": self._change.find_chosen_names(targets, self._red_check.missing_names),
+                "replaced_assertions": self._change.find_replaced_assertions(rewritten.tests),
+                "accepted_test_edits": is_accepted,
+            }
+        )
 
     def _confirm(self, suspected: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
         """Return the suspected tests that the change breaks, seen again on both sides."""

@@ -22,20 +22,24 @@ from coder.core.values.verdict import (
     TestResult,
     Verdict,
 )
+from coder.verify.change.base_tests import NO_HISTORY, BaseSuite
+from coder.verify.change.issue_ties import tie_tests_to_issue
+from coder.verify.change.judged_change import JudgedChange
+from coder.verify.change.runs import WHOLE, SuiteLimits, patience, summarize_run
+from coder.verify.extensions.build import ExtensionBuilder
+from coder.verify.extensions.projects import compiled_sources
+from coder.verify.extensions.trees import BuiltTrees
 from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.failure_summary import summarize_failures
+from coder.verify.results.new_names import find_words
 from coder.verify.results.sandbox_failures import Denied, describe_sandbox_failures
 from coder.verify.running.runner import with_label
 from coder.verify.test_files.split import Trees
-from coder.verify.verdict.base_tests import NO_HISTORY, BaseSuite
-from coder.verify.verdict.evidence import markdown_report, summarize_run, trailers
+from coder.verify.verdict.evidence import markdown_report, trailers
 from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.verdict.issue_ties import tie_tests_to_issue
-from coder.verify.verdict.judged_change import JudgedChange
 from coder.verify.verdict.judgement import Judgement
-from coder.verify.verdict.runs import WHOLE, SuiteLimits, patience
 from coder.verify.warm.warm_base import WarmBase, WarmFirstRun, read_edits, run_first_look
 from coder.verify.warm.warm_tests import WarmResult
 
@@ -61,11 +65,13 @@ class WorktreeVerifier:
         issue: str,
         named_tests: tuple[str, ...] = (),
         needs_ties: bool = False,
+        accepts_test_edits: bool = False,
         circumstances: tuple[str, ...] = (),
         instruments: ExaminationTools | None = None,
         standby: WarmBase | None = None,
         suite: SuiteLimits = WHOLE,
         history: SuiteHistory = NO_HISTORY,
+        builder: ExtensionBuilder | None = None,
         cutoff: Cutoff | None = None,
         sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
     ) -> None:
@@ -74,17 +80,21 @@ class WorktreeVerifier:
         `asked` are tests that the user named; if it `needs_ties`, other tests of the base prove only what is
         tied to the issue.
 
+        If the user `accepts_test_edits`, edited tests do not keep a change from being proven.
+
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
         `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
         much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
         large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
+
+        `builder` builds extension modules whose sources a change touches.
         """
-        self._trees = trees
+        self._trees = BuiltTrees(trees, builder)
         self._runner = runner
         self._instruments = instruments
         self._standby = standby
-        self._base = BaseSuite(trees, runner, suite, history)
+        self._base = BaseSuite(self._trees, runner, suite, history)
         self._suite = suite
         self._cutoff = cutoff
         self._sandbox_remedies = sandbox_remedies
@@ -93,6 +103,7 @@ class WorktreeVerifier:
         self._issue = issue
         self._asked = named_tests
         self._needs_ties = needs_ties
+        self._accepts_test_edits = accepts_test_edits
         self._ties: Mapping[str, IssueTie] | None = None
         self._circumstances = circumstances
         self._lock = threading.Lock()
@@ -114,6 +125,8 @@ class WorktreeVerifier:
         self, patch: Patch, named: Sequence[str], progress: Progress | None = None
     ) -> ReproductionResult:
         """Run the tests of a patch without its source part, and return which fail for the right reason."""
+        if unbuilt := self._build_extensions(patch, progress):
+            return ReproductionResult(rejected=(unbuilt.reason,))
         before = self._base.report or TestReport(command=self._runner.command)
         change = JudgedChange(trees=self._trees, tree=patch.tree, issue=self._issue, before=before)
         is_whole = not self._runner.is_recorded and change.split.has_tests
@@ -138,6 +151,7 @@ class WorktreeVerifier:
                 rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
             )
         change.learn_tests(report)
+        added_names = change.find_added_names() if change.sources else find_words(self._issue)
         passing_on_base = self._tests_passing_on_base(files)
         is_requested = match_test_ids(named)
         reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
@@ -145,7 +159,9 @@ class WorktreeVerifier:
             is_existing = not change.changes_test(result.id)
             if is_whole and is_existing and before.has_test(result.id) and not is_requested(result.id):
                 continue  # the whole suite was run
-            reason = rejection_reason(result, issue=self._issue, is_existing_test=is_existing)
+            reason = rejection_reason(
+                result, issue=self._issue, is_existing_test=is_existing, added_names=added_names
+            )
             reason = ORDER_DEPENDENT_HINT if result.green and self._was_red(result.id) else reason
             if not reason:
                 reproducing.append(result.id)
@@ -189,6 +205,14 @@ class WorktreeVerifier:
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         """Judge a change and return the verdict."""
         started = time.monotonic()
+        if unbuilt := self._build_extensions(patch, progress):
+            return unbuilt.model_copy(
+                update={
+                    "circumstances": self._circumstances,
+                    "seconds": time.monotonic() - started,
+                    "tree": patch.tree,
+                }
+            )
         scope = self._base.choose_scope(patch.tree, named, progress)
         base_seconds = time.monotonic() - started
         first = self._first_look(patch, scope.before, progress)
@@ -204,6 +228,8 @@ class WorktreeVerifier:
             cutoff=None if scope.before.by_exit_code else self._cutoff,
             ties=self._ties_of(scope.before) if self._needs_ties else None,
             asked=self._asked,
+            accepts_test_edits=self._accepts_test_edits,
+            extensions=self._trees.modules,
         )
         known = scope.before
         base_runs = (
@@ -234,7 +260,7 @@ class WorktreeVerifier:
                 "hashes": judgement.hashes,
                 "cut_short": judgement.runs.is_cut,
                 "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
-                "circumstances": self._circumstances,
+                "circumstances": (*self._circumstances, *self._trees.circumstances),
                 "seconds": time.monotonic() - started,
                 "tree": patch.tree,
             }
@@ -267,12 +293,15 @@ class WorktreeVerifier:
         around: WorktreeContext = nullcontext,
     ) -> TestReport:
         """Run tests on uncommitted code, in a warm process if possible."""
-        if self._standby is not None:
+        if self._standby is not None and not compiled_sources(paths):
             self._standby.start()
             edits = read_edits(worktree, paths)
             if edits is not None and isinstance(ran := self._standby.run(edits, tests), WarmResult):
                 return ran.report
         with around():
+            if error := self._trees.rebuild(worktree, paths):
+                problem = RunProblem(kind="unusable", text=error)
+                return TestReport(command=self._runner.command, problem=problem)
             return self._runner.run(worktree, tests, progress=progress)
 
     def explain_failure(self, verdict: Verdict) -> str:
@@ -285,9 +314,22 @@ class WorktreeVerifier:
         """Return the evidence to attach to the commit."""
         return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
 
+    def _build_extensions(self, patch: Patch, progress: Progress | None) -> Verdict | None:
+        """Build both sides' extension modules if the change touches their sources.
+
+        Return the verdict if that fails. What is known of the base is measured again with the built ones.
+        """
+        inputs = self._trees.inputs
+        verdict = self._trees.prepare(patch.tree, progress)
+        if self._trees.inputs != inputs:
+            with self._lock:
+                self._base.reset()
+                self._ties = None
+        return verdict
+
     def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> WarmFirstRun:
         """Run the tests that the change reaches warm, if possible, to learn which of them to run first."""
-        if self._standby is None or not self._standby.is_ready:
+        if self._standby is None or not self._standby.is_ready or self._trees.inputs:
             return WarmFirstRun()
         edits = self._trees.changed_texts(patch.tree)
         return (

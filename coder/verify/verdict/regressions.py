@@ -1,17 +1,34 @@
 """Regressions of a change: which seemingly broken tests it broke, and which tests it rewrote to pass."""
 
+import re
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
-from coder.core.values.paths import is_test_file, match_test_ids
+from coder.core.values.paths import is_test_file, match_test_ids, test_file_of, test_function_of
 from coder.core.values.verdict import TestReport, TestResult
+from coder.verify.change.judged_change import JudgedChange
+from coder.verify.change.runs import Runs
 from coder.verify.impact.test_selection import find_test_files_naming
-from coder.verify.results.comparison import find_regressions, is_gone, join_test_ids, passes, renumbered_cases
-from coder.verify.results.triage import needed_packages
+from coder.verify.languages.tables import SUFFIXES
+from coder.verify.languages.test_changes import RenamedTests, find_renamed_in
+from coder.verify.results.comparison import (
+    find_regressions,
+    is_gone,
+    passes,
+    renumbered_cases,
+    shorten_test_id,
+)
+from coder.verify.results.triage import missing_module, needed_packages
+from coder.verify.review.change_review import read_texts
+from coder.verify.test_files.locating import names_of
+from coder.verify.test_files.successors import find_successions, has_fewer_checks, join_names
 from coder.verify.verdict.flaky import classify_failures
-from coder.verify.verdict.judged_change import JudgedChange
-from coder.verify.verdict.runs import Runs
 from coder.workspace.files import format_count
 
+SHOWN = 3
+_CASE = re.compile(r"%\w|\\\$\w+")
+"""Placeholders for the values of a case in a title."""
 MOST_RERUNS = 50
 """At most so many tests that seem broken are run again; with more of them, it is no flakiness."""
 
@@ -21,8 +38,10 @@ def confirm_broken(
 ) -> tuple[tuple[TestResult, ...], list[str]]:
     """Run again, on both sides, what seems broken; return what the change broke, and notes on the rest."""
     gone = [result.id for result in suspected if is_gone(result)]
-    renamed, notes = _find_renamed(change, runs, gone, report)
-    remaining = [result for result in suspected if result.id not in renamed]
+    renumbered, notes = _find_renumbered(change, runs, gone, report)
+    renamed, more = _find_renamed(change, [test for test in gone if test not in renumbered], report)
+    notes += more
+    remaining = [result for result in suspected if result.id not in renumbered | renamed]
     if not remaining or len(remaining) > MOST_RERUNS:
         return tuple(remaining), notes
     order = [result.id for result in report.results]
@@ -31,9 +50,72 @@ def confirm_broken(
 
 
 def _find_renamed(
+    change: JudgedChange, gone: Sequence[str], report: TestReport
+) -> tuple[frozenset[str], list[str]]:
+    """Return missing ids whose place passing tests of the change take that check as much, and notes."""
+    if not gone:
+        return frozenset(), []
+    with change.split.checkout("base") as base, change.split.checkout("change") as changed:
+        old, new = read_texts(base, change.tests), read_texts(changed, change.tests)
+        paths = (*change.tests, *change.split.inline_tests)
+        old_others, new_others = (read_texts(tree, paths, SUFFIXES) for tree in (base, changed))
+    renamed: set[str] = set()
+    notes = []
+    for others in find_renamed_in(old_others, new_others):
+        lost = [test for test in gone if _is_test_of(test, others.path, others.removed)]
+        reds = [test for test in report.failures if _is_test_of(test.id, others.path, others.successors)]
+        green = [
+            result
+            for result in report.results
+            if result.outcome == "passed" and _is_test_of(result.id, others.path, others.successors)
+        ]
+        if lost and not reds and _checks_in_cases(others, len(green)) >= others.checks_before:
+            renamed |= {*lost}
+            notes.append(f"{_quote(others.removed)} became {_quote(others.successors)}")
+    for succession in find_successions(old, new, dict.fromkeys(map(test_function_of, gone))):
+        is_successor = match_test_ids(succession.successors)
+        count_after = partial(_count_passing, report)
+        if any(result.red and is_successor(result.id) for result in report.results) or has_fewer_checks(
+            succession, old, new, count_before=partial(_count_passing, change.before), count_after=count_after
+        ):
+            continue
+        renamed |= {test for test in gone if test_function_of(test) in succession.removed}
+        cases = sum(map(count_after, succession.successors))
+        count = f"[{cases} cases]" if cases > len(succession.successors) else ""
+        notes.append(f"{join_names(succession.removed)} became {join_names(succession.successors)}{count}")
+    return frozenset(renamed), notes
+
+
+def _is_test_of(test: str, path: str, titles: Sequence[str]) -> bool:
+    """Tell whether a test of a file has one of these titles, which may be templates of cases."""
+    if test_file_of(test) != path:
+        return False
+    names = names_of(test)
+    patterns = [_CASE.sub(".+", re.escape(title)) for title in titles]
+    return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
+
+
+def _checks_in_cases(renamed: RenamedTests, cases: int) -> int:
+    """Return how many checks successors make in so many passing cases."""
+    return renamed.checks_after * cases // len(renamed.successors)
+
+
+def _quote(titles: Sequence[str]) -> str:
+    more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
+    return ", ".join(f"'{title}'" for title in titles[:SHOWN]) + more
+
+
+def _count_passing(report: TestReport, function: str) -> int:
+    """Return how many cases of a function pass, or are known to be there without having had to run."""
+    results = {result.id: result.outcome == "passed" for result in report.results}
+    cases = {*results, *report.collected}
+    return sum(results.get(test, True) for test in cases if test_function_of(test) == function)
+
+
+def _find_renumbered(
     change: JudgedChange, runs: Runs, gone: Sequence[str], report: TestReport
 ) -> tuple[frozenset[str], list[str]]:
-    """Return missing ids that were renamed, not lost, and notes.
+    """Return missing ids of cases that have other ids now, and notes.
 
     As many cases pass as before, and where the change touched their file, the old cases pass too.
     """
@@ -41,15 +123,24 @@ def _find_renamed(
     touched = [test for test in candidates if change.changes_test(test)]
     old = runs.run("old cases", "sources", touched) if touched else None
     renamed = [test for test in candidates if test not in touched or (old is not None and passes(old, test))]
-    functions = dict.fromkeys(test.partition("[")[0] for test in renamed)
+    functions = dict.fromkeys(test_function_of(test) for test in renamed)
     notes = [f"cases of {function} have other ids than before, and none is lost" for function in functions]
     return frozenset(renamed), notes
 
 
-def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
-    """Return sentences on the base's own tests that fail on the changed sources, or could not run there."""
+class RewrittenTests(NamedTuple):
+    """The base's own tests that contradict the change."""
+
+    tests: tuple[str, ...] = ()
+    """Those that passed on the base and fail on the changed sources."""
+    gaps: tuple[str, ...] = ()
+    """What could not be run, half a sentence each."""
+
+
+def find_rewritten_tests(change: JudgedChange, runs: Runs) -> RewrittenTests:
+    """Run the base's own tests on the changed sources, and return which fail there."""
     if not change.split.has_tests:
-        return []
+        return RewrittenTests()
     part: tuple[str, ...] = ()
     if change.before.indirect:
         part = change.test_files if set(change.tests) <= set(change.test_files) else ()
@@ -57,20 +148,23 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
         with change.trees.checkout(change.trees.base, ()) as base:
             part = find_test_files_naming(base, change.tests)
         if not part:
-            return []
+            return RewrittenTests()
     elif change.part is not None:
         part = change.part.files
     old = runs.run("old tests", "sources", part)
-    gaps = []
+    gaps: tuple[str, ...] = ()
     if old.problem is not None and old.problem.kind == "timeout":
-        gaps.append(f"the base's own tests could not all run on the changed sources: {old.problem.text}")
-    lost = _find_lost(change, runs, old, part)
-    if not lost:
-        return gaps
-    contradict = "contradicts" if len(lost) == 1 else "contradict"
-    edited = f"{format_count(len(lost), 'existing test')} {contradict} the change, and the change edited"
-    pronoun = "it" if len(lost) == 1 else "them"
-    return [f"{edited} {pronoun}: review these edits ({join_test_ids(lost)})", *gaps]
+        gaps = (f"the base's own tests could not all run on the changed sources: {old.problem.text}",)
+    return RewrittenTests(tuple(result.id for result in _find_lost(change, runs, old, part)), gaps)
+
+
+def describe_test_edits(tests: Sequence[str]) -> str:
+    """Describe existing tests that contradict the change and that it edits, half a sentence."""
+    contradict = "contradicts" if len(tests) == 1 else "contradict"
+    names = ", ".join(map(shorten_test_id, tests[:SHOWN]))
+    more = f" and {len(tests) - SHOWN} more" if len(tests) > SHOWN else ""
+    count = format_count(len(tests), "existing test")
+    return f"the change edits {count} that {contradict} it: {names}{more}"
 
 
 def _find_lost(
@@ -105,7 +199,7 @@ def find_missing_packages(
         for result in report.failures
         if result.failure is None or was.get(result.id) != result.failure.message
     ]
-    reds = [result for result in anew if result.failure and result.failure.type == "ModuleNotFoundError"]
+    reds = [result for result in anew if missing_module(result)]
     if not reds or any(result not in reds for result in anew if result.id not in was):
         return (), ()
     with change.trees.checkout(change.tree) as tree:

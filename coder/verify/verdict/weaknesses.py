@@ -2,37 +2,45 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestResult
 from coder.files.regular_files import read_regular_text
+from coder.verify.change.judged_change import JudgedChange
 from coder.verify.impact.import_graph import project_files
 from coder.verify.project.configuration import may_configure
 from coder.verify.results.comparison import shorten_test_id
-from coder.verify.review.change_review import change_doubts, read_texts
+from coder.verify.review.change_review import change_doubts, find_weakened_tests, read_texts
 from coder.verify.review.weak_tests import changed_definitions, weak_test_findings
 from coder.verify.test_files.locating import CODE
 from coder.verify.verdict.caps import changed_runner_files, vacuous_tests
 from coder.verify.verdict.evidence import sha256_of
-from coder.verify.verdict.judged_change import JudgedChange
 
 PROSE = (".md", ".rst", ".adoc")
 SHOWN = 3
 
 
+class Weaknesses(NamedTuple):
+    """Reasons why a change proves less than it seems to, half a sentence each."""
+
+    doubts: list[str]
+    weakened_tests: list[str]
+    hashes: dict[str, str]
+    """SHA-256 of the targets' files that are the same on both sides, by path."""
+
+
 def find_weaknesses(
     change: JudgedChange, targets: Sequence[str], greens: Mapping[str, TestResult]
-) -> tuple[list[str], dict[str, str]]:
-    """Return sentences on what weakens the proof, and the SHA-256 of the targets' files by path.
-
-    A file that is not the same on both sides is not among these.
-    """
+) -> Weaknesses:
+    """Return what weakens the proof that the targets, which are green on the change, give."""
     before = change.before
     files = sorted({path for target in targets for path in change.files_of(target)})
     with change.split.checkout("base") as old, change.split.checkout("change") as new:
         hashes = {
             path: digest for path in files if path not in change.sources and (digest := sha256_of(new / path))
         }
+        weakened = find_weakened_tests(old, new, tests=change.tests, sources=change.sources)
         red = [result.id for result in before.failures]
         found = list(
             change_doubts(
@@ -55,7 +63,7 @@ def find_weaknesses(
     runner_files = changed_runner_files(before.command, change.changed, is_indirect=before.indirect)
     if runner_files:
         found.append(f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})")
-    return found, hashes
+    return Weaknesses(found, weakened, hashes)
 
 
 def _unclear_data(change: JudgedChange, targets: Sequence[str], new: Path) -> Iterator[str]:

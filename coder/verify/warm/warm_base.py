@@ -11,7 +11,7 @@ from coder.core.values.base import Value
 from coder.core.values.verdict import TestReport, TestRun
 from coder.patching import PatchError
 from coder.patching.applying.tree import ConfinedTree
-from coder.verify.verdict.evidence import summarize_run
+from coder.verify.change.runs import summarize_run
 from coder.verify.warm.test_server import OnRed
 from coder.verify.warm.warm_tests import Edits, WarmRefusal, WarmResult, WarmRunner
 

@@ -18,7 +18,7 @@ def retry_notices(bench: Bench) -> str:
     """Return the notices beside a reply that came after retries."""
     reply, deltas = bench.ask()
     assert (reply.message.text, reply.finish) == ("It is line 7.", "stop")
-    return "".join(delta.text for delta in deltas if delta.kind == "reasoning")
+    return "".join(delta.text for delta in deltas if delta.kind == "notice")
 
 
 def follow_up_bodies(bench: Bench) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -80,6 +80,7 @@ class FakeRunner:
         timeout_seconds: float | None = None,
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
+        is_base: bool = False,
     ) -> TestReport:
         outcome: Outcome = "passed" if self._right in self._path.read_text() else "failed"
         return TestReport(

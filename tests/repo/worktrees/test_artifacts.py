@@ -1,7 +1,14 @@
+import json
 from pathlib import Path
 
 from coder.repo.git import find_checkout
-from coder.repo.worktrees.artifacts import copy_artifacts, find_ignored_artifacts, submodule_paths
+from coder.repo.worktrees.artifacts import (
+    copy_artifacts,
+    find_ignored_paths,
+    find_meson_modules,
+    select_artifacts,
+    submodule_paths,
+)
 from tests.builders import git, repo, write
 
 IGNORE = """
@@ -38,9 +45,11 @@ def test_finds_test_artifacts_without_caches_or_secrets(tmp_path: Path) -> None:
         "node_modules/x/version.py": "\n",
         "src/__pycache__/_version.py": "\n",
         "local_settings.py": "KEY='secret'\n",
+        "src/a.cpython-311-x86_64-linux-gnu.so": "compiled from a.py",
     }
     write(root, expected | unwanted)
-    assert find_ignored_artifacts(find_checkout(root).git) == tuple(sorted(expected))
+    ignored_paths = find_ignored_paths(find_checkout(root).git)
+    assert select_artifacts(root, ignored_paths) == tuple(sorted(expected))
 
 
 def test_copies_artifacts_where_path_is_free(tmp_path: Path) -> None:
@@ -49,7 +58,7 @@ def test_copies_artifacts_where_path_is_free(tmp_path: Path) -> None:
     )
     write(tmp_path / "target", {"taken.so": "tracked\n"})
     copied_paths = copy_artifacts(
-        ("pkg/_version.py", "pkg/fast.so", "taken.so", "vanished.so"),
+        {path: path for path in ("pkg/_version.py", "pkg/fast.so", "taken.so", "vanished.so")},
         source=tmp_path / "source",
         target=tmp_path / "target",
     )
@@ -65,9 +74,53 @@ def test_copy_does_not_follow_link(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     (tmp_path / "target" / "pkg").symlink_to(tmp_path / "outside")
     assert (
-        copy_artifacts(("pkg/_version.py",), source=tmp_path / "source", target=tmp_path / "target") == set()
+        copy_artifacts(
+            {"pkg/_version.py": "pkg/_version.py"}, source=tmp_path / "source", target=tmp_path / "target"
+        )
+        == set()
     )
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_finds_modules_built_by_meson_beside_their_packages(tmp_path: Path) -> None:
+    def plan(*sections: dict[str, str]) -> str:
+        python, targets = (
+            {path: {"destination": place} for path, place in part.items()} for part in sections
+        )
+        return json.dumps({"python": python, "targets": targets})
+
+    python = {f"{tmp_path}/lib/pkg/__init__.py": "{py_platlib}/pkg/__init__.py"}
+    targets = {
+        f"{tmp_path}/build/cp311/fast.so": "{py_platlib}/pkg/fast.so",
+        f"{tmp_path}/build/cp311/top.so": "{py_platlib}/top.so",
+        f"{tmp_path}/build/cp311/version.py": "{py_platlib}/pkg/version.py",
+        f"{tmp_path}/build/cp311/tool": "{bindir}/tool",
+        f"{tmp_path}/build/cp311/up.so": "{py_platlib}/../../up.so",
+        "/usr/lib/elsewhere.so": "{py_platlib}/pkg/elsewhere.so",
+    }
+    write(
+        tmp_path,
+        {
+            "build/cp311/meson-info/intro-install_plan.json": plan(python, targets),
+            "build/cp312/meson-info/intro-install_plan.json": "[1]",
+        },
+    )
+    assert find_meson_modules(tmp_path) == {
+        "lib/pkg/fast.so": "build/cp311/fast.so",
+        "lib/pkg/version.py": "build/cp311/version.py",
+        "top.so": "build/cp311/top.so",
+    }
+
+
+def test_copies_packages_of_composer(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {".gitignore": "vendor/\n", "src/Half.php": "<?php\n"})
+    files = {"autoload.php": "<?php\n", "composer/installed.json": "{}", "org/pkg/version.txt": "1\n"}
+    write(root / "vendor", files)
+    paths = select_artifacts(root, find_ignored_paths(find_checkout(root).git))
+    (tmp_path / "target").mkdir()
+    copy_artifacts({path: path for path in paths}, source=root, target=tmp_path / "target")
+    found = (path for path in (tmp_path / "target").rglob("*") if path.is_file())
+    assert {path.relative_to(tmp_path / "target" / "vendor").as_posix() for path in found} == {*files}
 
 
 def test_copies_submodule_as_plain_files(tmp_path: Path) -> None:
@@ -77,5 +130,5 @@ def test_copies_submodule_as_plain_files(tmp_path: Path) -> None:
     git(root, "commit", "-qm", "submodule")
     assert submodule_paths(find_checkout(root).git, "HEAD") == ("vendor/lib",)
     (tmp_path / "target" / "vendor" / "lib").mkdir(parents=True)
-    copy_artifacts(("vendor/lib",), source=root, target=tmp_path / "target")
+    copy_artifacts({"vendor/lib": "vendor/lib"}, source=root, target=tmp_path / "target")
     assert [path.name for path in (tmp_path / "target" / "vendor" / "lib").iterdir()] == ["lib.py"]

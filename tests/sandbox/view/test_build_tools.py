@@ -11,6 +11,7 @@ import pytest
 from coder.core.ports.sandbox import Execution, Limits
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.view.build_tools import MOST, BuildDirectories
 from tests.builders import repo, write, write_tree
 
 CREDENTIALS = (
@@ -151,3 +152,28 @@ def test_go_builds_from_read_only_module_cache(
     assert [run.exit_code for run in runs] == [0, 0], [run.output for run in runs]
     assert "--- PASS: TestPay" in runs[1].output
     assert "(cached)" not in runs[1].output
+
+
+def test_build_directory_holds_what_was_built_from_the_same_content(tmp_path: Path) -> None:
+    builds = BuildDirectories(tmp_path / "builds", {}, tmp_path / "home")
+    tree = write_tree(tmp_path / "tree", {"a.rs": ""})
+    found = []
+    for content in ("base", "change", "change", "base", "other"):
+        builds.select("run-0", content)
+        marker = builds.prepare("run-0", tree) / "cargo-target" / "marker"
+        found.append(marker.read_text(encoding="utf-8") if marker.exists() else "")
+        write(marker.parent, {"marker": f"{found[-1]} {content}"})
+        if content == "base":
+            builds.share("run-0")
+    assert found == ["", " base", " base change", " base", " base"]
+
+
+def test_keeps_few_build_directories(tmp_path: Path) -> None:
+    builds = BuildDirectories(tmp_path / "builds", {}, tmp_path / "home")
+    for number in range(MOST + 3):
+        builds.select("run-0", str(number))
+        builds.prepare("run-0", tmp_path)
+        for path in (tmp_path / "builds" / "stored").glob("*"):
+            os.utime(path, (int(path.name), int(path.name)))
+    kept = {path.name for path in (tmp_path / "builds" / "stored").iterdir()}
+    assert kept == {*map(str, range(2, MOST + 2))}

@@ -1,11 +1,14 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from coder.core.commands import Answer, Decide
 from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.verdict import VerdictKind
 from coder.session.context import SessionContext
+from coder.session.delivery.review import DELIVER_ALL, DELIVER_NOTHING, KEEP_EDITING
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
@@ -29,15 +32,23 @@ class GitLikeRepository(FakeRepository):
         return plain.model_copy(update={"diff": "".join(parts[path] for path in plain.paths)})
 
 
-def run_with_hunks(context: SessionContext, hunk_numbers: tuple[int, ...]) -> SessionFinished:
-    """Return the session's end for the hunks that the user accepts."""
+def run_with_hunks(
+    context: SessionContext, *reviews: tuple[int, ...], then: str = DELIVER_NOTHING
+) -> SessionFinished:
+    """Return the session's end for the hunks that the user accepts in each review.
+
+    A question on how to go on is answered with `then`.
+    """
+    decisions = iter(reviews)
 
     async def scenario() -> SessionFinished:
         session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
         async for record in context.log.follow():
             if isinstance(record.event, ReviewAsked):
-                session.send(Decide(question=record.event.question, accepted=hunk_numbers))
+                session.send(Decide(question=record.event.question, accepted=next(decisions)))
+            elif isinstance(record.event, QuestionAsked):
+                session.send(Answer(question=record.event.question, option=then))
         return await running
 
     return asyncio.run(scenario())
@@ -69,10 +80,31 @@ def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
     assert not (tmp_path / "b.py").exists()
 
 
-def test_does_not_deliver_part_that_fails(tmp_path: Path) -> None:
-    session_end = run_with_hunks(review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED])), (1,))
-    assert (session_end.kind, session_end.delivery) == (VerdictKind.GAVE_UP, None)
-    assert "not delivered" in session_end.summary
+@pytest.mark.parametrize(
+    ("reviews", "then", "kind"),
+    [
+        ([(1,)], DELIVER_NOTHING, VerdictKind.GAVE_UP),
+        ([(1,)], DELIVER_ALL, VerdictKind.PROVEN),
+        ([(1,), (0, 1)], KEEP_EDITING, VerdictKind.PROVEN),
+    ],
+)
+def test_part_that_fails_does_not_lose_the_proven_whole(
+    tmp_path: Path, reviews: list[tuple[int, ...]], then: str, kind: VerdictKind
+) -> None:
+    context = review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED]))
+    session_end = run_with_hunks(context, *reviews, then=then)
+    assert session_end.kind is kind
+    assert (session_end.delivery is not None) == (kind is VerdictKind.PROVEN)
+    if session_end.delivery is not None:
+        assert "a.py" in session_end.delivery.diff and "b.py" in session_end.delivery.diff
+
+
+def test_review_goes_on_with_what_was_accepted(tmp_path: Path) -> None:
+    context = review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED]))
+    run_with_hunks(context, (1,), (0, 1), then=KEEP_EDITING)
+    asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
+    assert [review.accepted for review in asked] == [None, (1,)]
+    assert asked[0].verdict is not None and asked[0].verdict.kind is VerdictKind.PROVEN
 
 
 def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:

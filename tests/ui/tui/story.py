@@ -165,7 +165,7 @@ REPAIRED: list[Event] = [
     PhaseEntered(candidate="c1", phase="verify", attempt=2),
     Verified(candidate="c1", attempt=2, verdict=PROVEN),
 ]
-REVIEW = ReviewAsked(question="q1", diff=DIFF, droppable=(1,))
+REVIEW = ReviewAsked(question="q1", diff=DIFF, droppable=(1,), verdict=PROVEN)
 PLAN = Plan(
     summary="A remainder takes off all days at once.",
     steps=(

@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand, Stop
+from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand
 from coder.core.events import QuestionAnswered, QuestionAsked
 from coder.core.notes import Plan, Step
 from coder.ui.tui.widgets.prompt import Prompt
@@ -29,7 +29,16 @@ def is_modal(terminal: Stage) -> bool:
     return terminal.app.screen.is_modal
 
 
-@pytest.mark.parametrize(("keys", "option"), [(["enter"], "refuse"), (["up", "enter"], "allow")])
+@pytest.mark.parametrize(
+    ("keys", "option"),
+    [
+        (["enter"], "refuse"),
+        (["up", "enter"], "allow"),
+        (["down", "enter"], "refuse"),
+        (["y"], "allow"),
+        (["n"], "refuse"),
+    ],
+)
 def test_answers_question_with_chosen_option(keys: list[str], option: str) -> None:
     async def scene(terminal: Stage) -> None:
         terminal.session.tell(story.QUESTION)
@@ -170,13 +179,19 @@ def test_dismisses_question_answered_elsewhere() -> None:
     assert received_commands(scene) == [Say(text="go on")]
 
 
-@pytest.mark.parametrize("question", [story.QUESTION, story.REVIEW, story.PLANNED])
-def test_escape_stops_session_during_question(question: QuestionAsked) -> None:
+@pytest.mark.parametrize(
+    ("question", "command"),
+    [
+        (story.QUESTION, Answer(question="q1", option="refuse")),
+        (story.REVIEW, Decide(question="q1", accepted=())),
+    ],
+)
+def test_escape_declines_and_does_not_stop_session(question: QuestionAsked, command: SessionCommand) -> None:
     async def scene(terminal: Stage) -> None:
         terminal.session.tell(question)
         await terminal.settle()
         await terminal.pilot.press("escape")
         await terminal.settle()
-        assert "Interrupted" in terminal.text
+        assert "Interrupted" not in terminal.text
 
-    assert received_commands(scene) == [Stop()]
+    assert received_commands(scene) == [command]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.languages.test_changes import removed_names, weakened_tests_in
+from coder.verify.languages.test_changes import find_renamed_in, removed_names, weakened_tests_in
 
 SCRIPT = """
 describe("slug", () => {
@@ -122,3 +122,21 @@ def test_finds_removed_tests_unless_they_moved() -> None:
         "throws"
     ]
     assert removed_names({"a.test.js": SCRIPT, "s_test.go": GO}, {"b.test.js": SCRIPT}) == ["TestJoins"]
+
+
+RENAMED = {
+    "renamed": ("adds", "sums", "add(1, 2)", "3", [(("adds",), ("sums",))]),
+    "renamed, with other values": ("adds", "sums", "add(4, 3)", "7", [(("adds",), ("sums",))]),
+    "deleted, and another test added": ("adds", "divides", "divide(6, 3)", "2", []),
+    "unchanged": ("adds", "adds", "add(1, 2)", "3", []),
+}
+
+
+@pytest.mark.parametrize(("title", "new_title", "call", "value", "expected"), RENAMED.values(), ids=RENAMED)
+def test_follows_renamed_tests(
+    title: str, new_title: str, call: str, value: str, expected: list[tuple[tuple[str, ...], tuple[str, ...]]]
+) -> None:
+    text = "test('%s', () => {\n  expect(%s).toBe(%s)\n})\n"
+    old, new = text % (title, "add(1, 2)", "3"), text % (new_title, call, value)
+    found = find_renamed_in({"a.test.ts": old}, {"a.test.ts": new})
+    assert [(renamed.removed, renamed.successors) for renamed in found] == expected

@@ -33,6 +33,8 @@ MODULE = ("/venv/bin/python", "-m", "pytest")
             ("/venv/bin/python", "manage.py", "test", "shop", "--parallel=1", "--noinput"),
             "django",
         ),
+        ("coverage run --source shop -m pytest", MODULE, "pytest"),
+        ("uv run --extra test pytest", MODULE, "pytest"),
         ("make test", ("make", "test"), "other"),
         ("nox -s pytest-3.12", ("nox", "-s", "pytest-3.12"), "other"),
         ("docker compose run web pytest", ("docker", "compose", "run", "web", "pytest"), "other"),
@@ -58,6 +60,14 @@ def test_recognizes_script_that_starts_runner_of_django(tmp_path: Path) -> None:
 def test_assignments_become_environment() -> None:
     command = parse_command("A=1 B='x y' pytest", PYTHON)
     assert (command.environment, command.argv) == ({"A": "1", "B": "x y"}, MODULE)
+
+
+def test_options_of_interpreter_become_environment() -> None:
+    command = parse_command("python -W error -X dev -W ignore::ResourceWarning -m unittest", PYTHON)
+    assert (command.environment, command.runner) == (
+        {"PYTHONWARNINGS": "error,ignore::ResourceWarning", "PYTHONDEVMODE": "1"},
+        "unittest",
+    )
 
 
 def test_keeps_pytest_script_of_project(tmp_path: Path) -> None:

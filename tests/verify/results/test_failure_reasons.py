@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.values.verdict import Failure, TestResult
-from coder.verify.results.failure_reasons import is_named_in_issue, rejection_reason
+from coder.verify.results.failure_reasons import is_quoted_in_issue, rejection_reason
 from tests.verify.fakes import failed_result, passed_result
 
 ID = "tests/test_calc.py::test_it"
@@ -181,5 +181,5 @@ def test_matches_message_containing_names() -> None:
         message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.",
     )
     other = Failure(type="DeprecationWarning", message="Use of 'x' is deprecated since 3")
-    assert is_named_in_issue(failure, issue)
-    assert not is_named_in_issue(other, issue)
+    assert is_quoted_in_issue(failure, issue)
+    assert not is_quoted_in_issue(other, issue)

@@ -6,6 +6,7 @@ import pytest
 
 from coder.core.values.verdict import Failure, Frame, TestReport, TestResult
 from coder.verify.results.triage import classify_failure, environment_problem_of_all, needed_packages
+from tests.builders import write
 from tests.verify.fakes import passed_result
 
 
@@ -25,6 +26,17 @@ def failed_result(
             "ModuleNotFoundError",
             "No module named 'numpy'",
             "the package numpy is not installed for the project's interpreter",
+        ),
+        (
+            "CollectionError",
+            "LoadError: cannot load such file -- rack/test",
+            "the package rack/test is not installed",
+        ),
+        ("CollectionError", "Error: Cannot find module 'chai'", "the package chai is not installed"),
+        (
+            "CollectionError",
+            "x.go:3:8: example.com/a@v1.0.0: module lookup disabled by GOPROXY=off",
+            "a module of Go is not downloaded",
         ),
         ("ImportError", "libGL.so.1: cannot open shared object file", "the library libGL.so.1 is missing"),
         (
@@ -50,6 +62,15 @@ def test_names_package_missing_on_base_too(type: str, message: str, expected: st
     assert classify_failure(failure, before=failure) == ("environment", expected)
     assert classify_failure(failure, before=None)[0] == "logic"
     assert classify_failure(failure, before=failed_result("AssertionError", "assert 1 == 2"))[0] == "logic"
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Error: Cannot find module '../src/half'", "LoadError: cannot load such file -- /tree/lib/half"],
+)
+def test_missing_file_of_the_project_is_no_missing_package(message: str) -> None:
+    failure = failed_result("CollectionError", message)
+    assert classify_failure(failure, before=failure)[0] == "logic"
 
 
 def test_missing_submodule_is_no_missing_package() -> None:
@@ -132,3 +153,21 @@ def test_separates_new_dependency_from_misspelt_import(
         for name in missing
     ]
     assert needed_packages(reds, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Cannot find module '@org/dates' from 'src/a.js'", ("@org/dates",)),
+        ("Cannot find package 'left-pad' imported from /tree/a.mjs", ("left-pad",)),
+        ('Failed to resolve import "left-pad" from "src/a.ts". Does the file exist?', ("left-pad",)),
+        ("Cannot find module 'leftpad'", ()),
+        ("Cannot find module './left-pad'", ()),
+    ],
+)
+def test_new_dependency_of_node_must_be_declared(
+    message: str, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    manifest = '{"dependencies": {"left-pad": "1"}, "devDependencies": {"@org/dates": "2"}}'
+    write(tmp_path, {"packages/a/package.json": manifest})
+    assert needed_packages([failed_result("CollectionError", message)], tmp_path) == expected

@@ -24,15 +24,16 @@ def run_adapter(
     command = parse_command(text, Path("/venv/bin/python"), root=tree)
     assert command.runner == adapter.name
     paths = tuple(dict.fromkeys(map(test_file_of, tests)))
-    run = Run(argv=command.argv, tree=tree, place=place, files=paths)
+    run = Run(argv=command.argv, tree=tree, place=place, files=paths, tests=tuple(tests))
     invocation = adapter.prepare(run)
     execution = subprocess.run(
         invocation.argv,
         cwd=tree,
         env={**os.environ, **invocation.environment, **command.environment},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    finished = run.model_copy(update={"output": execution.stdout + execution.stderr})
+    finished = run.model_copy(update={"output": execution.stdout})
     return read_results(adapter, finished, tests)

@@ -22,6 +22,8 @@ from coder.verify.runners.registry import ADAPTERS, recognize_command
             ("node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js"),
         ),
         ("c8 mocha 'test/**/*.js'", "mocha", ("mocha", "test/**/*.js")),
+        ("c8 --reporter lcov -x 'test/**' --all mocha -r esm", "mocha", ("mocha", "-r", "esm")),
+        ("env -u CI npx -p jest nyc --reporter=text --lines 90 jest", "jest", ("jest",)),
         (
             "node --import tsx --test src/*.test.ts",
             "node",

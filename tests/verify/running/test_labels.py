@@ -22,6 +22,10 @@ DJANGO_SCRIPT = "import django\nparser.add_argument('--parallel')\n"
         ("python -m unittest discover tests -v", "tests/test_a.py", ("-v", "test_a"), "tests"),
         ("python -m unittest discover -s tests -t .", "tests/test_a.py", ("tests.test_a",), ""),
         ("python -m unittest discover -stests -p 'x*.py'", "unit/test_a.py", ("unit.test_a",), "tests"),
+        ("python -m unittest discover -vs tests -t.", "tests/test_a.py", ("-v", "tests.test_a"), ""),
+        ("python -m unittest discover -bfp x.py tests", "tests/test_a.py", ("-b", "-f", "test_a"), "tests"),
+        ("python -m unittest discover --pat x --start=tests", "tests/test_a.py", ("test_a",), "tests"),
+        ("python -W error -m unittest discover -p x -s tests", "tests/test_a.py", ("test_a",), "tests"),
         (
             "python manage.py test shop -v 2 --settings=s",
             "shop/tests.py",

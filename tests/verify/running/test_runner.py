@@ -442,3 +442,13 @@ unittest.main(verbosity=2)
         "__main__.TestBoth.test_first",
         "__main__.TestBoth.test_second",
     ]
+
+
+def test_trees_of_other_content_build_elsewhere(tmp_path: Path, make_runner: Run) -> None:
+    script = 'if [ -e "$GOCACHE" ]; then echo "not ok 1 - seen"; else echo "ok 1 - new"; fi\n'
+    files = {"run.sh": f'echo 1..1\n{script}mkdir -p "$GOCACHE"\n', "calc.py": "X = 1\n"}
+    trees = {name: write_tree(tmp_path / name, files) for name in ("base", "change", "again")}
+    write(trees["change"], {"calc.py": "X = 2\n"})
+    runner = make_runner(trees["base"], command="sh run.sh")
+    seen = {name: [result.id for result in runner.run(tree).results] for name, tree in trees.items()}
+    assert seen == {"base": ["new"], "change": ["new"], "again": ["seen"]}

@@ -85,3 +85,15 @@ def test_recognizes_files_that_configure_test_runs() -> None:
     assert changed_runner_files("./run_tests.sh -v", ["run_tests.sh", "a.js"], is_indirect=True) == [
         "run_tests.sh"
     ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("vitest.config.mts", "web/jest.config.cjs", ".mocharc.yaml", "vite.config.ts", "karma.conf.cjs"),
+        *("go.mod", "crates/a/Cargo.toml", ".cargo/config.toml", "build.rs", "pom.xml", "build.gradle.kts"),
+        *("tests/CMakeLists.txt", "phpunit.xml.dist", ".rspec", "spec/spec_helper.rb", "a/a.Tests.csproj"),
+    ],
+)
+def test_configuration_of_runners_of_other_languages_counts(path: str) -> None:
+    assert changed_runner_files("x test", [path, "src/config.ts", "xml.go"], is_indirect=True) == [path]

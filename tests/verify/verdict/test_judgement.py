@@ -8,10 +8,10 @@ import pytest
 
 from coder.core.cutoff import Cutoff
 from coder.core.values.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
+from coder.verify.change.runs import SuiteLimits
 from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
 from coder.verify.running.runner import CUT_SHORT
 from coder.verify.verdict.proof import WorktreeVerifier
-from coder.verify.verdict.runs import SuiteLimits
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
 TEST = "tests/test_calc.py"
@@ -84,6 +84,7 @@ def test_turning_green_proves_fix(tmp_path: Path, base_runs: str) -> None:
         kind=VerdictKind.PROVEN,
         reason="1 test went from red to green, and nothing that passed before fails now.",
         targets=(ADDED,),
+        target_kinds={ADDED: "new"},
         before=Counts(passed=2) if base_runs == "up front" else Counts(partial=True),
         after=Counts(passed=3),
         commands=("pytest",),
@@ -385,8 +386,8 @@ def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
     assert verdict.reason == (
-        "No new failures in 2 impacted tests (1 of 2 test files), but the whole suite takes longer "
-        "than its limit."
+        "1 test went from red to green; no new failures in 2 impacted tests (1 of 2 test files), "
+        "but the whole suite takes longer than its limit."
     )
     assert (verdict.scope, runner.calls.count(())) == ("impacted", 1)
 
@@ -574,8 +575,8 @@ def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
     change = {"calc.py": "fixed breaks", **NEW_TEST, "tests/test_other.py": "weak"}
     verdict = judge(tmp_path, change, ending=weakened_suite)
     assert verdict.kind is VerdictKind.PASSING
-    contradicted = "1 existing test contradicts the change, and the change edited it: review these edits"
-    assert f"{contradicted} ({OTHER})" in verdict.reason
+    contradicted = "but the change edits 1 existing test that contradicts it"
+    assert f"{contradicted}: {OTHER}" in verdict.reason
 
 
 def test_intermittently_red_test_proves_nothing(tmp_path: Path) -> None:

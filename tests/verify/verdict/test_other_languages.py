@@ -8,6 +8,7 @@ from typing import Unpack
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import LargeRunOptions
 from coder.core.values.verdict import TestReport, TestResult, Verdict
+from coder.verify.runners.adapter import collection_failure
 from coder.verify.verdict.proof import WorktreeVerifier
 from tests.verify.fakes import FakeTrees, Files, failed_result, passed_result
 
@@ -83,7 +84,7 @@ def test_expectation_edited_in_rust_file_proves_nothing(tmp_path: Path) -> None:
 def test_broken_test_edited_in_rust_file_is_not_proven(tmp_path: Path) -> None:
     base, change = ({"src/lib.rs": INLINE.format(*pair)} for pair in (("* 2", 4), ("+ 1", 3)))
     verdict = judge(tmp_path, base, change, RUST)
-    assert "1 existing test contradicts the change" in verdict.reason
+    assert "the change edits 1 existing test that contradicts it" in verdict.reason
 
 
 def test_data_that_may_hold_expectation_keeps_verdict_from_proven(tmp_path: Path) -> None:
@@ -126,3 +127,30 @@ def test_names_languages_that_were_not_checked(tmp_path: Path) -> None:
         tmp_path, base, {"double.rb": "n * 2"}, TapRunner("double.rb", "spec/double_spec.rb", "case")
     )
     assert verdict.notes[-1] == "changes in .rb files were not checked for weakened tests or special cases"
+
+
+class CompilingRunner(TapRunner):
+    """Runner of test files that cannot be compiled where the source has an error."""
+
+    command = "go test ./..."
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+        files = [path for path in ("new_test.go", "old_test.go") if (tree / path).is_file()]
+        is_broken = "error" in (tree / "half.go").read_text(encoding="utf-8")
+        results = tuple(
+            collection_failure(path, "half.go:1:1: error")
+            if is_broken
+            else passed_result(f"{path}::TestHalf")
+            for path in files
+            if not tests or path in [test.partition("::")[0] for test in tests]
+        )
+        return TestReport(command=self.command, results=results, indirect=True)
+
+    run_parallel = run
+
+
+def test_change_that_cannot_be_compiled_breaks_other_tests(tmp_path: Path) -> None:
+    base, change = {"half.go": "", "old_test.go": ""}, {"half.go": "error", "new_test.go": ""}
+    verdict = judge(tmp_path, base, change, CompilingRunner("", "", ""))
+    assert verdict.label == "BROKEN"
+    assert [result.id for result in verdict.broken] == ["old_test.go::TestHalf"]

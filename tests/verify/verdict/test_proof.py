@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
+from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.running.runner import PytestRunner
-from coder.verify.verdict.base_tests import NO_HISTORY
 from coder.verify.verdict.proof import ENDLESS_TEST_ADVICE, WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run

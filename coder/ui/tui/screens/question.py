@@ -16,12 +16,31 @@ INPUT_DELAY_SECONDS = 0.4
 """Time during which typing is ignored, since it began before the screen appeared."""
 
 
+class AnswerList(OptionList):
+    """Options without a way from the first to the last: what is allowed for good is not chosen by a slip."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "screen.agree", "yes"),
+        Binding("n", "screen.decline", "no"),
+    ]
+
+    def action_cursor_up(self) -> None:
+        if self.highlighted:
+            super().action_cursor_up()
+
+    def action_cursor_down(self) -> None:
+        if self.highlighted != self.option_count - 1:
+            super().action_cursor_down()
+
+
 class QuestionScreen(ModalScreen[str]):
     """Dismisses with one of the options; the default option is highlighted first."""
 
     CSS_PATH = "question.tcss"
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.stop", "stop")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "decline", "the safe answer"),
+    ]
 
     def __init__(self, question: QuestionAsked) -> None:
         super().__init__()
@@ -30,13 +49,28 @@ class QuestionScreen(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             yield Static(sanitize_text(self._question.text), id="text", markup=False)
-            yield OptionList(*(Option(option, id=option) for option in self._question.options), markup=False)
-            yield Static("up, down, enter · esc stop", id="keys", markup=False)
+            yield AnswerList(*(Option(option, id=option) for option in self._question.options), markup=False)
+            yes = f" · y {self._question.options[0]}" if self._is_yes_or_no else ""
+            keys = f"up, down, enter{yes} · n or esc {self._question.default}"
+            yield Static(keys, id="keys", markup=False)
 
     def on_mount(self) -> None:
         options = self.query_one(OptionList)
         options.highlighted = self._question.options.index(self._question.default)
         self.set_timer(INPUT_DELAY_SECONDS, options.focus)
+
+    @property
+    def _is_yes_or_no(self) -> bool:
+        return self._question.default == self._question.options[-1]
+
+    def action_agree(self) -> None:
+        """Choose the first option of a question that can be declined."""
+        if self._is_yes_or_no:
+            self.dismiss(self._question.options[0])
+
+    def action_decline(self) -> None:
+        """Choose the option that is used when nobody answers."""
+        self.dismiss(self._question.default)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(self._question.options[event.option_index])

@@ -7,10 +7,13 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from coder.core.events import ReviewAsked
+from coder.core.values.text import sanitize_text
 from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
 from coder.ui.tui.widgets.hunk_list import HunkList
 
-KEYS = "y accept · n reject · a/r all · enter confirm · esc stop"
+KEYS = "y accept · n reject · a/r all · enter confirm · esc deliver nothing"
+MOST_NOTES = 4
 
 
 class ReviewScreen(ModalScreen[tuple[int, ...]]):
@@ -18,20 +21,31 @@ class ReviewScreen(ModalScreen[tuple[int, ...]]):
 
     CSS_PATH = "review.tcss"
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.stop", "stop")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "put_aside", "deliver nothing")]
 
-    def __init__(self, diff: str, droppable: tuple[int, ...] = ()) -> None:
+    def __init__(self, review: ReviewAsked) -> None:
         super().__init__()
-        self._diff = diff
-        self._droppable = droppable
+        self._review = review
 
     def compose(self) -> ComposeResult:
         yield Static(id="outcome", markup=False)
-        yield HunkList(self._diff, self._droppable)
+        if (verdict := self._review.verdict) is not None:
+            yield Static(
+                sanitize_text(f"{verdict.label}  {verdict.reason}"),
+                classes=f"verdict {verdict.kind.name.lower()}",
+                markup=False,
+            )
+            for note in verdict.notes[:MOST_NOTES]:
+                yield Static(sanitize_text(f"noted: {note}"), classes="about", markup=False)
+        yield HunkList(self._review.diff, self._review.droppable, accepted=self._review.accepted)
         yield Static(KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
         self.set_timer(INPUT_DELAY_SECONDS, self.focus_next)
+
+    def action_put_aside(self) -> None:
+        """Accept nothing; the session asks whether that is meant."""
+        self.dismiss(())
 
     def on_hunk_choice_decided(self) -> None:
         choices = self.query_one(HunkList).choices

@@ -28,18 +28,18 @@ class HunkChoice(Vertical, can_focus=True):
     class Decided(Message):
         """Posted when the user accepts or rejects a hunk."""
 
-    def __init__(self, hunk: Hunk, *, droppable: bool = False) -> None:
+    def __init__(self, hunk: Hunk, *, droppable: bool = False, accepted: bool = True) -> None:
         super().__init__()
         self._hunk = hunk
         self._remark = " · untested: no test fails without it" if droppable else ""
-        self.accepted = True
+        self.accepted = accepted
 
     def compose(self) -> ComposeResult:
         yield Static(classes="title", markup=False)
         yield from render_hunk(self._hunk)
 
     def on_mount(self) -> None:
-        self.decide(accepted=True)
+        self.decide(accepted=self.accepted)
 
     def decide(self, *, accepted: bool) -> None:
         self.accepted = accepted

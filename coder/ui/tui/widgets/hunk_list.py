@@ -23,15 +23,19 @@ class HunkList(VerticalScroll, can_focus=False):
     class Confirmed(Message):
         """Posted when the user confirms the decisions."""
 
-    def __init__(self, diff: str, droppable: tuple[int, ...] = ()) -> None:
-        """Take `droppable`, the numbers of hunks whose removal changes no verdict."""
+    def __init__(
+        self, diff: str, droppable: tuple[int, ...] = (), *, accepted: tuple[int, ...] | None = None
+    ) -> None:
+        """Take `droppable`, the numbers of hunks whose removal changes no verdict, and those `accepted`."""
         super().__init__()
+        self._accepted = accepted
         self._diff = diff
         self._droppable = droppable
 
     def compose(self) -> ComposeResult:
         for number, hunk in enumerate(split_git_diff(self._diff)):
-            yield HunkChoice(hunk, droppable=number in self._droppable)
+            is_accepted = self._accepted is None or number in self._accepted
+            yield HunkChoice(hunk, droppable=number in self._droppable, accepted=is_accepted)
 
     @property
     def choices(self) -> tuple[bool, ...]:

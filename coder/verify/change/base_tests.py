@@ -1,0 +1,256 @@
+"""The base's own tests: the suite as a whole, impacted tests, or only what a comparison needs."""
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import SelectiveTestRunner
+from coder.core.values.paths import is_test_file, test_file_of
+from coder.core.values.verdict import RunProblem, TestReport
+from coder.verify.change.runs import Runs, SuiteLimits
+from coder.verify.impact.test_selection import SuiteSelection, find_tests, select_test_files
+from coder.verify.project.suite_history import SuiteHistory
+from coder.verify.results.merging import merge_reports
+from coder.verify.running.runner import with_label
+from coder.verify.test_files.split import Trees
+
+UPFRONT_SECONDS = 10.0
+"""Time that the whole suite has on the base before a change is judged; a longer one runs on demand."""
+BACKGROUND_SECONDS = 60.0
+"""Time that it has on the base while a model works, where it can be run on demand as well."""
+CAUTION = 10.0
+"""Factor by which a suite may be slower than its beginning: slow tests tend to come late."""
+LEAST_TESTS_PER_SECOND = 5
+"""Speed that hardly any suite falls short of: whether one fits into its time is not left to hope."""
+TESTS_PER_SECOND = 50
+"""Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
+MOST_RED = 20
+"""Number of failing tests of a suite that was cut off that are run with the impacted ones."""
+
+
+class BaseTests:
+    """The base's own tests; what was collected and run is remembered for later changes."""
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._whole: TestReport | None = None
+        self._collected = TestReport(command="")
+        self._known = TestReport(command="")
+
+    def complete(self, before: TestReport, after: TestReport, files: Sequence[str], runs: Runs) -> TestReport:
+        """Return `before` with the results that a comparison with `after` needs.
+
+        `after` is a run of these test files (none: the suite) on the change. Needed are the tests of the base
+        that did not pass in it, or that it lacks.
+        """
+        listed = self._collect(files, runs)
+        before = merge_reports(before, listed)
+        needed = tests_to_run(after, listed.collected)
+        known = {result.id: result for result in self._known.results}
+        again = TestReport(
+            command=before.command, results=tuple(known[test] for test in needed if test in known)
+        )
+        if missing := [test for test in needed if test not in known]:
+            ran = runs.on_base("base", missing)
+            if ran.problem is None:
+                self._known = merge_reports(self._known, ran)
+            again = merge_reports(again, ran)
+        return merge_reports(before, again)
+
+    def _collect(self, files: Sequence[str], runs: Runs) -> TestReport:
+        """Return the ids of the base's tests in these files, of which only new ones are collected."""
+        if not files or self._whole is not None:
+            self._whole = self._whole or runs.collect_on_base(())
+            return self._whole if not files else in_files(self._whole, files)
+        if new := [path for path in files if path not in self._files]:
+            self._collected = merge_reports(self._collected, runs.collect_on_base(new))
+            self._files |= {*new}
+        return in_files(self._collected, files)
+
+
+def in_files(report: TestReport, files: Collection[str]) -> TestReport:
+    """Return the part of a report that is about these test files."""
+    return report.model_copy(
+        update={
+            "results": tuple(result for result in report.results if test_file_of(result.id) in files),
+            "collected": tuple(test for test in report.collected if test_file_of(test) in files),
+        }
+    )
+
+
+def tests_to_run(after: TestReport, collected: Collection[str]) -> list[str]:
+    """Return the collected tests of the base whose results matter: they do not pass in `after`.
+
+    Of a parametrized test that lost cases, all cases are needed, to tell whether they were renamed. A run
+    that was cut off says nothing about tests that it did not reach.
+    """
+    ran = {result.id: result.outcome for result in after.results}
+    uncollected = tuple(f"{result.id}::" for result in after.results if result.when == "collect")
+    is_complete = after.problem is None or after.problem.kind == "no_tests"
+    absent = {
+        test
+        for test in collected
+        if test not in ran and (is_complete or (uncollected and test.startswith(uncollected)))
+    }
+    changed_functions = {test.partition("[")[0] for test in absent if "[" in test}
+    return [
+        test
+        for test in collected
+        if test in absent
+        or ran.get(test, "passed") != "passed"
+        or ("[" in test and test.partition("[")[0] in changed_functions)
+    ]
+
+
+NO_HISTORY = SuiteHistory(None, "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedScope:
+    """The tests that a change is judged by."""
+
+    before: TestReport
+    """Their results on the base; with `base`, those that are known already."""
+    part: SuiteSelection | None = None
+    """Test files that stand for the suite; None is the whole."""
+    fallback: SuiteSelection | None = None
+    """Those that stand for it if it takes too long."""
+    base: BaseTests | None = None
+
+
+class BaseSuite:
+    """The suite on the untouched base, measured at most once, and how much of it a change is judged by."""
+
+    def __init__(
+        self, trees: Trees, runner: SelectiveTestRunner, limits: SuiteLimits, history: SuiteHistory
+    ) -> None:
+        """Prepare to measure; `history` tells how long the suite took before."""
+        self._trees = trees
+        self._runner = runner
+        self._suite = limits
+        self._history = history
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all results."""
+        self.report: TestReport | None = None
+        """The suite as a whole, or as far as its time went; None before it was measured."""
+        self._is_whole = False
+        """True if it ran without a reduced time limit."""
+        self._tests = BaseTests()
+        self._impacted_base: dict[tuple[str, ...], TestReport] = {}
+
+    def measure(
+        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+    ) -> TestReport:
+        """Return the report of the suite on the untouched base, measured once.
+
+        Unless `whole`, a long one is cut off or not tried; if `brief`, also one that takes a minute.
+        """
+        limits = [self._suite.whole_seconds]
+        if self._suite.base_on_demand:
+            limits.append(UPFRONT_SECONDS if brief else BACKGROUND_SECONDS)
+        seconds = min((limit for limit in limits if limit is not None), default=None)
+        report = self._measure(progress, None if whole else seconds)
+        if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
+            return report
+        return self._measure(progress, None, anew=True)
+
+    def _measure(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
+        with self._lock:
+            if self.report is None or (anew and not self._is_whole):
+                self._is_whole = seconds is None
+                with self._trees.checkout(self._trees.base, ()) as tree:
+                    if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
+                        self.report = TestReport(
+                            command=self._runner.command, problem=RunProblem(kind="timeout", text=reason)
+                        )
+                    else:
+                        self.report = self._runner.run_parallel(
+                            tree,
+                            timeout_seconds=seconds,
+                            progress=with_label("baseline", progress),
+                            is_base=True,
+                        )
+                        self.learn_duration(self.report)
+            return self.report
+
+    def learn_duration(self, report: TestReport) -> None:
+        """Remember how long a whole suite took."""
+        if report.problem is None:
+            self._history.write(self._history.read().model_copy(update={"seconds": report.seconds}))
+
+    def _reason_for_part(self, tree: Path, seconds: float, *, speed: float = TESTS_PER_SECOND) -> str:
+        """Return why the whole suite is not tried, as far as known before it runs; empty if it is.
+
+        `speed` is assumed of one that was never timed, in tests per second.
+        """
+        if self._suite.only_impacted:
+            return "Only the impacted tests are run, as was asked."
+        if (known := self._history.read().seconds) is not None:
+            text = f"The suite took {known:.0f} s before, longer than {seconds:g} s."
+            return text if known > seconds else ""
+        tests = len(find_tests(tree))
+        if (cut := self.report) is not None and cut.results:
+            speed = len(cut.results) / cut.seconds / CAUTION
+        text = f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
+        return text if tests > seconds * speed else ""
+
+    def choose_scope(self, tree: str, named: Sequence[str], progress: Progress | None) -> JudgedScope:
+        """Return the tests that a change is judged by, and the base's results for comparison.
+
+        `tree` is the change, `named` are tests for it.
+        """
+        changed = self._trees.changed_paths(tree)
+        is_lazy = self._suite.base_on_demand and bool(named or any(map(is_test_file, changed)))
+        if is_lazy and self.report is None:
+            whole = self._measure(progress, UPFRONT_SECONDS)
+        else:
+            whole = self.measure(progress)
+        if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
+            return JudgedScope(before=whole)
+        seconds = self._suite.whole_seconds
+        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(tree) as new:
+            part = select_test_files(old, new, changed)
+            fits = seconds is None or (
+                is_lazy and not self._reason_for_part(old, seconds, speed=LEAST_TESTS_PER_SECOND)
+            )
+        if part is not None:
+            red = (test_file_of(result.id) for result in whole.failures[:MOST_RED])
+            part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
+        if is_lazy:
+            before = self._run_named(named, changed, progress)
+            return JudgedScope(
+                before=before,
+                part=None if fits else part,
+                fallback=part if fits and seconds is not None else None,
+                base=self._tests,
+            )
+        if part is None or (fits and not self._is_whole):
+            return JudgedScope(before=self.measure(progress, whole=True))
+        return JudgedScope(before=self._run_impacted_base(part, progress), part=part)
+
+    def _run_named(
+        self, named: Sequence[str], changed: Sequence[str], progress: Progress | None
+    ) -> TestReport:
+        """Run those named tests of the base that the change leaves as they are: they may be its targets."""
+        existing = [test for test in named if test_file_of(test) not in changed]
+        if not existing:
+            return TestReport(command=self._runner.command)
+        with self._trees.checkout(self._trees.base, ()) as old:
+            return self._runner.run(old, existing, progress=with_label("named tests on the base", progress))
+
+    def _run_impacted_base(self, part: SuiteSelection, progress: Progress | None) -> TestReport:
+        with self._trees.checkout(self._trees.base, ()) as old:
+            files = tuple(path for path in part.files if (old / path).is_file())
+            if files and files not in self._impacted_base:
+                self._impacted_base[files] = self._runner.run_parallel(
+                    old,
+                    files,
+                    timeout_seconds=self._suite.impacted_seconds,
+                    progress=with_label("impacted tests, base", progress),
+                )
+        return self._impacted_base.get(files, TestReport(command=self._runner.command))

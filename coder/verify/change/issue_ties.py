@@ -1,0 +1,189 @@
+"""Ties between red tests of the base and an issue: examples, error messages, distinctive identifiers."""
+
+import ast
+import builtins
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from coder.core.values.paths import test_file_of
+from coder.core.values.verdict import IssueTie, TestResult
+from coder.files.regular_files import read_regular_text
+from coder.files.tokenize import STOP_WORDS, count_terms
+from coder.python.parsing import parse_module
+from coder.verify.impact.import_graph import project_files
+
+DISTINCTIVE_SHARE = 0.05
+"""An identifier is distinctive if at most this share of the test files contain it, or one file; a word, if at
+most this share of the test names do.
+"""
+TITLED_SUFFIXES = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".php"})
+"""Suffixes of languages whose tests have titles."""
+MOST_TITLED_FILES = 2000
+MOST_NAMES = 3
+"""A distinctive word may always occur in this many test names."""
+_CALL = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))+\)")
+_QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<text>[^\"'`\n]{4,80})(?P=quote)")
+_NUMBERED = re.compile(r"(?<![\w.:/-])\d[\d:./-]*[:./-]\d+(?![\w:/-])")
+_ERROR = re.compile(r"\b\w*(?:Error|Exception|Warning)\b: (?P<message>[^\n`]{8,200})")
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_CALLED = re.compile(r"([A-Za-z_]\w{2,})\(")
+_DEFINED = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)", re.MULTILINE)
+_SUITE_FAILS = re.compile(
+    r"(?i)\b(?:tests?|suite|build|CI)\b[^.\n]{0,40}\b(?:fail|red|broken)"
+    r"|\b(?:fail|red|broken)\w*\b[^.\n]{0,20}\btests?\b"
+)
+
+
+def tie_tests_to_issue(
+    issue: str, reds: Sequence[TestResult], tree: Path, tests: Collection[str]
+) -> Mapping[str, IssueTie]:
+    """Return how each red test is tied to the issue, by id, without tests that nothing ties.
+
+    `tree` holds the tested code; `tests` are the ids of all tests in it. An issue that only says that tests
+    fail is tied to all red ones.
+    """
+    bodies = {result.id: _test_body(_file_text(tree, result.id), result.id) for result in reds}
+    strong = {result.id: kind for result in reds if (kind := _strong_tie(issue, result, bodies[result.id]))}
+    rest = [result for result in reds if result.id not in strong]
+    identifiers = {result.id: _shared_identifiers(issue, result, bodies[result.id]) for result in rest}
+    distinctive = _distinctive_names(
+        {name for names in identifiers.values() for name in names},
+        tree,
+        {test_file_of(test) for test in tests},
+    )
+    distinctive_words = _distinctive_words(count_terms(issue).keys(), tests)
+    weak = [
+        test
+        for test, names in identifiers.items()
+        if names & distinctive or count_terms(test.partition("::")[2]).keys() & distinctive_words
+    ]
+    if not strong and not weak and _SUITE_FAILS.search(issue):
+        weak = [result.id for result in reds]
+    return {**strong, **dict.fromkeys(weak, "identifier")}
+
+
+def shares_names(issue: str, result: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:
+    """Tell whether a red test shares an example, a message or an identifier with the issue.
+
+    `more` are names that the test is about; any mention of them counts.
+    """
+    body = _test_body(_file_text(tree, result.id), result.id)
+    return bool(
+        {name.rstrip("()") for name in more} & {*_WORD.findall(issue)}
+        or _strong_tie(issue, result, body)
+        or _shared_identifiers(issue, result, body)
+    )
+
+
+def names_definitions(issue: str, tree: Path) -> bool:
+    """Tell whether the issue uses the name of a function or class of a Python project as one."""
+    names = {name for name in _WORD.findall(issue) if _is_identifier(name, issue)}
+    texts = (read_regular_text(tree / path) for path in project_files(tree) if path.endswith(".py"))
+    return any(not names.isdisjoint(_DEFINED.findall(text)) for text in texts)
+
+
+def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:
+    if _examples(issue) & _examples(body):
+        return "example"
+    failure = result.failure
+    if failure is None:
+        return None
+    headline = failure.message.partition("\n")[0].strip()
+    quoted = (error["message"].strip() for error in _ERROR.finditer(issue))
+    is_assertion = failure.type == "AssertionError"
+    if any(message in failure.message for message in quoted) or (
+        not is_assertion and len(headline) >= 12 and headline in issue
+    ):
+        return "message"
+    return None
+
+
+def _examples(text: str) -> set[str]:
+    """Return examples as both an issue and a test write them.
+
+    These are calls with literal arguments, quoted values, and values such as 09:30.
+    """
+    calls = {re.sub(r"\s+", "", call).replace('"', "'") for call in _CALL.findall(text)}
+    examples = {
+        call.partition("(")[0].rpartition(".")[2] + "(" + call.partition("(")[2]
+        for call in calls
+        if re.search(r"[\d']", call)
+    }
+    examples |= {
+        match["text"] for match in _QUOTED.finditer(text) if re.search(r"[^A-Za-z_.]", match["text"].strip())
+    }
+    return examples | set(_NUMBERED.findall(text))
+
+
+def _shared_identifiers(issue: str, result: TestResult, body: str) -> set[str]:
+    """Return identifiers that the issue shares with the test's body or its failing frames."""
+    frames = result.failure.frames if result.failure else ()
+    functions = {frame.function for frame in frames if not Path(frame.path).is_absolute()}
+    shared = set(_WORD.findall(issue)) & ({*_WORD.findall(body)} | functions)
+    called = set(_CALLED.findall(body))
+    return {
+        name
+        for name in shared - set(dir(builtins))
+        if name in called or (name not in STOP_WORDS and _is_identifier(name, issue))
+    }
+
+
+def _is_identifier(name: str, issue: str) -> bool:
+    """Tell whether the issue uses this word as a name.
+
+    A name has an underscore or inner capitals, stands in backticks, or is called.
+    """
+    return bool(
+        "_" in name
+        or re.search(r"[a-z][A-Z]", name)
+        or re.search(rf"`[^`\n]*\b{re.escape(name)}\b|\b{re.escape(name)}\(", issue)
+    )
+
+
+def _distinctive_names(names: Collection[str], tree: Path, files: Collection[str]) -> set[str]:
+    """Return the names that few of the test files contain."""
+    if not names:
+        return set()
+    words = [set(_WORD.findall(read_regular_text(tree / path))) for path in files]
+    limit = max(1, len(files) * DISTINCTIVE_SHARE)
+    return {name for name in names if sum(name in words_in_file for words_in_file in words) <= limit}
+
+
+def _distinctive_words(words: Collection[str], tests: Collection[str]) -> set[str]:
+    """Return the words that occur in few of the test names."""
+    counts = Counter(word for test in tests for word in count_terms(test.partition("::")[2]).keys() & words)
+    limit = max(MOST_NAMES, len(tests) * DISTINCTIVE_SHARE)
+    return {word for word, count in counts.items() if count <= limit}
+
+
+def _file_text(tree: Path, test: str) -> str:
+    """Return the text of a test's file.
+
+    If the id names no file, as in TAP reports, return the texts of all files that contain its title in
+    quotes.
+    """
+    if (tree / test_file_of(test)).is_file():
+        return read_regular_text(tree / test_file_of(test))
+    title = test.rpartition("::")[2]
+    titled = (tree / path for path in project_files(tree) if Path(path).suffix in TITLED_SUFFIXES)
+    texts = map(read_regular_text, islice(titled, MOST_TITLED_FILES))
+    return "\n".join(text for text in texts if any(f"{quote}{title}{quote}" in text for quote in "\"'`"))
+
+
+def _test_body(text: str, test: str) -> str:
+    """Return the source of a test's function; for other languages than Python, the whole file."""
+    if not test_file_of(test).endswith(".py"):
+        return text
+    name = test.rpartition("::")[2].partition("[")[0]
+    try:
+        nodes = [
+            node
+            for node in ast.walk(parse_module(text))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+        ]
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    return "\n".join(ast.get_source_segment(text, node) or "" for node in nodes)

@@ -1,0 +1,258 @@
+"""The change under judgement: its tree, what it touches, and the base's results."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from coder.core.cutoff import Cutoff
+from coder.core.values.paths import match_test_ids, test_file_of
+from coder.core.values.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
+from coder.files.regular_files import read_regular_text
+from coder.verify.change.base_tests import BaseTests
+from coder.verify.change.issue_ties import names_definitions, shares_names
+from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
+from coder.verify.impact.import_graph import project_files
+from coder.verify.impact.test_selection import SuiteSelection
+from coder.verify.results.comparison import shorten_test_id
+from coder.verify.results.new_names import find_added_names, find_words, is_chosen
+from coder.verify.review.change_review import read_texts
+from coder.verify.review.doctests import paths_with_same_examples
+from coder.verify.review.weak_tests import changed_definitions
+from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
+from coder.verify.test_files.locating import CODE, TestLocator, is_example
+from coder.verify.test_files.replaced_assertions import find_replaced_assertions
+from coder.verify.test_files.split import ChangeSplit, Trees
+from coder.verify.test_files.successors import names_used_by
+from coder.workspace.files import format_count
+
+
+@dataclass(kw_only=True)
+class JudgedChange:
+    """One change, as all steps of its judgement see it."""
+
+    trees: Trees
+    tree: str
+    """The git tree with the change."""
+    issue: str
+    before: TestReport
+    """The base's results of the suite or of the part that stands for it; with `base`, as far as known."""
+    base: BaseTests | None = None
+    """Runs tests of the base on demand; None where `before` is complete."""
+    part: SuiteSelection | None = None
+    """Test files that stand for the suite; None is the whole."""
+    fallback: SuiteSelection | None = None
+    """Test files that stand for the suite if it turns out to take too long."""
+    limits: SuiteLimits = WHOLE
+    cutoff: Cutoff | None = None
+    """Lets the user cut large runs short."""
+    ties: Mapping[str, IssueTie] | None = None
+    """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
+    asked: tuple[str, ...] = ()
+    """Tests that the user named."""
+    accepts_test_edits: bool = False
+    """The user accepts that the change edits existing tests."""
+    extensions: tuple[str, ...] = ()
+    """Paths of extension modules that were built from each side's own sources."""
+    changed: tuple[str, ...] = field(init=False)
+    """Paths of all changed files."""
+    split: ChangeSplit = field(init=False)
+    """What of the change is a test."""
+    _files: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
+    """Files that define tests whose ids are not paths."""
+
+    def __post_init__(self) -> None:
+        self.split = ChangeSplit(self.trees, self.tree, command=self.before.command)
+        self.changed = self.split.changed
+        self.learn_tests(self.before)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return self.split.tests
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Changed files that are no tests."""
+        return self.split.sources
+
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        """Changed files whose tests the runner can run by themselves."""
+        if self.before.whole_only:
+            return ()
+        if not self.before.indirect:
+            return self.split.test_files
+        return tuple(
+            path for path in self.changed if self.split.changes_tests_of(path) and path.endswith(CODE)
+        )
+
+    def learn_tests(self, report: TestReport) -> None:
+        """Count the changed files in which a report has tests as tests, whatever their names are."""
+        ids = [*(result.id for result in report.results), *report.collected]
+        if report.indirect:
+            self._locate(ids)
+        files = {path for test in ids if not is_example(test) for path in self.files_of(test) if path != test}
+        self.split.count_as_tests([path for path in files if not path.endswith(INLINE_SUFFIX)])
+
+    def files_of(self, test: str) -> tuple[str, ...]:
+        """Return the files that define a test; empty if they cannot be found."""
+        return self._files.get(test, (test_file_of(test),) if not self.before.indirect else ())
+
+    def changes_test(self, test: str) -> bool:
+        """Tell whether the change touches the file, or the part of a file, that defines a test."""
+        return any(map(self.split.changes_tests_of, self.files_of(test)))
+
+    def find_stable_tests(self, tests: Iterable[str]) -> list[str]:
+        """Return the tests that are the same on the change and on the base with the tests of the change.
+
+        Examples in the documentation of a changed source are, where the change edits none of them.
+        """
+        tests = list(tests)
+        sources = sorted({path for test in tests for path in self.files_of(test) if path in self.sources})
+        if not sources:
+            return tests
+        with self.split.checkout("base") as old, self.split.checkout("change") as new:
+            kept = paths_with_same_examples(read_texts(old, sources), read_texts(new, sources))
+
+        def is_same(test: str, path: str) -> bool:
+            return path in kept or (
+                path not in self.sources if is_example(test) else self.split.has_same_tests(path)
+            )
+
+        return [test for test in tests if all(is_same(test, path) for path in self.files_of(test))]
+
+    def _locate(self, tests: Sequence[str]) -> None:
+        if unknown := [test for test in tests if test not in self._files]:
+            with self.split.checkout("change") as new:
+                locator = TestLocator(new)
+                self._files |= {test: locator.find_files(test) for test in unknown}
+
+    def complete_before(self, report: TestReport, files: Sequence[str], runs: Runs) -> None:
+        """Make sure that `before` has what a comparison with a report on these files needs (none: all)."""
+        if self.base is not None:
+            self.before = self.base.complete(self.before, report, files, runs)
+
+    def is_weak(self, test: str) -> bool:
+        """Tell whether at most an identifier ties this test of the base to the issue."""
+        if self.ties is None or match_test_ids(self.asked)(test) or self.changes_test(test):
+            return False
+        return self.ties.get(test, "identifier") == "identifier"
+
+    @cached_property
+    def _texts(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Texts of all changed code on the base and on the change, by path."""
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            return read_texts(base, self.changed, CODE), read_texts(changed, self.changed, CODE)
+
+    @property
+    def _source_texts(self) -> tuple[dict[str, str], dict[str, str]]:
+        old, new = ({path: texts[path] for path in self.sources if path in texts} for texts in self._texts)
+        return old, new
+
+    def find_added_names(self) -> frozenset[str]:
+        """Return the names that the change defines and the base does not."""
+        return find_added_names(*self._source_texts)
+
+    def find_chosen_names(self, targets: Sequence[str], missing: Mapping[str, str]) -> tuple[str, ...]:
+        """Return public names of the change that targets use and neither the issue nor the base contains.
+
+        `missing` are names that targets lack without the change, by test id.
+        """
+        used = {name for test in targets for name in names_used_by(self._texts[1], test)}
+        names = {missing[test] for test in targets if test in missing} | (used & self.find_added_names())
+        if not names:
+            return ()
+        with self.split.checkout("base") as base:
+            known = [read_regular_text(base / path) for path in project_files(base) if path.endswith(CODE)]
+        return tuple(sorted(name for name in names if is_chosen(name, (self.issue, *known))))
+
+    def target_kind(self, test: str) -> TargetKind:
+        """Return the origin of a target."""
+        if match_test_ids(self.asked)(test):
+            return "named"
+        if not self.before.has_test(test):
+            return "new"
+        result = self.before.result_for(test)
+        return "existing" if result is not None and result.red else "edited"
+
+    def find_off_topic(self, result: TestResult, tests: Sequence[str], name: str) -> list[str]:
+        """Return the tests that lack a new name and are not about the issue; none if no tie is needed.
+
+        `result` is that of the test, or of their file.
+        """
+        if self.ties is None:
+            return []
+        is_asked = match_test_ids(self.asked)
+        with self.split.checkout("change") as tree:
+            return [
+                test
+                for test in tests
+                if not is_asked(test)
+                and not shares_names(self.issue, result.model_copy(update={"id": test}), tree, more=(name,))
+            ]
+
+    def find_untied(self, reds: Sequence[TestResult]) -> list[str]:
+        """Return the targets, given as their red results, if nothing ties any of them to the issue."""
+        if self.ties is None:
+            return []
+        is_asked = match_test_ids(self.asked)
+        rest = [red for red in reds if not is_asked(red.id) and red.id not in self.ties]
+        if not reds or len(rest) < len(reds):
+            return []
+        existing = [red.id for red in rest if not self.changes_test(red.id) and self.before.has_test(red.id)]
+        others = [red for red in rest if red.id not in existing]
+        return [red.id for red in reds] if not others or self._are_off_topic(others) else []
+
+    def _are_off_topic(self, reds: Sequence[TestResult]) -> bool:
+        """Tell whether the issue names definitions that neither the tests nor the change are about."""
+        if not all(test_file_of(red.id).endswith(".py") for red in reds):
+            return False
+        if changed_definitions(*self._source_texts) & find_words(self.issue):
+            return False
+        with self.split.checkout("base") as base:
+            if not names_definitions(self.issue, base):
+                return False
+        with self.split.checkout("change") as tree:
+            return not any(shares_names(self.issue, red, tree) for red in reds)
+
+    def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
+        """Return the assertions of existing tests that the change replaces, the first few."""
+        if not tests:
+            return ()
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            paths = (*self.tests, *self.split.inline_tests)
+            old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
+        return find_replaced_assertions(old, new, tests, self.files_of)
+
+    def impacted_files(self) -> list[str]:
+        """Return the test files that stand for the suite, as far as the change has them."""
+        with self.trees.checkout(self.tree) as new:
+            return [path for path in (self.part.files if self.part else ()) if (new / path).is_file()]
+
+    def describe_scope(self, after: TestReport | None) -> str:
+        """Return what was searched for new failures, as the end of a sentence."""
+        if self.part is None or after is None:
+            return "nothing that passed before fails now"
+        files = f"{len(self.part.files)} of {self.part.total} test files"
+        return f"no new failures in {format_count(len(after.results), 'impacted test')} ({files})"
+
+    def find_gaps(self, targets: Sequence[str], after: TestReport) -> list[str]:
+        """Return what was not run on either side, half a sentence each."""
+        gaps = []
+        if self.part is not None and self.limits.whole_seconds is None:
+            gaps.append("the whole suite takes longer than its limit")
+        suite = "suite's tests" if self.part is None else "impacted tests"
+        for report, side in ((self.before, "on the base"), (after, "on the change")):
+            if report.problem is not None and report.problem.kind == "timeout":
+                gaps.append(f"{_describe_part(report, suite)} {side}: {report.problem.text}")
+        was_cut = after.problem is not None and after.problem.kind == "timeout"
+        unseen = [shorten_test_id(target) for target in targets if after.result_for(target) is None]
+        if unseen and not was_cut:
+            gaps.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
+        return gaps
+
+
+def _describe_part(report: TestReport, tests: str) -> str:
+    if report.selected is None:
+        return f"only a part of the {tests} could be run"
+    ran = sum(result.when != "collect" for result in report.results)
+    return f"{ran} of {report.selected} {tests} ran"

@@ -1,0 +1,1 @@
+"""Compiled extension modules of Python projects, built from the sources under test."""

@@ -1,0 +1,1 @@
+"""Adapters of test runners that write their results as XML files."""

@@ -1,0 +1,2 @@
+def join_items(items):
+    return ",".join(items)

@@ -1,0 +1,9 @@
+from shop import cheapest, total
+
+
+def test_cheapest():
+    assert cheapest(["cake", "tea"]) == "tea"
+
+
+def test_total_of_nothing():
+    assert total([]) == 0

@@ -1,0 +1,36 @@
+"""What `coder clean` removes, and what it leaves alone."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from coder.cli.app import run_command_line
+from coder.repo.locks import session_lock
+from tests.builders import write
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    state = tmp_path / "coder"
+    write(state, {f"sessions/{name}/events.jsonl": "{}\n" for name in ("old", "used", "new")})
+    write(state, {"index/a.sqlite": "x", "kept.toml": ""})
+    for path in (*state.rglob("old/*"), *state.rglob("old"), *state.rglob("used/*"), *state.rglob("used")):
+        os.utime(path, (0, 0))
+    return state
+
+
+def test_shows_and_removes_nothing_by_itself(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["clean"]) == 0
+    assert " 3  sessions" in capsys.readouterr().out
+    assert (state / "sessions" / "old").is_dir()
+
+
+def test_removes_old_sessions_but_none_in_use(state: Path) -> None:
+    with session_lock(state / "sessions" / "used"):
+        for path in (state / "sessions" / "used", state / "sessions" / "used" / "lock"):
+            os.utime(path, (0, 0))
+        assert run_command_line(["clean", "--older-than", "30", "--yes"]) == 0
+    assert {path.name for path in (state / "sessions").iterdir()} == {"used", "new"}
+    assert (state / "index" / "a.sqlite").exists() and (state / "kept.toml").exists()

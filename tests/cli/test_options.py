@@ -1,0 +1,26 @@
+from pathlib import Path
+
+import pytest
+
+from coder.cli.options import continued_session, read_issue
+from coder.core.errors import UserError
+
+
+def test_words_may_follow_the_file_of_an_issue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("issue.md").write_text("It fails.\n")
+    Path("my issue.md").write_text("It fails, too.\n")
+    assert read_issue("@issue.md") == "It fails."
+    assert read_issue("@issue.md keep the signature") == "It fails.\n\nkeep the signature"
+    assert read_issue("@my issue.md") == "It fails, too."
+    with pytest.raises(UserError, match=r"absent\.md"):
+        read_issue("@absent.md keep it")
+
+
+def test_one_session_is_continued_at_a_time() -> None:
+    assert [continued_session(newest=True, session=None), continued_session(newest=False, session="1a")] == [
+        "last",
+        "1a",
+    ]
+    with pytest.raises(UserError, match="give only one"):
+        continued_session(newest=True, session="1a")

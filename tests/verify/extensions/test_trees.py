@@ -1,0 +1,164 @@
+"""Verdicts on changes of C sources, in a project whose extension module was built in place, and is stale."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports.sandbox import Limits
+from coder.core.values.verdict import TestReport, Verdict, VerdictKind
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.change.base_tests import NO_HISTORY
+from coder.verify.extensions.build import ExtensionBuilder
+from coder.verify.project.project import find_project
+from coder.verify.running.parallel import ParallelRunner
+from coder.verify.running.runner import PytestRunner
+from coder.verify.verdict.proof import WorktreeVerifier
+from tests.builders import git, repo, write
+from tests.repo.opened import open_session_repository
+from tests.walls import walls
+
+pytest.importorskip("setuptools")
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc"),
+    pytest.mark.skipif(
+        not Path(sysconfig.get_path("include"), "Python.h").is_file(), reason="needs the headers of Python"
+    ),
+]
+
+SETUP = (
+    "from setuptools import Extension, setup\n"
+    "setup(name='fast', packages=['fast'], ext_modules=[Extension('fast._add', ['fast/_add.c'])])\n"
+)
+HEADER = "#define OPERATOR -\n"
+SOURCE = """\
+#include <Python.h>
+#include "operator.h"
+static PyObject *add(PyObject *self, PyObject *args) {
+    long a, b;
+    if (!PyArg_ParseTuple(args, "ll", &a, &b)) return NULL;
+    return PyLong_FromLong(a OPERATOR b);
+}
+static PyMethodDef methods[] = {{"add", add, METH_VARARGS, ""}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_add", NULL, -1, methods};
+PyMODINIT_FUNC PyInit__add(void) { return PyModule_Create(&module); }
+"""
+TESTS = "from fast._add import add\n\n\ndef test_zero():\n    assert add(3, 0) == 3\n"
+NEW_TESTS = TESTS + "\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
+FIX = {"fast/operator.h": "#define OPERATOR +\n", "test_add.py": NEW_TESTS}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a repository with the module of its first commit built in place."""
+    files = {
+        ".gitignore": "*.so\nbuild/\n__pycache__/\n",
+        "setup.py": SETUP,
+        "fast/__init__.py": "",
+        "fast/_add.c": SOURCE,
+        "fast/operator.h": HEADER,
+        "test_add.py": TESTS,
+    }
+    root = repo(tmp_path / "r", files)
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    return root
+
+
+def judge(root: Path, change: dict[str, str]) -> tuple[Verdict, TestReport]:
+    """Return the verdict on a change of HEAD, and what a model sees of its tests."""
+    environment = {"PATH": os.environ["PATH"]}
+    with (
+        open_session_repository(root) as repository,
+        ProcessSandbox(os.environ, backend=walls(), exposed=(Path(__file__).parents[3],)) as sandbox,
+    ):
+        project = find_project(root, sandbox=sandbox, environment=environment)
+        limits = Limits(wall_seconds=120.0, memory_bytes=None)
+        runner = PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits)
+        verifier = WorktreeVerifier(
+            trees=repository,
+            runner=ParallelRunner(runner, NO_HISTORY),
+            issue="",
+            builder=ExtensionBuilder(project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits),
+        )
+        assert verifier.baseline().problem is None
+        candidate = repository.create_candidate("c1")
+        write(candidate.worktree, change)
+        patch = repository.candidate_patch(candidate)
+        verdict = verifier.verify(patch, ())
+        preview = verifier.preview(candidate.worktree, patch.paths, ["test_add.py"])
+        return verdict, preview
+
+
+def test_proves_right_fix(root: Path) -> None:
+    verdict, preview = judge(root, FIX)
+    assert verdict.kind is VerdictKind.PROVEN, verdict.reason
+    assert verdict.targets == ("test_add.py::test_sum",)
+    assert "fast/_add" in verdict.circumstances[-1]
+    assert [result.outcome for result in preview.results] == ["passed", "passed"]
+
+
+def test_fix_that_asks_for_environment_is_not_proven(root: Path) -> None:
+    special = SOURCE.replace("(a OPERATOR b)", '(getenv("PATH") ? a + b : 0)')
+    verdict, _ = judge(root, {"fast/_add.c": special, "test_add.py": NEW_TESTS})
+    assert verdict.kind is VerdictKind.PASSING
+    assert "fast/_add.c:6 asks for the environment" in verdict.reason
+
+
+def test_wrong_fix_is_not_fixed(root: Path) -> None:
+    verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR + 1 +\n"})
+    assert [result.id for result in verdict.broken] == ["test_add.py::test_zero"]
+    assert len(preview.failures) == 2
+
+
+def test_change_that_does_not_compile_is_broken(root: Path) -> None:
+    verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR @\n"})
+    assert verdict.kind is VerdictKind.BROKEN
+    assert "error: " in verdict.reason and "operator.h" in "".join(verdict.broken[0].output_tail)
+    assert preview.problem is not None and "error: " in preview.problem.text
+
+
+def test_missing_header_or_uncompilable_base_is_inconclusive(root: Path) -> None:
+    verdict, _ = judge(root, {**FIX, "fast/operator.h": "#include <missing/library.h>\n"})
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "missing/library.h" in verdict.reason
+    write(root, {"fast/operator.h": "#define OPERATOR @\n"})
+    git(root, "commit", "-qam", "break the build")
+    verdict, _ = judge(root, FIX)
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "base" in verdict.reason and "fast/operator.h" in verdict.reason
+
+
+def test_unknown_build_is_inconclusive(root: Path) -> None:
+    git(root, "rm", "-q", "setup.py")
+    git(root, "commit", "-qm", "built by hand")
+    verdict, _ = judge(root, FIX)
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "fast/operator.h" in verdict.reason and "fast/_add" in verdict.reason
+
+
+def test_other_changes_use_module_of_checkout(root: Path) -> None:
+    write(root, {"fast/operator.h": "#define OPERATOR @\n"})
+    git(root, "commit", "-qam", "break the build")
+    test = f"{TESTS}\n\ndef test_difference():\n    assert add(5, 3) == 2\n"
+    verdict, preview = judge(root, {"fast/__init__.py": "VERSION = 1\n", "test_add.py": test})
+    assert verdict.kind is VerdictKind.PASSING and not verdict.still_red
+    assert [result.outcome for result in preview.results] == ["passed", "passed"]
+
+
+def test_first_extension_module_is_built(root: Path) -> None:
+    write(root, {"plain.py": "", "setup.py": "from setuptools import setup\nsetup()\n"})
+    git(root, "rm", "-rq", "fast")
+    git(root, "clean", "-fdqX")
+    write(root, {"test_add.py": "def test_zero():\n    pass\n"})
+    git(root, "add", "--all")
+    git(root, "commit", "-qm", "no extension module")
+    files = {"setup.py": SETUP, "fast/__init__.py": "", "fast/_add.c": SOURCE, "fast/operator.h": HEADER}
+    verdict, preview = judge(root, {**files, "test_add.py": TESTS})
+    assert verdict.kind is VerdictKind.PASSING, verdict.reason
+    assert [result.outcome for result in preview.results] == ["passed"]
+    assert verdict.after is not None and verdict.after.passed == 1

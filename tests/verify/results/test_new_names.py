@@ -1,0 +1,61 @@
+"""Names that a change adds, and failures for want of them."""
+
+import pytest
+
+from coder.verify.results.failure_reasons import rejection_reason
+from coder.verify.results.new_names import find_added_names, find_missing_name, is_chosen
+from tests.verify.fakes import failed_result
+
+ID = "tests/test_calc.py::test_it"
+MISSING = {
+    "parameter": ("TypeError", "split() got an unexpected keyword argument 'keep'", "keep"),
+    "more arguments": ("TypeError", "split() takes 1 positional argument but 2 were given", "split()"),
+    "attribute": ("AttributeError", "module 'items' has no attribute 'join'", "join"),
+    "import": ("ImportError", "cannot import name 'join' from 'items' (items.py)", "join"),
+    "module": ("ModuleNotFoundError", "No module named 'shop.joining'", "joining"),
+    "JavaScript": ("TypeError", "(0 , items.join) is not a function", "join"),
+}
+OLD = {"items.py": "def split(text):\n    return text.split(',')\n"}
+NEW = {
+    "items.py": "def split(text, keep=False):\n    parts = 2\n\n\ndef join(items): ...\n",
+    "shop/joining.py": "class Joiner:\n    glue = ','\n\n    def __init__(self): self.last = 1\n",
+    "items.js": "export function join(items) {}",
+}
+
+
+@pytest.mark.parametrize(("type_", "message", "name"), MISSING.values(), ids=MISSING)
+def test_missing_name_that_change_adds_is_right_reason(type_: str, message: str, name: str) -> None:
+    result = failed_result(ID, type_, message)
+    assert result.failure is not None
+    assert find_missing_name(result.failure) == name
+    added = find_added_names(OLD, NEW)
+    assert rejection_reason(result, issue="", is_existing_test=False, added_names=added) == ""
+    assert rejection_reason(result, issue=f"a {type_}", is_existing_test=False, added_names=()) != ""
+
+
+def test_added_names_are_definitions_without_local_variables() -> None:
+    python = {path: text for path, text in NEW.items() if path.endswith(".py")}
+    assert find_added_names(OLD, python) == {
+        *("keep", "split()", "join", "join()", "items", "joining", "shop", "Joiner", "glue", "last"),
+        *("__init__", "__init__()", "self"),
+    }
+
+
+def test_name_is_chosen_where_nobody_mentions_it() -> None:
+    assert is_chosen("keep", ["split_items drops commas"])
+    assert not is_chosen("keep", ["add a way to keep commas"])
+    assert not is_chosen("_keep", [])
+
+
+def test_type_that_issue_names_counts_only_where_its_traceback_says() -> None:
+    issue = 'File "calc.py", line 3, in divide\nZeroDivisionError'
+    frames = [("tests/test_calc.py", 3, "test_it"), ("calc.py", 7, "divide")]
+    other = [("tests/test_calc.py", 3, "test_it"), ("calc.py", 9, "mean")]
+    reasons = [
+        rejection_reason(
+            failed_result(ID, "ZeroDivisionError", "", frames=place), issue=issue, is_existing_test=False
+        )
+        for place in (frames, other)
+    ]
+    assert reasons[0] == ""
+    assert reasons[1].startswith("raises at calc.py:9 what the issue does not name")

@@ -1,0 +1,54 @@
+"""The adapter of Mocha, with a report and an error as Mocha writes them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coder.verify.runners.adapter import Run
+from coder.verify.runners.execution import read_results
+from coder.verify.runners.mocha import REPORT, Mocha
+from tests.builders import write
+
+MISSING_MODULE = """\
+
+ Exception during run: Error: Cannot find module '../lib/missing'
+Require stack:
+- {tree}/test/bad.test.js
+    at Module._resolveFilename (node:internal/modules/cjs/loader:1207:15)
+    at Object.<anonymous> (/x/node_modules/mocha/lib/y.js:1:14)
+    at Object.<anonymous> ({tree}/test/bad.test.js:3:14)
+    at async exports.handler ({tree}/node_modules/mocha/lib/cli/run.js:375:5) {
+  code: 'MODULE_NOT_FOUND'
+}
+"""
+SYNTAX_ERROR = """\
+
+ Exception during run: {tree}/lib/half.js:3
+it('e',()=>{ foo( })
+                  ^
+
+SyntaxError: Unexpected token '}'
+    at Object.<anonymous> ({tree}/test/bad.test.js:3:14)
+"""
+
+
+@pytest.mark.parametrize("tests", [(), ("test/bad.test.js::reads",)])
+@pytest.mark.parametrize("output", [MISSING_MODULE, SYNTAX_ERROR])
+def test_file_that_cannot_be_loaded_is_named(tmp_path: Path, output: str, tests: tuple[str, ...]) -> None:
+    files = tuple(test.partition("::")[0] for test in tests)
+    output = output.replace("{tree}", str(tmp_path))
+    run = Run(argv=("mocha",), tree=tmp_path, place=tmp_path, files=files, output=output)
+    (result,) = read_results(Mocha(), run, tests)
+    assert (result.id, result.when) == ("test/bad.test.js", "collect")
+    assert result.failure is not None
+    assert result.failure.frames[-1].path == "test/bad.test.js"
+    assert "Error: " in result.failure.message
+
+
+def test_reads_report(tmp_path: Path) -> None:
+    test = {"title": "halves", "fullTitle": "half halves", "file": f"{tmp_path}/test/half.test.js"}
+    report = {"passes": [{**test, "duration": 1500}], "failures": [], "pending": []}
+    write(tmp_path, {REPORT: json.dumps(report)})
+    (result,) = Mocha().read_results(Run(argv=("mocha",), tree=tmp_path, place=tmp_path))
+    assert (result.id, result.outcome, result.seconds) == ("test/half.test.js::half > halves", "passed", 1.5)

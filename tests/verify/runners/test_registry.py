@@ -1,0 +1,61 @@
+"""Recognition of commands by adapters, and the choice among runners that a project's files suggest."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.project.project import find_project
+from coder.verify.runners.registry import recognize_command
+from tests.builders import write, write_tree
+
+MANIFESTS = {
+    "go.mod": ("go", "go test ./..."),
+    "lib/go.mod": ("go", "go test ./..."),
+    "Cargo.toml": ("cargo", "cargo test"),
+    "pom.xml": ("maven", "mvn test"),
+    "build.gradle.kts": ("gradle", "gradle test"),
+    ".rspec": ("rspec", "rspec"),
+    "phpunit.xml.dist": ("phpunit", "phpunit"),
+    "app.sln": ("dotnet", "dotnet test"),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "adapter"),
+    [
+        ("cargo test --workspace", "cargo"),
+        ("RUSTFLAGS=-Dwarnings cargo +nightly t", "cargo"),
+        ("go test -race ./...", "go"),
+        ("env CGO_ENABLED=0 /usr/bin/go test ./...", "go"),
+        ("./mvnw -B verify", "maven"),
+        ("./gradlew :core:test --info", "gradle"),
+        ("gradle testDebugUnitTest", "gradle"),
+        ("ctest --test-dir build -j4", "ctest"),
+        ("bundle exec rspec spec/models", "rspec"),
+        ("php -d memory_limit=-1 vendor/bin/phpunit", "phpunit"),
+        ("dotnet test -c Release", "dotnet"),
+    ],
+)
+def test_recognizes_command(tmp_path: Path, command: str, adapter: str) -> None:
+    recognized = recognize_command(command, tmp_path)
+    assert recognized is not None and recognized.adapter == adapter
+
+
+@pytest.mark.parametrize(
+    "command", ["cargo build", "go vet ./...", "mvn compile", "gradle run", "php test.php", "carg test"]
+)
+def test_leaves_other_commands_alone(tmp_path: Path, command: str) -> None:
+    assert recognize_command(command, tmp_path) is None
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_project_is_found_by_its_files(tmp_path: Path, manifest: str) -> None:
+    root = write_tree(tmp_path, {manifest: ""})
+    with ProcessSandbox(os.environ) as sandbox:
+        found = find_project(root, sandbox=sandbox, environment=os.environ)
+        write(root, {"setup.cfg": ""})
+        python = find_project(root, sandbox=sandbox, environment=os.environ)
+    assert (found.command.runner, found.command.text) == MANIFESTS[manifest]
+    assert python.command.runner == "pytest"

@@ -1,0 +1,32 @@
+"""Problems of runs of commands whose tests are not recorded."""
+
+import pytest
+
+from coder.core.ports.sandbox import Execution
+from coder.verify.running.problems import run_problem
+from coder.verify.running.recording import Recording
+
+
+def problem_kind(output: str, exit_code: int) -> str | None:
+    execution = Execution(exit_code=exit_code, output=output, seconds=1.0)
+    problem = run_problem(Recording(), execution, runner="other", wall_seconds=60.0)
+    return problem.kind if problem else None
+
+
+@pytest.mark.parametrize(
+    ("output", "exit_code"),
+    [
+        ("sh: 1: carg: not found\n", 127),
+        ("error: no such command: `tset`\n\nhelp: a command with a similar name exists: `test`\n", 101),
+        ("go tset: unknown command\nRun 'go help' for usage.\n", 2),
+        ("/usr/bin/python3: No module named pytst\n", 1),
+        ("make: *** No rule to make target 'tset'.  Stop.\n", 2),
+        ('npm error Missing script: "tset"\n', 1),
+    ],
+)
+def test_command_that_is_unknown_did_not_start(output: str, exit_code: int) -> None:
+    assert problem_kind(output, exit_code) == "usage"
+
+
+def test_failing_tests_are_no_problem() -> None:
+    assert problem_kind("1 test failed\nmake: *** No rule to make target 'x'.\n", 2) is None

@@ -1,0 +1,68 @@
+from contextlib import closing
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from coder.cli.app import run_command_line
+from coder.core.errors import UserError
+from coder.core.events import BudgetSpent, Event, SessionStarted
+from coder.core.messages import Usage, UsageTotals
+from coder.core.values.task import Task
+from coder.session.log import EventLog
+from coder.settings import Config, sessions_directory
+from coder.store.jsonl import SessionStore
+from coder.wiring.spending import remaining_usd
+
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for name, usd in (("20261124-a", 2), ("20261125-b", 1), ("20261125-c", None)):
+        with closing(SessionStore(sessions_directory() / name)) as store:
+            usage = Usage(input_tokens=10, output_tokens=5, cost_usd=None if usd is None else Decimal(usd))
+            task = Task(issue="i", directory=Path("/r"))
+            events: tuple[Event, ...] = (
+                SessionStarted(
+                    session=name,
+                    task=task,
+                    repository="/r",
+                    head="",
+                    base="",
+                    dirty=False,
+                    model="m",
+                    version="",
+                ),
+                BudgetSpent(candidate="c1", usage=usage, total=UsageTotals().plus(usage), role="planner"),
+            )
+            log = EventLog(store)
+            for event in events:
+                log.append(event)
+
+
+def test_limits_of_day_and_month_leave_the_rest() -> None:
+    assert remaining_usd(Config(), NOW) is None
+    assert remaining_usd(Config(max_usd=Decimal(5), max_usd_per_day=Decimal(3)), NOW) == 2
+    assert remaining_usd(Config(max_usd_per_day=Decimal(9), max_usd_per_month=Decimal(4)), NOW) == 1
+
+
+def test_reached_limit_is_one_clear_line() -> None:
+    with pytest.raises(UserError, match=r"\$3.00 of \$3.00 allowed per month are spent"):
+        remaining_usd(Config(max_usd_per_month=Decimal(3)), NOW)
+
+
+@pytest.mark.parametrize(
+    ("by", "rows"),
+    [
+        ("day", ["2026-11-24,1,10,0,5,2.0000", "2026-11-25,2,20,0,10,"]),
+        ("month", ["2026-11,3,30,0,15,"]),
+        ("role", ["planner,3,30,0,15,"]),
+        ("model", ["m,3,30,0,15,"]),
+    ],
+)
+def test_costs_are_added_up(by: str, rows: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["log", "cost", "--by", by, "--csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == rows
