@@ -249,8 +249,9 @@ def test_missing_repository_or_commit_gives_one_line(place: Place, tmp_path: Pat
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
 
 
-def start_session(place: Place, server: FakeServer) -> "subprocess.Popen[str]":
-    command = place.command("fix", ISSUE, "--base-url", f"{server.url}/v1", "--model", "fake", "--trust")
+def start_session(place: Place, server: FakeServer, *options: str) -> "subprocess.Popen[str]":
+    model = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust")
+    command = place.command("fix", ISSUE, *model, *options)
     return subprocess.Popen(
         command,
         cwd=place.repository,

@@ -53,8 +53,8 @@ app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.command("trust")(trust.trust)
-app.command("completion")(completion.completion)
 app.command("clean")(clean.clean)
+app.command("completion")(completion.completion)
 
 
 @app.callback()

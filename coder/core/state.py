@@ -65,7 +65,7 @@ def candidate_messages(records: Sequence[Record], candidate: str) -> tuple[Messa
     for record in own_records:
         match record.event:
             case ConversationContinued(messages=earlier):
-                messages += earlier
+                messages += map(_stub_result, earlier) if record.number <= compacted else earlier
             case MessageFinished(message=UserMessage() as message):
                 deferred.append(message)
             case MessageFinished(message=message):
@@ -249,6 +249,10 @@ def _status_update(status: Status, event: Event) -> dict[str, object]:
             return {"finished": event, "verdict": outcome_label(event) if event.kind else ""}
         case _:
             return {}
+
+
+def _stub_result(message: Message) -> Message:
+    return _stub(message) if isinstance(message, ToolMessage) else message
 
 
 def _stub(message: ToolMessage) -> ToolMessage:

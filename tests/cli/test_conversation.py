@@ -96,7 +96,7 @@ def test_unknown_session_cannot_be_continued(place: Place, server: FakeServer) -
 def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeServer) -> None:
     documents = Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),))
     server.turns += [documents, Turn(text="I think", stalls=True)]
-    running = start_session(place, server)
+    running = start_session(place, server, "--no-offline-first")
     deadline = time.monotonic() + 60
     while len(server.requests) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -1,9 +1,25 @@
-from coder.core.events import CandidateForked, FilesChanged, MessageFinished, SessionFinished, Verified
+from pathlib import Path
+
+import pytest
+
+from coder.core.events import (
+    CandidateForked,
+    ContextCompacted,
+    ConversationContinued,
+    FilesChanged,
+    MessageFinished,
+    SessionFinished,
+    Verified,
+)
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from coder.core.state import candidate_messages
 from coder.core.values.candidate import Delivery
 from coder.core.values.verdict import Verdict, VerdictKind
 from coder.session.continuation import INTERRUPTED, read_continuation
 from coder.session.log import EventLog
+from coder.store.jsonl import read_records
+
+LOGS = Path(__file__).parents[1] / "logs"
 
 LOOK = AssistantMessage(calls=(ToolCall(id="1", name="read", arguments="{}"),))
 
@@ -34,3 +50,30 @@ def test_conversation_is_that_of_delivered_candidate() -> None:
     earlier = read_continuation("s", log.records)
     assert earlier.messages == (UserMessage(text="c2"),)
     assert (earlier.commit, earlier.branch) == ("c", "coder/b")
+
+
+@pytest.mark.parametrize("directory", sorted(path.name for path in LOGS.iterdir() if path.is_dir()))
+def test_any_beginning_of_a_recorded_session_can_be_continued(directory: str) -> None:
+    records = read_records(LOGS / directory)
+    for length in range(len(records) + 1):
+        messages = read_continuation("s", records[:length]).messages
+        open_calls: set[str] = set()
+        for message in messages:
+            match message:
+                case AssistantMessage(calls=calls):
+                    assert not open_calls
+                    open_calls = {call.id for call in calls}
+                case ToolMessage(call_id=call_id):
+                    open_calls.remove(call_id)
+                case UserMessage():
+                    assert not open_calls
+        assert not open_calls
+
+
+def test_compaction_shortens_what_was_continued() -> None:
+    long = ToolMessage(call_id="1", name="read", text="x" * 5000)
+    log = EventLog()
+    log.append(CandidateForked(candidate="c1"))
+    log.append(ConversationContinued(candidate="c1", session="s", messages=(LOOK, long)))
+    log.append(ContextCompacted(candidate="c1", before=len(log.records)))
+    assert len(candidate_messages(log.records, "c1")[-1].text) < 1000

@@ -20,8 +20,8 @@ from coder.verify.results.failure_reasons import (
 from coder.verify.runners.node_packages import read_manifest
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
-OUTPUT_TAIL = 200
-"""Characters of a command's output that are shown where it found no test."""
+OUTPUT_LINES = 3
+"""Last lines of a command's output that are shown where it found no test."""
 _MISSING_NODE = re.compile(
     r"\w+: (?:Cannot find (?:module|package)|Failed to resolve import) [\"'](?P<name>(?:@[\w.-]+/)?\w[\w.-]*)"
 )
@@ -139,6 +139,7 @@ def describe_missing_tests(before: TestReport, after: TestReport) -> str:
         return f"No test ran, {where}: {first.id} cannot be collected{more}{reason}."
     if after.problem is None or after.problem.kind != "no_tests":
         return ""
-    tail = " | ".join(line.strip() for line in after.output.splitlines() if line.strip(" ="))[-OUTPUT_TAIL:]
+    lines = [line.strip(" =") for line in after.output.splitlines() if line.strip(" =")]
+    tail = " | ".join(lines[-OUTPUT_LINES:])
     printed = f"`{after.command}` printed: {tail}" if tail else f"`{after.command}` printed nothing"
     return f"No test was found, {where}: name the command with --test, or add a test. {printed}"
