@@ -61,6 +61,7 @@ def verify(
     issue: str = "",
     test_command: str | None = None,
     suite: Suite = "auto",
+    accept_test_edits: bool = False,
     trust: bool = False,
     unsafe_no_sandbox: bool = False,
     on_progress: Progress | None = None,
@@ -76,6 +77,7 @@ def verify(
         issue: purpose of the change; empty is the commits' messages.
         test_command: the project's test command; None: detected.
         suite: tests that run for the verdict. Nothing runs on in the background.
+        accept_test_edits: tests whose assertions the change replaces have been looked at.
         trust: run the repository's code without a full sandbox.
         unsafe_no_sandbox: run it without any sandbox.
         on_progress: is called with a line of text from time to time.
@@ -102,6 +104,7 @@ def verify(
         base=judged.base,
         given=True,
         needs_ties=bool(issue),
+        accept_test_edits=accept_test_edits,
     )
     return _run_session(setup, task, on_progress)
 
@@ -122,6 +125,7 @@ def fix(
     max_seconds: float | None = None,
     test_command: str | None = None,
     suite: Suite = "auto",
+    accept_test_edits: bool = False,
     trust: bool = False,
     unsafe_no_sandbox: bool = False,
     on_progress: Progress | None = None,
@@ -145,6 +149,7 @@ def fix(
         max_seconds: time limit.
         test_command: the project's test command; None: detected.
         suite: tests that run for the verdict. Nothing runs on in the background.
+        accept_test_edits: tests whose assertions the change replaces have been looked at.
         trust: run the repository's code without a full sandbox.
         unsafe_no_sandbox: run it without any sandbox.
         on_progress: is called with a line of text from time to time.
@@ -166,7 +171,15 @@ def fix(
         "suite": suite,
     }
     setup = prepare_session(Path(repository), flags=flags, trusted=trust, unsafe=unsafe_no_sandbox)
-    task = make_task(issue, setup.config, directory=setup.root, base=base, only=only, dry_run=dry_run)
+    task = make_task(
+        issue,
+        setup.config,
+        directory=setup.root,
+        base=base,
+        only=only,
+        dry_run=dry_run,
+        accept_test_edits=accept_test_edits,
+    )
     return _run_session(setup, task, on_progress)
 
 

@@ -1,6 +1,5 @@
 """Memory of a coding agent's session: where it began, what was judged, how often it was sent back."""
 
-import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -8,8 +7,6 @@ from pydantic import ValidationError
 
 from coder.core.values.base import Value
 from coder.files.replacing import replace_text
-
-KEPT_SECONDS = 30 * 86400.0
 
 
 class AgentSession(Value):
@@ -42,9 +39,5 @@ def read_session(path: Path) -> AgentSession | None:
 
 
 def write_session(path: Path, session: AgentSession) -> None:
-    """Store a session, and remove those that nobody has continued for a month."""
+    """Store a session."""
     replace_text(path, session.model_dump_json())
-    oldest = time.time() - KEPT_SECONDS
-    for other in path.parent.glob("*.json"):
-        if other.stat().st_mtime < oldest:
-            other.unlink(missing_ok=True)
