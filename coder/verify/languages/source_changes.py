@@ -21,7 +21,7 @@ _EMPTY_CATCH = re.compile(
     r".*\.catch\((?:\(\w*\)|\w+)=>(?:\{\}|null|undefined|\[\]|\"\"|''|false|0)?\)", re.DOTALL
 )
 _DETECTION = re.compile(
-    r"cfg!\(\s*test\s*\)|cfg\(\s*not\(\s*test\s*\)|\btesting\.Testing\(\)|flag\.Lookup\(\"test\.|\"\.test\""
+    r"cfg!?\(\s*(?:not\()?\s*(?:debug_assertions|test)\s*\)|\btesting\.Testing\(\)|flag\.Lookup\(\"test\.|\"\.test\""
     r"|Class\.forName\(\"org\.junit|\bgetStackTrace\(\)|\b(?:JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT)\b"
     r"|NODE_ENV\W{1,6}test\b|\bCARGO_TARGET_TMPDIR\b"
 )

@@ -136,22 +136,47 @@ def find_renamed_in(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[
         successors_of = {
             name: [name]
             if name in after
-            else [other for other in edited if are_alike(test.words, after[other].words)]
+            else [other for other in edited if _is_alike(before, name, after, other)]
             for name, test in before.items()
             if (path != new_path or name not in after) and test.checks
         }
         for removed, successors in group_successions(successors_of, before):
-            lost = [check for name in removed for check in before[name].checks]
-            gained = [check for name in successors for check in after[name].checks]
-            yield RenamedTests(
-                path,
-                new_path,
-                removed,
-                successors,
-                len(lost),
-                len(gained),
-                tuple(what for what in compare_checks(lost, gained) if "loosely" in what),
-            )
+            yield _compare(path, new_path, removed, successors, before, after)
+    yield from _find_moved(old, new)
+
+
+def _find_moved(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[RenamedTests]:
+    """Yield tests that the change takes from one file and adds under the same title to another one."""
+    kept = sorted(old.keys() & new.keys())
+    before = {path: _tests(path, text) for path, text in old.items()}
+    after = {path: _tests(path, text) for path, text in new.items()}
+    for path in kept:
+        for name in before[path].keys() - after[path].keys():
+            places = [
+                other for other in sorted(after) if name in after[other] and name not in before.get(other, {})
+            ]
+            if len(places) == 1 and before[path][name].checks:
+                yield _compare(path, places[0], (name,), (name,), before[path], after[places[0]])
+
+
+def _compare(
+    path: str,
+    new_path: str,
+    removed: tuple[str, ...],
+    successors: tuple[str, ...],
+    before: Mapping[str, _Test],
+    after: Mapping[str, _Test],
+) -> RenamedTests:
+    lost = [check for name in removed for check in before[name].checks]
+    gained = [check for name in successors for check in after[name].checks]
+    findings = tuple(what for what in compare_checks(lost, gained) if "loosely" in what)
+    return RenamedTests(path, new_path, removed, successors, len(lost), len(gained), findings)
+
+
+def _is_alike(before: Mapping[str, _Test], name: str, after: Mapping[str, _Test], other: str) -> bool:
+    """Tell whether two tests are alike, whatever their own names are."""
+    old_words = [word for word in before[name].words if word != f"{NAME}{name}"]
+    return are_alike(old_words, [word for word in after[other].words if word != f"{NAME}{other}"])
 
 
 def _pair_files(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -17,9 +17,12 @@ _MISSING_NAMES = {
     "ModuleNotFoundError": r"No module named '(?:[\w.]+\.)?(?P<name>\w+)'",
     "NameError": r"name '(?P<name>\w+)' is not defined",
     "ReferenceError": r"(?P<name>\w+) is not defined",
+    "CollectionError": r"undefined: (?:\w+\.)?(?P<name>\w+)"
+    r"|(?:cannot find \w+|no \w+(?: or \w+)*(?: item)? named|unresolved import) `(?:\w+::)*(?P<item>\w+)`"
+    r"|symbol:\s+(?:method|class|variable) (?P<value>\w+)",
     "SyntaxError": r"does not provide an export named '?(?P<name>\w+)",
 }
-"""Messages of Python and JavaScript by type."""
+"""Messages of Python, JavaScript, and the compilers of Go, Rust and Java by type."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -35,7 +38,7 @@ def find_missing_name(failure: Failure) -> str:
     groups = match.groupdict()
     if function := groups.get("function"):
         return f"{function}()"
-    return groups.get("name") or groups.get("value") or ""
+    return groups.get("name") or groups.get("value") or groups.get("item") or ""
 
 
 def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:

@@ -69,6 +69,8 @@ ERROR_LINE = re.compile(
 )
 JEST_ASSERTION = "expect("
 """Start of the message of Jest's assertions, whose type is Error."""
+VITEST_SNAPSHOT = re.compile(r"Snapshot `.*` mismatched")
+"""The message of Vitest's snapshots, whose type is Error, too."""
 ENVIRONMENT: Mapping[str, str] = {"CI": "1", "NO_COLOR": "1", "FORCE_COLOR": "0"}
 """With CI set, no snapshot is written and no file is watched."""
 
@@ -189,7 +191,7 @@ def parse_error(text: str, tree: Path) -> Failure:
     head = "\n".join(line for line in lines if not STACK_FRAME.match(line)).strip()
     match = ERROR_LINE.search(head)
     type, message = (match["type"], match["message"] or "") if match else ("Error", head)
-    if message.startswith(JEST_ASSERTION):
+    if message.startswith(JEST_ASSERTION) or VITEST_SNAPSHOT.match(message):
         type = "AssertionError"
     return Failure(
         type=type,

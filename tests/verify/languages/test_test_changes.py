@@ -149,3 +149,19 @@ def test_follows_moved_file() -> None:
     assert (moved.path, moved.new_path) == ("a.test.ts", "math/a.test.ts")
     assert (moved.removed, moved.successors) == (("adds",), ("adds",))
     assert (moved.checks_before, moved.checks_after) == (1, 1)
+
+
+RUST = '#[test]\nfn reads() {\n    assert_eq!(pair("a=b"), Some(("a", "b")));\n}\n'
+
+
+def test_name_of_test_does_not_count() -> None:
+    new = RUST.replace("reads() {", 'splits() {\n    assert_eq!(pair("a=b=c"), Some(("a", "b=c")));')
+    (renamed,) = find_renamed_in({"src/lib.rs": RUST}, {"src/lib.rs": new})
+    assert (renamed.removed, renamed.successors, renamed.checks_after) == (("reads",), ("splits",), 2)
+
+
+def test_follows_test_to_another_file() -> None:
+    other = RUST.replace("reads", "reads_more")
+    old = {"src/a.rs": RUST + other}
+    (moved,) = find_renamed_in(old, {"src/a.rs": other, "src/b.rs": RUST})
+    assert (moved.path, moved.new_path, moved.removed) == ("src/a.rs", "src/b.rs", ("reads",))
