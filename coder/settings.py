@@ -94,7 +94,7 @@ class Config(Value):
     image: str | None = None
     """Local container image in which commands and tests run, by podman or Docker."""
     test_network: bool = False
-    """Whether tests of this repository use this machine's network: services on loopback, and the internet."""
+    """True if tests of this repository may use the network: services on loopback, and the internet."""
     test_environment: tuple[str, ...] = ()
     """Names of environment variables that are passed to tests of this repository."""
     deny_read: tuple[str, ...] = ()

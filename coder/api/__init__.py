@@ -274,7 +274,7 @@ def _run_session(setup: "SessionSetup", task: "Task", on_progress: Progress | No
 
     if _is_in_event_loop():
         raise UserError("This would block the running event loop. Call it with asyncio.to_thread.")
-    with setup.open(task) as handle:
+    with setup.open_session(task) as handle:
         asyncio.run(_follow_session(handle, on_progress))
     finish = handle.finish_event
     if finish.kind is None and finish.exit_code in ERRORS:

@@ -75,7 +75,7 @@ class RepositoryTools:
             suite=suite,
             unsafe_no_sandbox=self._unsafe,
         )
-        return _shorten(await _follow(context, judge), diff="")
+        return _to_tool_result(await _follow(context, judge), diff="")
 
     async def locate(
         self, issue: Annotated[str, Field(description="What is wrong, in words.")]
@@ -119,7 +119,7 @@ class RepositoryTools:
             unsafe_no_sandbox=self._unsafe,
         )
         result = await _follow(context, repair)
-        return _shorten(result, diff=result.diff)
+        return _to_tool_result(result, diff=result.diff)
 
 
 def build_server(directory: Path, *, unsafe_no_sandbox: bool = False) -> MCPServer:
@@ -160,7 +160,7 @@ async def _follow(context: AnyContext, function: Callable[..., AnyResult]) -> An
     return await _call(partial(function, on_progress=report_progress))
 
 
-def _shorten(result: api.Result, *, diff: str) -> ToolResult:
+def _to_tool_result(result: api.Result, *, diff: str) -> ToolResult:
     verdict = result.verdict
     return ToolResult(
         label=result.label,

@@ -35,7 +35,7 @@ class Result(Value):
 
     @property
     def is_proven(self) -> bool:
-        """Whether tests failed before the change, pass with it, and nothing else broke."""
+        """True if tests failed before the change, pass with it, and nothing else broke."""
         return self.verdict is not None and self.verdict.kind is VerdictKind.PROVEN
 
 

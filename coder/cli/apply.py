@@ -134,7 +134,13 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.core.errors import UserError
     from coder.core.values.text import sanitize_text
     from coder.core.values.verdict import Evidence
-    from coder.repo.delivery.checkout import apply_commit, apply_verified_copy, prepare_unverified_copy
+    from coder.repo.delivery.checkout import (
+        apply_commit,
+        apply_verified_copy,
+        find_missing,
+        prepare_unverified_copy,
+    )
+    from coder.repo.git import find_checkout
     from coder.verify.verdict.evidence import markdown_report, trailers
     from coder.wiring.approach import judging_approach
     from coder.wiring.preparation import make_task
@@ -145,6 +151,12 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
         raise UserError(
             "This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder "
             "verify."
+        )
+    earlier = [earlier.commit for earlier in find_earlier_deliveries(repo, id)]
+    if missing := find_missing(find_checkout(repo).git, earlier):
+        raise UserError(
+            f"This change builds on {missing[-1][:10]}, which your branch lacks. Bring both: coder apply "
+            f"{id}. Then judge them: coder verify HEAD"
         )
     copy_and_head = prepare_unverified_copy(repo, delivery.commit)
     if copy_and_head is None:

@@ -1,30 +1,34 @@
 """`coder fix`: fix an issue."""
 
-import sys
-from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from coder.cli.options import (
     ApproveOption,
     ContinueOption,
+    JsonOption,
+    ModelOption,
     RepositoryOption,
+    RequestsOption,
+    SecondsOption,
+    ServerOption,
     SessionOption,
     SuiteOption,
     TestEditsOption,
+    TokensOption,
     TrustOption,
     UnsafeOption,
+    UsdOption,
+    VerboseOption,
     continued_session,
+    limit_flags,
     read_issue,
     read_plan,
 )
-
-if TYPE_CHECKING:
-    from coder.core.values.task import Task
-    from coder.settings import Config
+from coder.cli.requests import run_request
 
 
 class StrategyName(StrEnum):
@@ -45,7 +49,7 @@ def fix(
     repo: RepositoryOption = Path(),
     continues: ContinueOption = False,
     session: SessionOption = None,
-    model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
+    model: ModelOption = None,
     strategy: Annotated[
         StrategyName | None,
         typer.Option(help="How to go about it.", show_default="linear; offline without a model"),
@@ -59,9 +63,7 @@ def fix(
     offline: Annotated[
         bool, typer.Option("--offline", help="Use no model and no network: --strategy offline.")
     ] = False,
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")
-    ] = None,
+    base_url: ServerOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")
     ] = False,
@@ -80,12 +82,10 @@ def fix(
         list[str] | None,
         typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated."),
     ] = None,
-    max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit.")] = None,
-    max_requests: Annotated[
-        int | None, typer.Option(metavar="N", help="Limit of requests to models.")
-    ] = None,
+    max_usd: UsdOption = None,
+    max_tokens: TokensOption = None,
+    max_seconds: SecondsOption = None,
+    max_requests: RequestsOption = None,
     planner_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that plans.")] = None,
     reviewer_model: Annotated[
         str | None, typer.Option(metavar="NAME", help="The model that reviews.")
@@ -126,7 +126,7 @@ def fix(
     approve: ApproveOption = None,
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
+    json: JsonOption = False,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the fix there as a diff, too; with --plan-only the plan."),
@@ -134,7 +134,7 @@ def fix(
     merge: Annotated[
         bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what tools answer.")] = False,
+    verbose: VerboseOption = False,
 ) -> int:
     """Fix an issue on a branch of its own, and prove it with tests.
 
@@ -174,57 +174,35 @@ def fix(
         "test": test,
     }
     flags |= {"approve": approve and approve.value, "suite": suite and suite.value}
-    flags |= {
-        "max_usd": None if max_usd is None else Decimal(str(max_usd)),
-        "max_tokens": max_tokens,
-        "max_seconds": max_seconds,
-    }
-    flags |= {
-        "offline_first": offline_first,
-        "max_requests": max_requests,
-        "width": width,
-        "review_rounds": review_rounds,
-    }
+    flags |= limit_flags(max_usd, max_tokens, max_seconds, max_requests)
+    flags |= {"offline_first": offline_first, "width": width, "review_rounds": review_rounds}
     flags |= {
         "planner_model": planner_model,
         "reviewer_model": reviewer_model,
         "fallback_models": fallback_model and tuple(fallback_model),
     }
-
-    def task(root: Path, config: "Config") -> "Task":
-        from coder.wiring.preparation import make_task
-
-        return make_task(
-            text,
-            config,
-            directory=root,
-            continues=earlier,
-            base=base,
-            only=allowed_paths,
-            dry_run=dry_run,
-            merge=merge,
-            minimise=minimise,
-            keep_comments=keep_comments,
-            keep_steps=keep_steps,
-            accept_test_edits=accept_test_edits,
-            plan_only=plan_only,
-            plan=own_plan,
-        )
-
-    try:
-        from coder.cli.running import run_task
-
-        handle = run_task(
-            repo,
-            task,
-            flags=flags,
-            trusted=trust,
-            unsafe=unsafe_no_sandbox,
-            json=json,
-            output=output,
-            verbose=verbose,
-        )
-        return handle.finish_event.exit_code
-    except KeyboardInterrupt:
-        print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
-        return 130
+    fields = {
+        "continues": earlier,
+        "base": base,
+        "only": allowed_paths,
+        "dry_run": dry_run,
+        "merge": merge,
+        "minimise": minimise,
+        "keep_comments": keep_comments,
+        "keep_steps": keep_steps,
+        "accept_test_edits": accept_test_edits,
+        "plan_only": plan_only,
+        "plan": own_plan,
+    }
+    return run_request(
+        "fix",
+        text,
+        repo,
+        flags=flags,
+        fields=fields,
+        trusted=trust,
+        unsafe=unsafe_no_sandbox,
+        json=json,
+        output=output,
+        verbose=verbose,
+    )

@@ -1,9 +1,10 @@
 """Options and arguments that several commands share, and reading of issues and plans."""
 
 import sys
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +19,14 @@ SessionArgument = Annotated[
 ]
 
 
+ModelOption = Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")]
+ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")]
+UsdOption = Annotated[float | None, typer.Option(metavar="X", help="Money limit.")]
+TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Token limit.")]
+SecondsOption = Annotated[float | None, typer.Option(metavar="N", help="Time limit.")]
+RequestsOption = Annotated[int | None, typer.Option(metavar="N", help="Limit of requests to models.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what tools answer.")]
 ContinueOption = Annotated[
     bool,
     typer.Option("--continue", "-c", help="Go on with the newest session: its conversation and its change."),
@@ -39,6 +48,18 @@ def continued_session(*, newest: bool, session: str | None) -> str:
     if newest and session:
         raise UserError("--continue goes on with the newest session, --session names one: give only one.")
     return "last" if newest else session or ""
+
+
+def limit_flags(
+    usd: float | None, tokens: int | None, seconds: float | None, requests: int | None
+) -> dict[str, Any]:
+    """Return the limits of a session as settings."""
+    return {
+        "max_usd": None if usd is None else Decimal(str(usd)),
+        "max_tokens": tokens,
+        "max_seconds": seconds,
+        "max_requests": requests,
+    }
 
 
 class ApproveMode(StrEnum):

@@ -1,7 +1,7 @@
 """`coder do` and `coder ask`: a change that is no bug, and a question."""
 
 import sys
-from decimal import Decimal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,27 +10,26 @@ import typer
 from coder.cli.options import (
     ApproveOption,
     ContinueOption,
+    JsonOption,
+    ModelOption,
     RepositoryOption,
+    RequestsOption,
+    SecondsOption,
+    ServerOption,
     SessionOption,
     SuiteOption,
+    TokensOption,
     TrustOption,
     UnsafeOption,
+    UsdOption,
+    VerboseOption,
     continued_session,
+    limit_flags,
     read_issue,
 )
 
 if TYPE_CHECKING:
-    from coder.core.values.task import Mode, Task
-    from coder.settings import Config
-
-ModelOption = Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")]
-ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")]
-UsdOption = Annotated[float | None, typer.Option(metavar="X", help="Money limit.")]
-TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Token limit.")]
-SecondsOption = Annotated[float | None, typer.Option(metavar="N", help="Time limit.")]
-RequestsOption = Annotated[int | None, typer.Option(metavar="N", help="Limit of requests to models.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what tools answer.")]
+    from coder.core.values.task import Mode
 
 
 def do(
@@ -80,22 +79,20 @@ def do(
         "test": test,
         "suite": suite and suite.value,
         "approve": approve and approve.value,
-        "max_usd": None if max_usd is None else Decimal(str(max_usd)),
-        "max_tokens": max_tokens,
-        "max_seconds": max_seconds,
-        "max_requests": max_requests,
+        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
     }
-    return _run(
+    fields = {
+        "continues": continued_session(newest=continues, session=session),
+        "dry_run": dry_run,
+        "only": tuple(path.removeprefix("./") for path in only or ()),
+    }
+    return run_request(
         "change",
         read_issue(change),
         repo,
-        flags,
-        fields={
-            "continues": continued_session(newest=continues, session=session),
-            "dry_run": dry_run,
-            "only": tuple(path.removeprefix("./") for path in only or ()),
-        },
-        trust=trust,
+        flags=flags,
+        fields=fields,
+        trusted=trust,
         unsafe=unsafe_no_sandbox,
         json=json,
         output=output,
@@ -131,18 +128,15 @@ def ask(
     flags: dict[str, Any] = {
         "model": model,
         "base_url": base_url,
-        "max_usd": None if max_usd is None else Decimal(str(max_usd)),
-        "max_tokens": max_tokens,
-        "max_seconds": max_seconds,
-        "max_requests": max_requests,
+        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
     }
-    return _run(
+    return run_request(
         "ask",
         read_issue(question),
         repo,
-        flags,
+        flags=flags,
         fields={"continues": continued_session(newest=continues, session=session)},
-        trust=trust,
+        trusted=trust,
         unsafe=unsafe_no_sandbox,
         json=json,
         output=output,
@@ -150,32 +144,33 @@ def ask(
     )
 
 
-def _run(
+def run_request(
     mode: "Mode",
     text: str,
     repo: Path,
-    flags: dict[str, Any],
     *,
-    fields: dict[str, Any],
-    trust: bool,
+    flags: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    trusted: bool,
     unsafe: bool,
     json: bool,
     output: Path | None,
     verbose: bool,
 ) -> int:
-    from coder.wiring.preparation import make_task
+    """Run a request of the user as a session and return its exit code; `fields` are those of the task.
 
-    def task(root: Path, config: "Config") -> "Task":
-        return make_task(text, config, directory=root, mode=mode, **fields)
-
+    Raises:
+        UserError: before anything was started.
+    """
     try:
         from coder.cli.running import run_task
+        from coder.wiring.preparation import make_task
 
         handle = run_task(
             repo,
-            task,
+            lambda root, config: make_task(text, config, directory=root, mode=mode, **fields),
             flags=flags,
-            trusted=trust,
+            trusted=trusted,
             unsafe=unsafe,
             json=json,
             output=output,

@@ -63,7 +63,7 @@ def run_task(
             soft_wrap=not console.is_terminal,
         )
     new_task = task(directory, setup.config)
-    with setup.open(new_task, attended=attended) as handle:
+    with setup.open_session(new_task, attended=attended) as handle:
         asyncio.run(_run_and_show(handle, console, json=json, verbose=verbose))
     finish_event = handle.finish_event
     if output is not None and finish_event.delivery:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from coder.core.errors import UserError
 from coder.core.values.candidate import Candidate, Delivery, Patch
 from coder.repo.delivery.checkout import bring_commit, has_delivery
-from coder.repo.delivery.commits import STEP_TRAILER, append_trailers, find_copies, make_commit
+from coder.repo.delivery.commits import STEP_TRAILER, append_trailers, has_change, make_commit
 from coder.repo.delivery.pending import PendingDelivery
 from coder.repo.git import Checkout, Git, find_checkout
 from coder.repo.history.history import GitHistory
@@ -85,9 +85,7 @@ class SessionRepository:
     def contains(self, commit: str) -> bool:
         """Tell whether the session starts from a state that has the change of a delivered commit."""
         git = self.user_checkout.git
-        return bool(commit and git.resolve_commit(commit)) and (
-            git.succeeds("merge-base", "--is-ancestor", commit, self.head) or bool(find_copies(git, commit))
-        )
+        return bool(commit and git.resolve_commit(commit)) and has_change(git, commit, self.head)
 
     def create_candidate(self, name: str) -> Candidate:
         """Create a linked worktree at `base`, with the ignored artefacts that tests need."""
@@ -349,11 +347,7 @@ def _take_start_snapshot(
 
 def _is_ahead(git: Git, commit: str) -> bool:
     """Tell whether a branch holds a delivered commit whose change HEAD does not contain."""
-    return (
-        has_delivery(git, Delivery(diff="", commit=commit))
-        and not git.succeeds("merge-base", "--is-ancestor", commit, "HEAD")
-        and not find_copies(git, commit)
-    )
+    return has_delivery(git, Delivery(diff="", commit=commit)) and not has_change(git, commit)
 
 
 def _move_snapshot(git: Git, start: WorkTreeSnapshot, *, head: str, onto: str) -> WorkTreeSnapshot:

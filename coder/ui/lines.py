@@ -39,7 +39,7 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.state import Status, advance_status
-from coder.core.values.text import sanitize_text
+from coder.core.values.text import sanitize_text, shorten_line
 from coder.core.values.verdict import Verdict
 from coder.session.log import utc_now
 from coder.ui.summary import STYLES, format_counts, format_spending
@@ -88,7 +88,7 @@ class LinePrinter:
             self._calls[record.event.call.id] = record.event.call
         lines = self._lines_with_heading(record.event)
         if not lines and isinstance(record.event, ToolStreamed) and self._is_quiet(record):
-            lines = [Text(f"  ... {_shorten(record.event.text)}", "dim")]
+            lines = [Text(f"  ... {_one_line(record.event.text)}", "dim")]
         self._last_output_at = record.at if lines else self._last_output_at
         for line in lines:
             if (safe := sanitize_text(line.plain)) != line.plain:
@@ -139,13 +139,13 @@ class LinePrinter:
                     if self._verbose
                     else message.text.splitlines()[: 0 if message.ok else 1]
                 )
-                return [line, *(Text(f"    {_shorten(text)}", "dim") for text in output_lines)]
+                return [line, *(Text(f"    {_one_line(text)}", "dim") for text in output_lines)]
             case MessageFinished(message=AssistantMessage(calls=())) if self._status.phase == "answer":
                 return []  # the summary shows it
             case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
                 text_lines = text.strip().splitlines()
                 return [
-                    Text(f"  {_shorten(line)}", "italic")
+                    Text(f"  {_one_line(line)}", "italic")
                     for line in (text_lines if self._verbose else text_lines[:4])
                 ]
             case _:
@@ -164,7 +164,7 @@ class LinePrinter:
             self._activity,
         ]
         return Spinner(
-            "dots", Text(_shorten(sanitize_text(" · ".join(part for part in parts if part))), "dim")
+            "dots", Text(_one_line(sanitize_text(" · ".join(part for part in parts if part))), "dim")
         )
 
     async def _ask(self, event: QuestionAsked) -> None:
@@ -194,7 +194,7 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
         case NoteMade(note=note, implied=False) if note.kind != "give_up":
             steps = [
-                Text(f"    {number}. {_shorten(step.intent)}")
+                Text(f"    {number}. {_one_line(step.intent)}")
                 for number, step in enumerate(getattr(note, "steps", ()), start=1)
             ]
             places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
@@ -235,7 +235,7 @@ def _branch_lines(
         case CandidateForked(candidate=candidate, parent=parent, approach=approach):
             return [Text(f"  {candidate} grows out of {parent}: {approach}", "dim")] if parent else []
         case CandidateDropped(candidate=candidate, reason=reason):
-            return [Text(f"  {candidate} goes no further: {_shorten(reason)}", "dim")]
+            return [Text(f"  {candidate} goes no further: {_one_line(reason)}", "dim")]
 
 
 def current_activity(event: Event) -> str:
@@ -260,13 +260,13 @@ def summarize_arguments(arguments: str) -> str:
     try:
         values: Any = json.loads(arguments)
     except json.JSONDecodeError:
-        return _shorten(arguments)
+        return _one_line(arguments)
     if not isinstance(values, dict):
-        return _shorten(arguments)
+        return _one_line(arguments)
     if isinstance(diff := values.get("diff"), str):
         paths = [line[6:] for line in diff.splitlines() if line.startswith("+++ b/")]
-        return _shorten(", ".join(paths) or "a diff")
-    return _shorten(
+        return _one_line(", ".join(paths) or "a diff")
+    return _one_line(
         " ".join(
             str(value) if index == 0 else f"{name}={value}"
             for index, (name, value) in enumerate(values.items())
@@ -280,9 +280,8 @@ def _format_choices(event: QuestionAsked) -> str:
     return "/".join(option.upper() if option == event.default else option for option in event.options)
 
 
-def _shorten(text: str) -> str:
-    line = " ".join(text.split()) if "\n" in text else text
-    return line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
+def _one_line(text: str) -> str:
+    return shorten_line(text, LINE_CHARACTERS)
 
 
 async def _read_line() -> str:

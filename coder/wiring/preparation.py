@@ -30,7 +30,7 @@ class SessionSetup:
     approach: Approach
 
     @contextmanager
-    def open(self, task: Task, *, attended: bool = False) -> Iterator[SessionHandle]:
+    def open_session(self, task: Task, *, attended: bool = False) -> Iterator[SessionHandle]:
         """Open a session for a task; its resources are released on exit.
 
         Raises:

@@ -181,7 +181,7 @@ def open_session(
             needs_review=reviews,
             notices=(
                 *repository.exclusions,
-                *(() if task.continues else _standing_notices(task, root, sandbox)),
+                *(() if task.continues else _environment_notices(task, root, sandbox)),
             ),
         )
         session = Session(context, chosen_approach.strategy, id=identity, version=__version__)
@@ -190,8 +190,8 @@ def open_session(
         )
 
 
-def _standing_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
-    """Return notices that hold for every session here, and are shown once in a conversation."""
+def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
+    """Return notices about trust, settings and sandbox, which a conversation shows once."""
     return (*_trust_notice(task, root), *ignored_settings(root), *filter(None, [sandbox.notice]))
 
 

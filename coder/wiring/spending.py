@@ -63,13 +63,17 @@ def remaining_usd(config: Config, now: datetime | None = None) -> Decimal | None
     """
     now = now or datetime.now(UTC)
     remaining = [config.max_usd] if config.max_usd is not None else []
-    for name, limit, prefix in (
+    limits = (
         ("day", config.max_usd_per_day, f"{now:%Y%m%d}"),
         ("month", config.max_usd_per_month, f"{now:%Y%m}"),
-    ):
+    )
+    longest = next((prefix for _, limit, prefix in reversed(limits) if limit is not None), None)
+    sessions = [] if longest is None else [*read_spending(longest)]
+    for name, limit, prefix in limits:
         if limit is None:
             continue
-        spent = sum((spending.total.cost_usd or Decimal(0) for spending in read_spending(prefix)), Decimal(0))
+        costs = (one.total.cost_usd for one in sessions if one.session.startswith(prefix))
+        spent = sum(filter(None, costs), Decimal(0))
         if spent >= limit:
             raise UserError(
                 f"${spent:.2f} of ${limit:.2f} allowed per {name} are spent (max_usd_per_{name} in your "

@@ -1,4 +1,4 @@
-"""What `coder clean` removes, and what it leaves alone."""
+"""Removal of old state by `coder clean`."""
 
 import os
 from pathlib import Path

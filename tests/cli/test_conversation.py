@@ -73,6 +73,8 @@ def test_undo_takes_back_the_newest_request_alone(place: Place, server: FakeServ
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
     fix = git(place.repository, "rev-parse", branch)
     request(place, server, "do", "Document minutes().", "--continue")
+    refused = place.coder("apply", "last", "--verify")
+    assert (refused.returncode, f"builds on {fix[:10]}" in refused.stderr) == (2, True)
     assert f"back to {fix[:10]}" in place.coder("undo", "last", "--yes").stdout
     assert git(place.repository, "rev-parse", branch) == fix
     assert "deleted the branch" in place.coder("undo", "last", "--yes").stdout.lower()

@@ -27,3 +27,9 @@ def sanitize_text(text: str) -> str:
     Everything shown on a screen or written into a commit message, a trailer or a note goes through here.
     """
     return _SEQUENCE.sub("", text).translate(_REPLACEMENTS)
+
+
+def shorten_line(text: str, limit: int) -> str:
+    """Return a text as one line of at most `limit` characters; an ellipsis stands for the rest."""
+    line = " ".join(text.split()) if "\n" in text else text
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -338,7 +338,7 @@ class Verdict(Value):
 
     @property
     def is_good_enough(self) -> bool:
-        """Whether to look for nothing better: PROVEN, or good as far as the user let the tests run."""
+        """True if no better verdict is sought: PROVEN, or good as far as the user let the tests run."""
         return self.kind is VerdictKind.PROVEN or (self.cut_short and self.is_deliverable)
 
     @property

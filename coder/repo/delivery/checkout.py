@@ -12,6 +12,7 @@ from coder.repo.delivery.commits import (
     claimed_verdict_kind,
     delivery_base,
     find_copies,
+    has_change,
     make_commit,
     make_copy,
     remove_notes,
@@ -61,17 +62,15 @@ def bring_commit(git: Git, commit: str, earlier: Sequence[str] = ()) -> str:
     return brought
 
 
+def find_missing(git: Git, commits: Sequence[str]) -> list[str]:
+    """Return the delivered commits that exist and whose change HEAD lacks."""
+    return [commit for commit in commits if git.resolve_commit(commit) and not has_change(git, commit)]
+
+
 def _stack_commits(git: Git, commits: Sequence[str], *, head: str) -> str:
     """Return HEAD with delivered commits on top, as copies where the parent differs; no ref points to it."""
     *earlier, newest = commits
-    missing = [
-        commit
-        for commit in earlier
-        if git.resolve_commit(commit)
-        and not git.succeeds("merge-base", "--is-ancestor", commit, head)
-        and not find_copies(git, commit)
-    ]
-    for commit in (*missing, newest):
+    for commit in (*find_missing(git, earlier), newest):
         is_next = delivery_base(git, commit) == head
         head = commit if is_next else _make_unverified_copy(git, commit, head=head)
     return head

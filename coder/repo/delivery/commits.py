@@ -102,6 +102,11 @@ def find_copies(git: Git, commit: str) -> list[str]:
     ).split()
 
 
+def has_change(git: Git, delivered: str, commit: str = "HEAD") -> bool:
+    """Tell whether a commit comes from a delivered one, or HEAD from a copy of it."""
+    return git.succeeds("merge-base", "--is-ancestor", delivered, commit) or bool(find_copies(git, delivered))
+
+
 def make_branch(git: Git, *, slug: str, session: str, commit: str) -> str:
     """Create a branch `coder/<slug>-<end of the session's id>` at a commit and return its name.
 

@@ -160,7 +160,7 @@ class CoderApp(App[None]):
 
     def _request(self, text: str, mode: str) -> None:
         self._busy = True
-        self.run_worker(self._open(UserRequest(text, mode, self.session_id)))
+        self.run_worker(self._start_request(UserRequest(text, mode, self.session_id)))
 
     @property
     def session_id(self) -> str:
@@ -205,7 +205,7 @@ class CoderApp(App[None]):
             raise UserError("Nothing has been changed yet.")
         self._main.show_diff(diff)
 
-    async def _open(self, request: UserRequest) -> None:
+    async def _start_request(self, request: UserRequest) -> None:
         self._main.begin(request.text, has_listener=bool(self._chosen.name))
         try:
             running = await self._start(request)

@@ -115,7 +115,7 @@ class Runs:
         self._cutoff = cutoff
         self._cut = threading.Event()
         self.is_cut = False
-        """Whether the user cut a run short."""
+        """True if the user cut a run short."""
         self.made: list[TestRun] = []
         self.stages: dict[str, float] = defaultdict(float)
         """Wall-clock seconds by stage."""

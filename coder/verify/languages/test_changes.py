@@ -122,7 +122,7 @@ class RenamedTests(NamedTuple):
     checks_after: int
     """Number of checks of the successors, each counted once."""
     findings: tuple[str, ...]
-    """How each check is looser, half a sentence each."""
+    """Descriptions of looser checks, half a sentence each."""
 
 
 def find_renamed_in(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[RenamedTests]:

@@ -112,10 +112,12 @@ def change_doubts(
             known=known_js,
         )
     )
-    native = [path for path in compiled_sources(sources) if find_projects([path], new)]
+    native = compiled_sources(sources)
     yield from _limit(
         find_native_accesses(
-            read_texts(old, native, NATIVE_SUFFIXES), read_texts(new, native, NATIVE_SUFFIXES)
+            read_texts(old, native, NATIVE_SUFFIXES),
+            read_texts(new, native, NATIVE_SUFFIXES),
+            extensions=[path for path in native if find_projects([path], new)],
         )
     )
 

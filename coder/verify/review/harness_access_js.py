@@ -42,6 +42,7 @@ OF_SOURCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"|\bsetUncaughtExceptionCaptureCallback\b",
             "replaces what tests call ({})",
         ),
+        (r"\b__(?:vitest|jest|mocha)_?\w*", "names {}"),
         (r"\beval\s*\(|\bnew Function\s*\(", "executes code that cannot be read here ({})"),
     )
 )

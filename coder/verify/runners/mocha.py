@@ -23,7 +23,7 @@ BEFORE_VALUES = (
     *("--timeout", "-s", "--slow", "-g", "--grep", "-f", "--fgrep", "--file", "--extension", "--package"),
 )
 LOAD_ERROR = "Exception during run: "
-"""What is printed instead of a report if a file cannot be loaded."""
+"""Start of the message that Mocha prints, instead of a report, if a file cannot be loaded."""
 NAMED_FILE = re.compile(r"(?P<path>/[^\s:()\[\]']+\.[cm]?[jt]sx?)\b(?::(?P<line>\d+))?")
 OUTCOMES: tuple[tuple[str, Outcome], ...] = (
     ("passes", "passed"),

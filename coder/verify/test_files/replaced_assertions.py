@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from coder.core.values.paths import test_file_of, test_function_of
+from coder.core.values.text import shorten_line
 from coder.core.values.verdict import ReplacedAssertion
 from coder.verify.review.tampering import dotted_name, parse_or_empty, read_check, read_tests
 from coder.verify.test_files.successors import find_successions
@@ -40,7 +41,11 @@ def find_replaced_assertions(
                     for pair in _pair(_lines(old[path], pattern), _lines(new.get(path, ""), pattern))
                 ]
         found |= {
-            ReplacedAssertion(test=function, old=_shorten(before), new=_shorten(after)): None
+            ReplacedAssertion(
+                test=function,
+                old=shorten_line(before.strip(), LONGEST),
+                new=shorten_line(after.strip(), LONGEST),
+            ): None
             for before, after in pairs
         }
     return tuple(found)[:MOST_SHOWN]
@@ -91,6 +96,5 @@ def _pair(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield from ((before, after) for before, after in pairs if before)
 
 
-def _shorten(text: str) -> str:
-    line = re.sub(r"\s*\n\s*", " ", text).strip()
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+def _one_line(text: str) -> str:
+    return shorten_line(text.strip(), LONGEST)

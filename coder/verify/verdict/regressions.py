@@ -140,7 +140,7 @@ class RewrittenTests(NamedTuple):
     tests: tuple[str, ...] = ()
     """Those that passed on the base and fail on the changed sources."""
     gaps: tuple[str, ...] = ()
-    """What could not be run, half a sentence each."""
+    """Descriptions of test runs that did not end, half a sentence each."""
 
 
 def find_rewritten_tests(change: JudgedChange, runs: Runs) -> RewrittenTests:

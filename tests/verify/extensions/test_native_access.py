@@ -25,5 +25,24 @@ from coder.verify.extensions.native_access import find_native_accesses
     ],
 )
 def test_finds_access_in_new_lines(line: str, finding: str) -> None:
-    assert [*find_native_accesses({}, {"a.c": f"\n{line}\n"})] == ([f"a.c:2 {finding}"] if finding else [])
-    assert [*find_native_accesses({"a.c": f"{line}\n"}, {"a.c": f"\n{line}\n"})] == []
+    assert [*find_native_accesses({}, {"a.c": f"\n{line}\n"}, extensions=["a.c"])] == (
+        [f"a.c:2 {finding}"] if finding else []
+    )
+    assert [*find_native_accesses({"a.c": f"{line}\n"}, {"a.c": f"\n{line}\n"}, extensions=["a.c"])] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "finding"),
+    [
+        ("    exit(0);", "calls exit"),
+        (
+            "__attribute__((constructor)) static void begin(void) {",
+            "uses __attribute__((constructor",
+        ),
+        ("    std::process::exit(0);", "calls exit"),
+        ('    if (getenv("LANG")) return 5;', ""),
+    ],
+)
+def test_program_must_not_decide_on_its_exit_code(line: str, finding: str) -> None:
+    found = [*find_native_accesses({}, {"a.c": line}, extensions=())]
+    assert found[:1] == ([f"a.c:1 {finding}"] if finding else [])

@@ -50,13 +50,13 @@ def test_missing_file_is_hidden_only_if_the_home_has_it(
 
 
 def test_names_only_tests_that_fail_alike_on_both_sides() -> None:
-    def refused(name: str) -> TestReport:
+    def refused_report(name: str) -> TestReport:
         result = failed_result(name)
         assert result.failure is not None
         failure = result.failure.model_copy(update={"os_error": REFUSED})
         return TestReport(command="pytest", results=(result.model_copy(update={"failure": failure}),))
 
-    both, new = refused("a.py::test_a"), refused("a.py::test_b")
+    both, new = refused_report("a.py::test_a"), refused_report("a.py::test_b")
     failures = (*both.failures, *new.failures)
     (note,) = describe_sandbox_failures(both, failures, {"network": "set X"})
     assert note.startswith("1 test fail")

@@ -16,31 +16,31 @@ def test_initials(name, expected):
 """
 
 
-def replaced(new: str, *tests: str, path: str = "t.py", old: str = OLD) -> list[str]:
+def replaced_assertions(new: str, *tests: str, path: str = "t.py", old: str = OLD) -> list[str]:
     found = find_replaced_assertions({path: old}, {path: new}, tests, lambda _test: (path,))
     return [assertion.line for assertion in found]
 
 
 def test_pairs_old_assertion_with_new_one() -> None:
-    assert replaced(OLD.replace("== 5", "== 4"), "t.py::test_price") == [
+    assert replaced_assertions(OLD.replace("== 5", "== 4"), "t.py::test_price") == [
         't.py::test_price: `assert price( "cake", ) == 5` is `assert price( "cake", ) == 4` now'
     ]
 
 
 def test_cases_are_assertions_and_keep_their_spaces() -> None:
-    assert replaced(
+    assert replaced_assertions(
         OLD.replace('"A"', '"AB"'), "t.py::test_initials[a  b-A]", "t.py::test_initials[c-C]"
     ) == ['t.py::test_initials: `("a  b", "A")` is `("a  b", "AB")` now']
 
 
 def test_removed_assertion_has_nothing_in_its_place() -> None:
-    assert replaced(OLD.replace('    assert price("tea") == 3\n', ""), "t.py::test_price") == [
+    assert replaced_assertions(OLD.replace('    assert price("tea") == 3\n', ""), "t.py::test_price") == [
         't.py::test_price: `assert price("tea") == 3` is nothing now'
     ]
 
 
 def test_reads_lines_in_other_languages() -> None:
     old = "test('a', () => {\n  const x = f()\n  expect(x).toBe(1)\n})\n"
-    assert replaced(old.replace("toBe(1)", "toBe(2)"), "a", path="a.test.js", old=old) == [
+    assert replaced_assertions(old.replace("toBe(1)", "toBe(2)"), "a", path="a.test.js", old=old) == [
         "a: `expect(x).toBe(1)` is `expect(x).toBe(2)` now"
     ]
