@@ -138,7 +138,7 @@ def find_renamed_in(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[
             if name in after
             else [other for other in edited if _is_alike(before, name, after, other)]
             for name, test in before.items()
-            if (path != new_path or name not in after) and test.checks
+            if (test.checks and name not in after) or (path != new_path and _is_moved(test, after.get(name)))
         }
         for removed, successors in group_successions(successors_of, before):
             yield _compare(path, new_path, removed, successors, before, after)
@@ -155,8 +155,13 @@ def _find_moved(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Rena
             places = [
                 other for other in sorted(after) if name in after[other] and name not in before.get(other, {})
             ]
-            if len(places) == 1 and before[path][name].checks:
+            if len(places) == 1 and _is_moved(before[path][name], after[places[0]][name]):
                 yield _compare(path, places[0], (name,), (name,), before[path], after[places[0]])
+
+
+def _is_moved(before: _Test, after: _Test | None) -> bool:
+    """Tell whether a test of the same title has its place: it has checks to compare, or is the same."""
+    return after is not None and (bool(before.checks) or before.words == after.words)
 
 
 def _compare(

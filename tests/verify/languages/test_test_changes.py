@@ -165,3 +165,10 @@ def test_follows_test_to_another_file() -> None:
     old = {"src/a.rs": RUST + other}
     (moved,) = find_renamed_in(old, {"src/a.rs": other, "src/b.rs": RUST})
     assert (moved.path, moved.new_path, moved.removed) == ("src/a.rs", "src/b.rs", ("reads",))
+
+
+@pytest.mark.parametrize(("body", "is_moved"), [("same(add(1, 2), 3)", True), ("true", False)])
+def test_moved_test_with_checks_of_its_own_is_the_same(body: str, is_moved: bool) -> None:
+    text = "test('adds', () => {\n  %s\n})\n"
+    found = find_renamed_in({"a.test.ts": text % "same(add(1, 2), 3)"}, {"b/a.test.ts": text % body})
+    assert bool(list(found)) is is_moved
