@@ -60,6 +60,11 @@ class Command(Value):
         """True if single test files can be run."""
         return self.runner != OTHER
 
+    @property
+    def uses_interpreter(self) -> bool:
+        """True if the project's Python interpreter may run the tests."""
+        return self.is_recorded or self.runner == OTHER
+
 
 def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> Command:
     """Parse a test command, replacing `pytest` and `python` by those of `interpreter`.

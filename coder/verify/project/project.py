@@ -104,7 +104,10 @@ def find_candidates(
         Project(
             interpreter=interpreter,
             command=command,
-            why=(*reasons, f"Test command: {command.text}, {where}."),
+            why=(
+                *(reasons if command.uses_interpreter else ()),
+                f"Test command: {command.text}, {where}.",
+            ),
             environment=activation,
             editable_roots=editable,
         )

@@ -17,6 +17,8 @@ from coder.verify.runners.node_packages import (
 )
 
 PROGRAMS = ("mocha", "_mocha", "mocha.js")
+REPORTER = Path(__file__).parents[1] / "target" / "node" / "mocha_reporter.cjs"
+"""Our reporter: Mocha's own writes no file before version 9.2, and names no files of tests before 8."""
 REPORT = "report.json"
 BEFORE_VALUES = (
     *("-r", "--require", "--import", "--loader", "--config", "-c", "--ui", "-u", "-R", "--reporter", "-t"),
@@ -47,7 +49,8 @@ class Mocha(NodeAdapter):
         words: Sequence[str] = run.argv[1:]
         if run.files:
             words = (*without_paths(words, run.tree, before_values=BEFORE_VALUES), *run.files)
-        report = ("--reporter", "json", "--reporter-option", f"output={run.place / REPORT}")
+        output = f"output={run.place / REPORT}"
+        report = ("--reporter", str(REPORTER), "--reporter-options", output)  # plural: in every version
         argv = (find_binary(run.tree, "mocha"), *words, *report, "--exit")
         return Invocation(argv=argv, environment=ENVIRONMENT)
 

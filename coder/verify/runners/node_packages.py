@@ -85,7 +85,7 @@ class NodeAdapter(ABC):
         manifest = read_manifest(root)
         scripts = _table(manifest, "scripts")
         found = False
-        for script in _find_test_scripts(scripts):
+        for script in find_test_scripts(scripts):
             for words in find_programs(script, scripts):
                 if self.recognizes(split_launchers(words)[1]):
                     found = True
@@ -125,7 +125,7 @@ def _table(manifest: Mapping[str, Any], key: str) -> Mapping[str, str]:
     return {name: value for name, value in entries if isinstance(value, str)}
 
 
-def _find_test_scripts(scripts: Mapping[str, str]) -> Iterator[str]:
+def find_test_scripts(scripts: Mapping[str, str]) -> Iterator[str]:
     """Yield the scripts that are named after tests, `test` first."""
     for name in sorted(scripts, key=lambda name: (name != "test", not name.startswith("test:unit"), name)):
         if re.match(r"test\b", name) and not re.search(r"watch|cov|e2e|lint|types?\b|update", name):

@@ -1,25 +1,37 @@
 """Adapter of the test runner of Node.js itself."""
 
 import json
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, collection_failure
 from coder.verify.runners.node_packages import (
     ENVIRONMENT,
     NodeAdapter,
     find_binary,
+    find_programs,
+    find_test_scripts,
     parse_error,
+    read_manifest,
+    read_scripts,
     relative_path,
+    split_launchers,
     without_paths,
 )
+from coder.verify.runners.sources import read_source, source_files
 
 REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
 """Our reporter, which runs in Node's process, beside those of the tests."""
 REPORT = "report.jsonl"
+COMMAND = "node --test"
 PROGRAMS = ("node", "tsx")
+SUFFIXES = (".js", ".mjs", ".cjs")
+IMPORT = re.compile(r"""(?:\bfrom|\brequire\(|\bimport)\s*["']node:test["']""")
 BEFORE_VALUES = (
     "-r",
     "--require",
@@ -36,6 +48,19 @@ class NodeTest(NodeAdapter):
     """Adapter of `node --test`, and of `tsx --test`, which passes it on."""
 
     name = "node"
+
+    def find_commands(self, root: Path) -> Iterator[str]:
+        """Yield the scripts that start it; without one, what does the same where tests import `node:test`.
+
+        Other programs may run such tests: wrappers such as borp, or Node on a file that imports them all.
+        """
+        commands = tuple(super().find_commands(root))
+        yield from commands
+        if not commands and read_manifest(root):
+            yield from _entry_commands(root)
+            tests = (path for path in source_files(root, SUFFIXES) if is_test_path(path))
+            if any(IMPORT.search(read_source(root, path)) for path in tests):
+                yield COMMAND
 
     def recognizes(self, words: Sequence[str]) -> bool:
         """Tell whether Node runs tests, itself or started by tsx."""
@@ -65,6 +90,17 @@ class NodeTest(NodeAdapter):
             except ValueError:
                 continue  # the last line of a run that was cut off
             yield _to_result(record, run.tree)
+
+
+def _entry_commands(root: Path) -> Iterator[str]:
+    """Yield the test scripts that run a file with Node, as commands of its test runner."""
+    scripts = read_scripts(root)
+    for script in find_test_scripts(scripts):
+        for words in find_programs(script, scripts):
+            program, *arguments = split_launchers(words)[1] or ("",)
+            file = arguments[-1] if arguments else ""
+            if program == "node" and is_test_path(file) and (root / file).is_file():
+                yield shlex.join((program, "--test", *arguments))
 
 
 def _expand(word: str, tree: Path) -> Iterator[str]:

@@ -68,6 +68,9 @@ class CommandSelection:
             if len(self._candidates) == 1 and len(find_tests(tree)) < LEAST_TESTS:
                 return
             files = sample_files(tree)
+            if not files:  # tests such as those of a `test.py` are not known before they run
+                usable = (project for project in self._candidates if project.problem is None)
+                self.project = next(usable, self.project)
             rejections: list[Rejection] = []
             for project in self._candidates if files else ():
                 rejection = self._try(project, tree, files)

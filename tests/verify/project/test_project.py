@@ -56,6 +56,12 @@ def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: Proces
     )
 
 
+def test_other_languages_name_no_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    write(tmp_path, {"go.mod": "module example.com/x\n", "x_test.go": "package x\n"})
+    project = discover(tmp_path, sandbox)
+    assert project.why == ("Test command: go test ./..., from the project's use of go.",)
+
+
 @pytest.mark.parametrize("place", [".venv", "venv", "env", ".tox/py311", ".nox/tests"])
 def test_uses_environment_in_repository(tmp_path: Path, sandbox: ProcessSandbox, place: str) -> None:
     python = fake_venv(tmp_path / place)

@@ -1,5 +1,6 @@
 """The adapter of `node --test`, with Node itself and with recorded lines."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.node_test import NodeTest
+from tests.builders import write
 from tests.verify.runners.running import run_adapter
 
 TESTS = """\
@@ -62,3 +64,27 @@ def test_expands_patterns_that_old_versions_do_not(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     run = Run(argv=("node", "--test", "*.test.js"), tree=tmp_path, place=tmp_path)
     assert NodeTest().prepare(run).argv[-3:] == ("--test", "a.test.js", "b.test.js")
+
+
+ESM_TESTS = 'import test from "node:test";\n'
+CJS_TESTS = 'const { test } = require("node:test");\n'
+
+
+@pytest.mark.parametrize(
+    ("script", "test", "commands"),
+    [
+        ("eslint . && borp && tstyche", ESM_TESTS, ["node --test"]),
+        ("borp", CJS_TESTS, ["node --test"]),
+        ("tape test/*.js", 'const test = require("tape");\n', []),
+        (
+            "npm run build && node --conditions development test/index.js",
+            ESM_TESTS,
+            ["node --test --conditions development test/index.js", "node --test"],
+        ),
+        ("node --test test/index.js", ESM_TESTS, ["node --test test/index.js"]),
+    ],
+)
+def test_finds_commands(tmp_path: Path, script: str, test: str, commands: list[str]) -> None:
+    files = {"package.json": json.dumps({"scripts": {"test": script}}), "test/index.js": test}
+    write(tmp_path, {**files, "node_modules/x/test/index.js": ESM_TESTS})
+    assert list(NodeTest().find_commands(tmp_path)) == commands

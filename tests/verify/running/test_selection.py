@@ -161,3 +161,10 @@ def test_sample_is_spread_over_directories(tmp_path: Path) -> None:
         },
     )
     assert sample_files(tmp_path) == ("a/test_small.py", "b/test_other.py", "a/test_large.py")
+
+
+def test_without_sample_takes_first_usable_command(tmp_path: Path) -> None:
+    candidates = (candidate("pytest", "pytest is not installed"), candidate("python -m unittest"))
+    selection = CommandSelection(candidates, make_runner=lambda _: pytest.fail(), memory=tmp_path / "memory")
+    selection.settle(tmp_path)
+    assert selection.project == candidates[1]
