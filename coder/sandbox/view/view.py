@@ -21,6 +21,7 @@ HIDDEN_DIRECTORIES = (
     "/srv",
     "/tmp",
     "/var",
+    *("/Users", "/Volumes", "/private/tmp", "/private/var"),  # macOS
 )
 SHOWN_DIRECTORIES = (
     "/run/current-system",
@@ -29,6 +30,8 @@ SHOWN_DIRECTORIES = (
     "/var/lib/alternatives",
     "/var/lib/fonts",
     "/var/cache/fontconfig",
+    *("/private/var/select", "/private/var/db/dyld", "/private/var/db/timezone"),  # macOS
+    "/private/var/db/xcode_select_link",
 )
 RESOLVERS = ("/run/systemd/resolve", "/run/NetworkManager/resolv.conf", "/run/resolvconf")
 """Possible targets of /etc/resolv.conf."""

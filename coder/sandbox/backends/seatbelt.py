@@ -1,0 +1,162 @@
+"""Isolation on macOS by Seatbelt: a profile generated from the view, applied by sandbox-exec.
+
+The profile language is described in sandbox-exec(1), in the profiles below /System/Library/Sandbox/Profiles
+and in https://reverse.put.as/wp-content/uploads/2011/09/Apple-Sandbox-Guide-v1.0.pdf. The last rule that
+matches an operation decides. Rules are matched against resolved paths.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from coder.core.errors import SandboxError
+from coder.sandbox.backends.backend import CommandSpec, WrappedCommand
+from coder.sandbox.view.linked_worktree import may_contain_keys
+from coder.sandbox.view.view import FileSystemView
+
+EXECUTABLE = "/usr/bin/sandbox-exec"
+"""Never searched on PATH, which may contain directories that a repository can write to."""
+PROFILE_ERROR, EXEC_ERROR = 65, 71
+"""Exit codes of sandbox-exec for a profile it cannot compile, and for a program it cannot start."""
+READ, WRITE = "file-read*", "file-write*"
+BASE_RULES = """\
+(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow file-map-executable)
+(allow process-info* (target same-sandbox))
+(allow signal (target same-sandbox))
+(allow sysctl-read)
+(allow pseudo-tty)
+(allow iokit-open (iokit-registry-entry-class "RootDomainUserClient"))
+(allow mach-lookup
+  (global-name "com.apple.bsd.dirhelper")
+  (global-name "com.apple.logd")
+  (global-name "com.apple.system.logger")
+  (global-name "com.apple.system.notification_center")
+  (global-name "com.apple.system.opendirectoryd.libinfo")
+  (global-name "com.apple.system.opendirectoryd.membership"))
+(allow ipc-posix-sem)
+(allow ipc-posix-shm* (ipc-posix-name-prefix "/psm_"))
+(allow system-socket (socket-domain AF_UNIX))"""
+"""Needs of interpreters and build tools. Semaphores and `/psm_` are those of Python's multiprocessing."""
+DEVICE_RULES = """\
+(deny file-read-data (subpath "/dev"))
+(allow file-read-data (literal "/dev") (literal "/dev/autofs_nowait") (literal "/dev/dtracehelper")
+  (literal "/dev/null") (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/zero")
+  (literal "/dev/stdin") (literal "/dev/stdout") (literal "/dev/stderr") (subpath "/dev/fd"))
+(allow file-write-data file-ioctl (literal "/dev/dtracehelper") (literal "/dev/null")
+  (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/zero"))
+(allow file-read* file-write* file-ioctl (literal "/dev/ptmx")
+  (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))"""
+"""No terminal but those that the command opens itself: it could type into the user's, or read from it."""
+NETWORK_RULES = """\
+(allow system-socket)
+(allow network-outbound (remote ip "*:*") (literal "/private/var/run/mDNSResponder"))
+(allow network-inbound (local ip "*:*"))
+(allow network-bind (local ip "*:*"))
+(allow mach-lookup
+  (global-name "com.apple.SystemConfiguration.configd")
+  (global-name "com.apple.trustd")
+  (global-name "com.apple.trustd.agent"))"""
+"""Access to the internet, but to no socket of a program on this machine in the file system."""
+
+
+class Seatbelt:
+    """A backend that confines the command's process tree by a Seatbelt profile."""
+
+    name = "Seatbelt"
+    limitations = (
+        "reduced isolation: commands have no internet sockets, not even on loopback, so tests with servers "
+        "fail; named semaphores of other programs can be opened, and a process that detaches itself may "
+        "outlive its command"
+    )
+
+    def __init__(self, executable: str = EXECUTABLE) -> None:
+        """Prepare the backend.
+
+        Raises:
+            SandboxError: this system has no sandbox-exec.
+        """
+        if not os.access(executable, os.X_OK):
+            raise SandboxError(f"there is no {executable}: it comes with macOS alone")
+        self._executable = executable
+
+    def wrap(self, command: CommandSpec) -> WrappedCommand:
+        """Return the sandbox-exec command line that runs the command."""
+        home = command.scratch / "home"
+        home.mkdir(exist_ok=True)
+        profile = build_profile(command.view, network=command.policy.network)
+        return WrappedCommand(
+            argv=(self._executable, "-p", profile, *command.argv),
+            directory=str(command.cwd),
+            environment={**command.environment, "HOME": str(home)},
+        )
+
+    def exit_code(self, code: int, output: str) -> int:
+        """Return the command's own exit code, which sandbox-exec passes on by becoming the command."""
+        if code in (PROFILE_ERROR, EXEC_ERROR) and output.startswith("sandbox-exec: "):
+            raise SandboxError(output.removeprefix("sandbox-exec: ").strip().partition("\n")[0])
+        return code
+
+
+def build_profile(view: FileSystemView, *, network: bool) -> str:
+    """Return the profile that applies a view.
+
+    Files cannot show other content: a git directory whose configuration may contain keys is denied as a
+    whole.
+
+    Raises:
+        SandboxError: a path cannot be written in a profile.
+    """
+    git_directories = [path.parent for path in view.replacements if may_contain_keys(path)]
+    return "\n".join(
+        (
+            BASE_RULES,
+            *_path_rules(view, git_directories),
+            *_socket_rules(view.writable),
+            DEVICE_RULES,
+            *((NETWORK_RULES,) if network else ()),
+        )
+    )
+
+
+def _path_rules(view: FileSystemView, denied: Iterable[Path]) -> Iterator[str]:
+    """Yield rules from the root downwards, so that deeper ones override those above, then the denials."""
+    yield f'(allow {READ} (subpath "/"))'
+    access = dict.fromkeys(map(_resolve, view.hidden), (False, False))
+    access |= dict.fromkeys(map(_resolve, view.readable), (True, False))
+    access |= dict.fromkeys(map(_resolve, view.writable), (True, True))
+    access |= dict.fromkeys(map(_resolve, view.protected), (True, False))
+    for path in sorted(access, key=lambda path: (len(path.parts), path)):
+        reads, writes = access[path]
+        yield f"({'allow' if reads else 'deny'} {READ} {_subpath(path)})"
+        yield f"({'allow' if writes else 'deny'} {WRITE} {_subpath(path)})"
+    # Resolving a path reads the metadata of each directory above it.
+    ancestors = {parent for path, (reads, _) in access.items() if reads for parent in path.parents}
+    yield f"(allow file-read-metadata {' '.join(f'(literal {_quote(path)})' for path in sorted(ancestors))})"
+    for path in sorted({_resolve(path) for path in (*view.masked, *denied)}):
+        yield f"(deny {READ} {WRITE} {_subpath(path)})"
+
+
+def _socket_rules(writable: Iterable[Path]) -> Iterator[str]:
+    """Yield rules for the sockets that a command makes in its own directories."""
+    for path in map(_resolve, writable):
+        yield f"(allow network-bind (local unix-socket {_subpath(path)}))"
+        yield f"(allow network-outbound (remote unix-socket {_subpath(path)}))"
+
+
+def _resolve(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _subpath(path: Path) -> str:
+    return f"(subpath {_quote(path)})"
+
+
+def _quote(path: Path) -> str:
+    text = str(path)
+    if not text.isprintable():
+        raise SandboxError(f"a sandbox profile cannot contain the path {text!r}")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
