@@ -7,6 +7,8 @@ import pytest
 from coder.models import cassette
 from coder.models.catalog import ModelChoice
 from coder.models.opening import open_model
+from coder.models.wire import clients
+from coder.models.wire.limits import ReplyLimits
 from coder.models.wire.provider import ProviderModel
 from coder.models.wire.text_protocol import AdaptiveModel, TextProtocolModel
 from tests.models import wires
@@ -88,3 +90,23 @@ def test_loads_libraries_only_when_opening_model() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "set()\n"
     )
+
+
+def test_bedrock_without_credentials_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+    choice = ModelChoice(provider="bedrock", model="m", reason="named by a test")
+    error = Bench(open_model(choice, environment={}, tool_calling=True)).fail()
+    assert str(error) == (
+        "bedrock:m cannot be asked this way: AWS finds no credentials: set AWS_PROFILE, or "
+        "AWS_BEARER_TOKEN_BEDROCK."
+    )
+
+
+def test_vertex_speaks_geminis_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
+    choice = ModelChoice(provider="vertex", model="gemini-4-argon", reason="named by a test")
+    model = clients.model_factory(choice, None)(clients.make_http_client(None, ReplyLimits()))
+    assert (model.system, model.model_name) == ("google-cloud", "gemini-4-argon")
