@@ -216,20 +216,19 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
     Raises:
         UserError: it is missing or invalid, or what it attests cannot be judged again.
     """
-    from pydantic import ValidationError
-
     from coder.core.attestation import Attestation
     from coder.core.errors import UserError
+    from coder.core.in_toto import extract_evidence
 
     if file is None or change is not None:
         raise UserError(
             "--check judges again what an evidence file attests: coder verify --evidence FILE.json --check"
         )
     try:
-        statement = Attestation.model_validate_json(file.read_text(encoding="utf-8"))
+        statement = Attestation.model_validate_json(extract_evidence(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise UserError(f"The evidence {str(file)!r} cannot be read: {error.strerror}.") from None
-    except (ValidationError, UnicodeDecodeError):
+    except ValueError:  # pydantic's ValidationError included
         raise UserError(
             f"{str(file)!r} is no evidence of this version's format; coder verify --evidence writes it."
         ) from None
