@@ -20,6 +20,7 @@ from coder.cli import (
     mcp,
     requests,
     resume,
+    review,
     trust,
     undo,
     verify,
@@ -43,6 +44,7 @@ app.command("ask")(requests.ask)
 app.command("resume")(resume.resume)
 app.command("demo")(demo.demo)
 app.command("verify")(verify.verify)
+app.command("review")(review.review)
 app.command("locate")(locate.locate)
 app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)

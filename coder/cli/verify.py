@@ -91,7 +91,7 @@ def verify(
             )
         else:
             chosen_approach, existing_task = judging_approach(
-                repo, diff=_read_diff(change, repo), revision=change, against=against
+                repo, diff=read_diff(change, repo), revision=change, against=against
             )
 
         def task(root: Path, config: "Config") -> "Task":
@@ -195,7 +195,7 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
     return stored_command
 
 
-def _read_diff(change: str | None, repo: Path) -> str | None:
+def read_diff(change: str | None, repo: Path) -> str | None:
     """Return the text of a diff if `change` names one; a revision of the same name takes precedence."""
     from coder.core.errors import UserError
     from coder.repo.git import find_checkout
