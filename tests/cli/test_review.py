@@ -18,6 +18,12 @@ def hand_over(summary: str, *, approve: bool, line: int = 0, path: str = "clock.
     )
 
 
+def commit_change(place: Place) -> None:
+    (place.repository / "more.py").write_text("MORE = 1\n")
+    git(place.repository, "add", "more.py")
+    git(place.repository, "commit", "--quiet", "--message", "more")
+
+
 @pytest.mark.loopback
 def test_shows_findings_beside_what_tests_saw(tmp_path: Path) -> None:
     place = Place(tmp_path)
@@ -45,7 +51,7 @@ def test_shows_findings_beside_what_tests_saw(tmp_path: Path) -> None:
 )
 def test_says_in_one_line_what_is_missing(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     place = Place(tmp_path)
-    git(place.repository, "commit", "--quiet", "--allow-empty", "--message", "more")
+    commit_change(place)
     result = place.coder("review", *arguments)
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
     assert message in result.stderr
@@ -53,7 +59,7 @@ def test_says_in_one_line_what_is_missing(tmp_path: Path, arguments: tuple[str, 
 
 def test_pull_request_is_found_by_its_fetched_reference(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    git(place.repository, "commit", "--quiet", "--allow-empty", "--message", "more")
+    commit_change(place)
     git(place.repository, "branch", "pr-7")
     result = place.coder("review", "#7")
     assert "A review needs a model" in result.stderr
