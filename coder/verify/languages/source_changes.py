@@ -9,21 +9,27 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from coder.core.values.paths import is_test_path
 from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax, walk_syntax
-from coder.verify.languages.tables import SUFFIXES, SYNTAX_TABLES, SyntaxTable, extension_of, literals_in
+from coder.verify.languages.process_access import process_accesses
+from coder.verify.languages.tables import (
+    SUFFIXES,
+    SYNTAX_TABLES,
+    SyntaxTable,
+    consequence_of,
+    extension_of,
+    function_name,
+    is_name,
+    label_of,
+    literals_in,
+)
 from coder.verify.review.branch_literals import LARGEST_COMMON_NUMBER, SHORTEST, TABLE_SHARE, is_named
 from coder.verify.review.overfitting import EXAMPLE
 
-_BROAD = re.compile(r"\b(?:Exception|Throwable|RuntimeException|Error)\b")
+_BROAD = re.compile(r"\b(?:Exception|Throwable|RuntimeException|StandardError|Error)\b")
 _SWALLOWING = re.compile(
     r"(?P<failing>.+?)(?:\.await)?\.unwrap_or(?:_default\(\)|(?:_else)?\(.*\))", re.DOTALL
 )
 _EMPTY_CATCH = re.compile(
     r".*\.catch\((?:\(\w*\)|\w+)=>(?:\{\}|null|undefined|\[\]|\"\"|''|false|0)?\)", re.DOTALL
-)
-_DETECTION = re.compile(
-    r"cfg!?\(\s*(?:not\()?\s*(?:debug_assertions|test)\s*\)|\btesting\.Testing\(\)|flag\.Lookup\(\"test\.|\"\.test\""
-    r"|Class\.forName\(\"org\.junit|\bgetStackTrace\(\)|\b(?:JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT)\b"
-    r"|NODE_ENV\W{1,6}test\b|\bCARGO_TARGET_TMPDIR\b"
 )
 
 
@@ -42,6 +48,7 @@ def symptom_signs(
         if value and not is_named(value, prose)
     }
     findings = []
+    known = "\n".join((issue, *old.values()))
     for path, text in new.items():
         table = _table(path)
         before, after = _root(path, old.get(path, "")), _root(path, text)
@@ -57,13 +64,7 @@ def symptom_signs(
             for value in new_literals
             if value.endswith(SUFFIXES) and is_test_path(value) and not is_named(value, prose)
         ]
-        known = Counter(_DETECTION.findall(old.get(path, "")))
-        for match in _DETECTION.finditer(text):
-            known[match[0]] -= 1
-            if known[match[0]] < 0:
-                findings.append(
-                    f"{path}:{text.count(chr(10), 0, match.start()) + 1} asks whether it is being tested"
-                )
+        findings += process_accesses(path, old.get(path, ""), text, known=known)
     return findings
 
 
@@ -85,10 +86,10 @@ def is_distinctive(value: str) -> bool:
 def _new_nodes(
     before: SyntaxNode, after: SyntaxNode, is_wanted: Callable[[SyntaxNode], bool]
 ) -> Iterator[SyntaxNode]:
-    """Yield the nodes whose text does not occur in the old file as such a node."""
-    counts = Counter(_normalize(node) for node in walk_syntax(before) if is_wanted(node))
+    """Yield the nodes with children whose text does not occur in the old file as such a node."""
+    counts = Counter(_normalize(node) for node in walk_syntax(before) if node.children and is_wanted(node))
     for node in walk_syntax(after):
-        if is_wanted(node):
+        if node.children and is_wanted(node):
             counts[_normalize(node)] -= 1
             if counts[_normalize(node)] < 0:
                 yield node
@@ -127,7 +128,7 @@ def _special_cases(
 def _tested_and_answered(table: SyntaxTable, node: SyntaxNode) -> tuple[list[str], list[str]]:
     """Return the literals that a branch, case or table compares with, and those it answers with alone."""
     if node.type in table.branches:
-        answer = node.child_by_field_name("consequence")
+        answer = consequence_of(node)
         return [*literals_in(table, node.child_by_field_name("condition"))], _sole_literals(table, answer)
     if node.type in table.tables:
         entries = [
@@ -135,7 +136,7 @@ def _tested_and_answered(table: SyntaxTable, node: SyntaxNode) -> tuple[list[str
         ]
         pairs = [entry for entry in entries if len(entry) == 2]
         return [key for key, _ in pairs], [value for _, value in pairs]
-    label = node.child_by_field_name("value") or node
+    label = label_of(node)
     body = node if label is not node else node.parent
     after = [
         child
@@ -151,11 +152,8 @@ def _sole_literals(table: SyntaxTable, node: SyntaxNode | None) -> list[str]:
     """Return the literals of a node that has nothing else but the words that return them."""
     if node is None:
         return []
-    names = {
-        part.type for part in walk_syntax(node) if not part.children and part.type.endswith("identifier")
-    }
-    calls = any(part.type in table.calls for part in walk_syntax(node))
-    return [] if names or calls else [*literals_in(table, node)]
+    is_plain = not any(is_name(part) or part.type in table.calls for part in walk_syntax(node))
+    return [*literals_in(table, node)] if is_plain else []
 
 
 def _swallowed_errors(table: SyntaxTable, before: SyntaxNode, after: SyntaxNode) -> Iterator[tuple[int, str]]:
@@ -166,7 +164,7 @@ def _swallowed_errors(table: SyntaxTable, before: SyntaxNode, after: SyntaxNode)
         if (
             node.type in table.handlers
             and _is_broad(node)
-            and _is_silent(table, node.child_by_field_name("body"))
+            and _is_silent(table, node.child_by_field_name("handler") or node.child_by_field_name("body"))
         ):
             yield _line(node), "swallows every exception"
         elif _drops_result(table, node, old) or _ignores_error(table, node):
@@ -186,13 +184,16 @@ def _swallowed_errors(table: SyntaxTable, before: SyntaxNode, after: SyntaxNode)
 def _is_broad(handler: SyntaxNode) -> bool:
     """Tell whether a handler names no type of exception, or one that contains all."""
     head = node_text(handler).partition("{")[0]
-    return re.search(r"\w\s+\w+\s*\)", head) is None or _BROAD.search(head) is not None
+    if handler.type.startswith("rescue"):
+        types = handler.child_by_field_name("exceptions")
+        return types is None or _BROAD.search(node_text(types)) is not None
+    return re.search(r"\w\s+\$?\w+\s*\)", head) is None or _BROAD.search(head) is not None
 
 
 def _is_silent(table: SyntaxTable, body: SyntaxNode | None) -> bool:
-    """Tell whether a block neither raises nor calls nor uses anything."""
-    return body is not None and not any(
-        part.type in table.calls or part.type.endswith("identifier") or part.type.startswith("throw")
+    """Tell whether a block, or a missing one, neither raises nor calls nor uses anything."""
+    return body is None or not any(
+        part.type in table.calls or is_name(part) or part.type.startswith("throw")
         for part in walk_syntax(body)
     )
 
@@ -211,7 +212,7 @@ def _drops_result(table: SyntaxTable, node: SyntaxNode, old: str) -> bool:
 def _ignores_error(table: SyntaxTable, branch: SyntaxNode) -> bool:
     if branch.type not in table.branches:
         return False
-    condition, body = branch.child_by_field_name("condition"), branch.child_by_field_name("consequence")
+    condition, body = branch.child_by_field_name("condition"), consequence_of(branch)
     is_empty = body is not None and not any("comment" not in child.type for child in body.named_children)
     return re.search(r"\berr\b", node_text(condition)) is not None and is_empty
 
@@ -220,20 +221,11 @@ def _constant_functions(
     table: SyntaxTable, before: SyntaxNode, after: SyntaxNode, literals: Collection[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield functions that computed their result before and now return only literals of the tests."""
-    old = {_name(node): node for node in walk_syntax(before) if node.type in table.functions}
+    old = {function_name(node): node for node in walk_syntax(before) if node.type in table.functions}
     for node in _new_nodes(before, after, lambda node: node.type in table.functions):
-        name, earlier = _name(node), old.get(_name(node))
+        name, earlier = function_name(node), old.get(function_name(node))
         body = node.child_by_field_name("body")
         answers = _sole_literals(table, body)
         was_computed = earlier is not None and not _sole_literals(table, earlier.child_by_field_name("body"))
         if name and was_computed and any(value in literals and is_distinctive(value) for value in answers):
             yield _line(node), f"has {name} answer with a value of the tests"
-
-
-def _name(node: SyntaxNode) -> str:
-    """Return the name of a function, that of the variable for an arrow function."""
-    own = node.child_by_field_name("name")
-    parent = node.parent
-    if own is None and parent is not None:
-        own = parent.child_by_field_name("name") or parent.child_by_field_name("left")
-    return node_text(own)

@@ -122,11 +122,11 @@ def test_new_test_of_whole_suite_is_reproduction(tmp_path: Path) -> None:
 
 
 def test_names_languages_that_were_not_checked(tmp_path: Path) -> None:
-    base = {"double.rb": "n + 1", "spec/double_spec.rb": "case 4"}
+    base = {"double.lua": "n + 1", "spec/double_spec.lua": "case 4"}
     verdict = judge(
-        tmp_path, base, {"double.rb": "n * 2"}, TapRunner("double.rb", "spec/double_spec.rb", "case")
+        tmp_path, base, {"double.lua": "n * 2"}, TapRunner("double.lua", "spec/double_spec.lua", "case")
     )
-    assert verdict.notes[-1] == "changes in .rb files were not checked for weakened tests or special cases"
+    assert verdict.notes[-1] == "changes in .lua files were not checked for weakened tests or special cases"
 
 
 class CompilingRunner(TapRunner):
