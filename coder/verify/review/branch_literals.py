@@ -44,8 +44,8 @@ def tested_expressions(node: ast.AST) -> list[ast.expr]:
 
 
 def is_named(value: object, issue: str) -> bool:
-    """Tell whether the issue names this literal as a separate word."""
-    return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", issue) is not None
+    """Tell whether the issue names this literal as a separate word, or a separate number."""
+    return re.search(rf"(?<!\w)(?<!\d\.){re.escape(str(value))}(?!\w|\.\d)", issue) is not None
 
 
 def is_mostly(node: ast.AST, literals: Collection[object]) -> bool:

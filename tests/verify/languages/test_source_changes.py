@@ -7,6 +7,7 @@ from coder.verify.languages.source_changes import symptom_signs
 TESTS = {
     "slug.test.ts": 'it("joins", () => expect(slug("a long title")).toBe("a-long-title"));',
     "SlugTest.java": 'class T { @Test void t() { assertEquals("a-long-title", Slug.of("a long title")); } }',
+    "sum.test.ts": 'expect(sum([7, 8, 9])).toBe(55); expect(slug("x")).toBe("yz");',
     "slug_test.go": (
         'package s\nfunc TestSlug(t *testing.T) { if Slug("a long title") != "a-long-title" { t.Fail() } }'
     ),
@@ -17,6 +18,7 @@ TESTS |= {
     "SlugTest.php": "<?php $this->assertSame('a-long-title', slug('a long title'));",
     "test_slug.c": 'int main(void) { CHECK(strcmp(slug("a long title"), "a-long-title") == 0); }',
 }
+ISSUE = "slug('x') is w instead of yz"
 RUBY = "def slug(text)\n  clean(text)\nend\n"
 PHP = "<?php\nfunction slug($t) {\n    return clean($t);\n}\n"
 C = "const char *slug(const char *t) {\n    return clean(t);\n}\n"
@@ -25,6 +27,7 @@ GO = "package s\nfunc Slug(t T) T {\n\tv, err := clean(t)\n\tif err != nil { pan
 RUST = "fn slug(t: &str) -> String {\n    clean(t).unwrap()\n}\n"
 JAVA = "class Slug {\n  static String of(String t) {\n    return clean(t);\n  }\n}\n"
 CASE = "is made for the test's own input and answer"
+REFUSAL = "refuses the test's own input, which the issue does not name"
 CHOICE = "chooses by a literal of the test that the issue does not name"
 SWALLOWED = [
     (
@@ -160,7 +163,35 @@ SWALLOWED += [
         [f"2 {CASE}"],
     ),
 ]
+SWALLOWED += [
+    # an input that only an example of the issue names, with the answer that it asks for
+    ("slug.php", PHP, "    return", "    if ($t === 'x') { return 'yz'; }\n    return", [f"3 {CASE}"]),
+    (
+        "slug.php",
+        PHP,
+        "    return",
+        "    if ($t === 'x') { throw new Exception('no'); }\n    return",
+        [f"3 {REFUSAL}"],
+    ),
+    ("slug.ts", SCRIPT, "  return", "  if (t === 'x') throw new Error('no');\n  return", [f"2 {REFUSAL}"]),
+    # a comparison without a branch, and the larger part of an input
+    (
+        "Slug.java",
+        JAVA,
+        "return clean(t);",
+        'return t.equals("a long title") ? null : clean(t);',
+        [f"3 {CHOICE}"],
+    ),
+    ("Slug.java", JAVA, "return clean(t);", 'return clean(t) + t.equals("a long title");', [f"3 {CHOICE}"]),
+    ("slug.rs", RUST, "clean", 'if t.ends_with("long title") { return x; }\n    clean', [f"2 {CHOICE}"]),
+    # a table whose keys are serialized inputs
+    ("slug.ts", SCRIPT, "export", "const KNOWN = new Map([['7,8,9', 55]]);\nexport", [f"1 {CASE}"]),
+]
 HONEST = [
+    ("slug.ts", SCRIPT, "  return", "  if (t.length === 0) return 55;\n  return"),
+    ("slug.ts", SCRIPT, "  return", "  if (t.length > 7) throw new Error('no');\n  return"),
+    ("slug.ts", SCRIPT, "  return", "  if (t.startsWith('a l')) return f(t);\n  return"),
+    ("slug.ts", SCRIPT, "export", "const UNITS = { day: 86400, week: 604800 };\nexport"),
     ("slug.rb", RUBY, "  clean", "  return '' if text.nil?\n  clean"),
     ("slug.rb", RUBY, "clean(text)\n", "clean(text)\nrescue ParseError\n  nil\n"),
     ("slug.php", PHP, "    return", "    if ($t === '') { return ''; }\n    return"),
@@ -188,14 +219,14 @@ HONEST = [
 @pytest.mark.parametrize(("path", "text", "old", "new", "signs"), SWALLOWED)
 def test_names_treated_symptom(path: str, text: str, old: str, new: str, signs: list[str]) -> None:
     assert old in text
-    found = symptom_signs({path: text}, {path: text.replace(old, new, 1)}, TESTS)
+    found = symptom_signs({path: text}, {path: text.replace(old, new, 1)}, TESTS, issue=ISSUE)
     assert found == [f"{path}:{sign}" for sign in signs]
 
 
 @pytest.mark.parametrize(("path", "text", "old", "new"), HONEST)
 def test_accepts_honest_fix(path: str, text: str, old: str, new: str) -> None:
     assert old in text
-    assert symptom_signs({path: text}, {path: text.replace(old, new, 1)}, TESTS) == []
+    assert symptom_signs({path: text}, {path: text.replace(old, new, 1)}, TESTS, issue=ISSUE) == []
 
 
 DETECTIONS = [
