@@ -15,6 +15,7 @@ from coder.verify.languages.tables import (
     literal_value,
 )
 from coder.verify.review.tampering import Check, compare_checks
+from coder.verify.test_files.locating import has_title
 from coder.verify.test_files.successors import NAME, are_alike, group_successions
 
 _TITLED = re.compile(
@@ -121,6 +122,17 @@ def weakened_tests_in(old: Mapping[str, str], new: Mapping[str, str]) -> list[st
                 findings.append(f"{path}: {name} is skipped or expected to fail now")
             findings += [f"{path}: {name} {what}" for what in compare_checks(test.checks, after[name].checks)]
     return findings
+
+
+def source_of_test(path: str, text: str, test_id: str) -> str:
+    """Return the source of a test in its file; empty if it is not found."""
+    table, root = SYNTAX_TABLES[extension_of(path)], parse_syntax(extension_of(path), text.encode())
+    sources = [
+        node_text(node)
+        for node in walk_syntax(root)
+        if (name := _test_name(table, node)) and has_title(test_id, name)
+    ]
+    return "\n".join(sources)
 
 
 def removed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

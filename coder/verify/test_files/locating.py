@@ -25,6 +25,8 @@ _TITLED = re.compile(
 """The title of a test, as test frameworks take it; `_QUOTED` may be any other text."""
 _NUMBERED = re.compile(r" #\d+$")
 """What distinguishes two tests of one name in a report."""
+_CASE = re.compile(r"%\w|\\\$\w+")
+"""Placeholders for the values of a case in an escaped title."""
 _RUST_EXAMPLE = re.compile(r"(?P<path>\S+\.rs) - .*\(line \d+\)")
 """The id of an example in documentation."""
 
@@ -134,3 +136,9 @@ def names_of(test_id: str) -> tuple[str, ...]:
         *(" ".join(words[start:]) for start in range(1, min(len(words) - 1, MOST_WORDS))),
     ]
     return tuple(dict.fromkeys(name for name in names if len(name) > 1))
+
+
+def has_title(test_id: str, title: str) -> bool:
+    """Tell whether a test has a title, which may be a template of cases."""
+    pattern = re.compile(_CASE.sub(".+", re.escape(title)))
+    return any(map(pattern.fullmatch, names_of(test_id)))
