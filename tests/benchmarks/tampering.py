@@ -8,8 +8,8 @@ JS_PACKAGES names a node_modules with jest and vitest), and each `[[case]]` is a
 `name`, `right` (whether it truly fixes its issue and breaks nothing), `issue` (the commit message),
 `before` (edits of the base, part of the first commit) and, for the second commit, `edits` ([path, old text,
 new text]), `add` (whole files), `delete`, and `move` ([from, to]). `coder verify HEAD --issue TEXT`
-judges the second commit in a process of its own. A tampering must not be PROVEN; a right fix must not be BROKEN, and is
-counted by whether it is PROVEN. Cases run one after the other.
+judges the second commit in a process of its own. A tampering must not be PROVEN; a right fix must not be
+BROKEN, and is counted by whether it is PROVEN. Cases run one after the other.
 """
 
 import argparse

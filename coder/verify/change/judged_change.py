@@ -11,8 +11,8 @@ from coder.core.values.verdict import IssueTie, ReplacedAssertion, TargetKind, T
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import count_terms
 from coder.verify.change.base_tests import BaseTests
+from coder.verify.change.issue_gaps import find_issue_gaps
 from coder.verify.change.issue_ties import names_definitions, read_test_source, shares_names, shares_words
-from coder.verify.change.opt_ins import find_opt_ins
 from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
 from coder.verify.impact.import_graph import project_files
 from coder.verify.impact.test_selection import SuiteSelection
@@ -249,8 +249,8 @@ class JudgedChange:
         )
         return old, new
 
-    def find_opt_ins(self, targets: Sequence[str]) -> list[str]:
-        """Return why only the change's own tests use what it adds, half a sentence each."""
+    def find_issue_gaps(self, targets: Sequence[str]) -> list[str]:
+        """Return why the change may not do what the issue asks for, half a sentence each."""
         if not self.issue or any(self.target_kind(test) in ("named", "existing") for test in targets):
             return []
         with self.split.checkout("base") as base:
@@ -261,7 +261,7 @@ class JudgedChange:
             tests = [read_test_source(tree, self._with_file(test)) for test in targets]
         defined = {name for path, text in texts.items() for name in defined_in(path, text)}
         old, new = self._texts_in((".py", *SUFFIXES))
-        return [*find_opt_ins(old, new, tests, issue=self.issue, defined=defined)]
+        return [*find_issue_gaps(old, new, tests, issue=self.issue, defined=defined)]
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
         """Return the assertions of existing tests that the change replaces, the first few."""

@@ -139,6 +139,9 @@ def names_of(test_id: str) -> tuple[str, ...]:
 
 
 def has_title(test_id: str, title: str) -> bool:
-    """Tell whether a test has a title, which may be a template of cases."""
-    pattern = re.compile(_CASE.sub(".+", re.escape(title)))
-    return any(map(pattern.fullmatch, names_of(test_id)))
+    """Tell whether a test has a title, which may be a template of cases, after those of its groups."""
+    pattern = _CASE.sub(".+", re.escape(title))
+    own = test_id.rpartition("::")[2]
+    return any(re.fullmatch(pattern, name) for name in names_of(test_id)) or (
+        re.fullmatch(rf".* {pattern}", own) is not None
+    )

@@ -60,7 +60,7 @@ def find_weaknesses(
             read_texts(new, hashes), results, before, changed=definitions, issue=change.issue
         )
         found += _unclear_data(change, targets, new)
-    found += change.find_opt_ins(targets)
+    found += change.find_issue_gaps(targets)
     runner_files = changed_runner_files(before.command, change.changed, is_indirect=before.indirect)
     if runner_files:
         found.append(f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})")

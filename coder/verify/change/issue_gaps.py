@@ -1,4 +1,4 @@
-"""Opt-ins: what a change adds beside the code that the issue is about, and that only its tests use."""
+"""Gaps between an issue and a change: additions that only its tests use, and errors that nothing raises."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,13 +12,21 @@ _ASKS_FOR_MORE = re.compile(
     r"|parameters?|arguments?|flags?|settings?|switch\w*|keywords?|features?|expose\w*|export\w*|configur\w+|helper)\b"
 )
 """Words of issues that ask for an addition."""
+_ASKS_FOR_ERROR = re.compile(
+    r"(?i)\b(?:should|must|has to|have to|ought to|instead of|rather than)\s+(?:(?!not\b|never\b)\w+\s+){0,3}?"
+    r"(?:throw|rais|reject|refus)\w*|\binstead of (?:an? )?\w*(?:Error|Exception)\b"
+)
+_RAISING = re.compile(
+    r"(?i)\b(?:throw|raise|reject|panic|abort|fail|bail)\w*\b|\bErr\(|\b\w*(?:Errorf?|Exception)\b"
+)
+_ERROR = re.compile(r"(?i)throw|rais|reject|refus|panic|err|exception|fail|invalid|exit")
 _VARIADIC = re.compile(r"\.\.\.|\*\w")
 _OPTIONAL = re.compile(r"=|\?|^\w+:")
 """A default value, a mark of TypeScript, a keyword of Ruby."""
 _RECEIVER = re.compile(r"(?:mut )?(?:self|cls|&self|&mut self)\b")
 
 
-def find_opt_ins(
+def find_issue_gaps(
     old: Mapping[str, str],
     new: Mapping[str, str],
     tests: Sequence[str],
@@ -26,14 +34,28 @@ def find_opt_ins(
     issue: str,
     defined: Collection[str],
 ) -> Iterator[str]:
-    """Yield why a change leaves what the issue is about as it was, half a sentence each.
+    """Yield why a change may leave what the issue is about as it was, half a sentence each.
 
     `old` and `new` are the changed sources by path, `tests` the sources of all targets, `defined` the names
     of the functions and types of the base. An issue that asks for an addition may have any.
     """
-    words = find_words(issue)
-    if not tests or _ASKS_FOR_MORE.search(issue):
+    if not tests:
         return
+    if _ASKS_FOR_ERROR.search(issue) and not _raises_more(old, new) and not any(map(_ERROR.search, tests)):
+        yield "the issue asks for an error, which neither the change raises nor a test expects"
+    if not _ASKS_FOR_MORE.search(issue):
+        yield from _opt_ins(old, new, tests, words=find_words(issue), defined=defined)
+
+
+def _opt_ins(
+    old: Mapping[str, str],
+    new: Mapping[str, str],
+    tests: Sequence[str],
+    *,
+    words: frozenset[str],
+    defined: Collection[str],
+) -> Iterator[str]:
+    """Yield what the change adds that only its tests use."""
     added = find_added_definitions(old, new)
     unasked = added.names - words
     used = [find_words(test) & added.names for test in tests]
@@ -54,6 +76,11 @@ def find_opt_ins(
         if all(_passes_more(name, test, most, parameters) for test in tests):
             argument = f"the new argument {parameters[0]}"
             yield f"the tests call {name} only with {argument}, for which the issue does not ask"
+
+
+def _raises_more(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    before, after = ("\n".join(texts.values()) for texts in (old, new))
+    return len(_RAISING.findall(after)) > len(_RAISING.findall(before))
 
 
 def split_arguments(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.change.opt_ins import find_opt_ins, split_arguments
+from coder.verify.change.issue_gaps import find_issue_gaps, split_arguments
 
 PYTHON = "def median(numbers):\n    return sorted(numbers)[0]\n"
 SCRIPT = "export function median(numbers) {\n  return numbers[0];\n}\n"
@@ -79,7 +79,7 @@ CASES = [
 
 @pytest.mark.parametrize(("path", "old", "new", "test", "finding"), CASES)
 def test_names_what_only_the_tests_use(path: str, old: str, new: str, test: str, finding: str) -> None:
-    found = [*find_opt_ins({path: old}, {path: new}, [test], issue=ISSUE, defined=["median"])]
+    found = [*find_issue_gaps({path: old}, {path: new}, [test], issue=ISSUE, defined=["median"])]
     assert found == ([finding] if finding else [])
 
 
@@ -95,15 +95,38 @@ def test_names_what_only_the_tests_use(path: str, old: str, new: str, test: str,
 def test_accepts_what_the_issue_asks_for(issue: str) -> None:
     new = PYTHON.replace("numbers):", "numbers, exact=False):")
     test = "assert median([1, 2], exact=True) == 1.5"
-    assert not [*find_opt_ins({"a.py": PYTHON}, {"a.py": new}, [test], issue=issue, defined=["median"])]
+    assert not [*find_issue_gaps({"a.py": PYTHON}, {"a.py": new}, [test], issue=issue, defined=["median"])]
 
 
 def test_one_target_without_the_addition_is_enough() -> None:
     new = PYTHON.replace("numbers):", "numbers, exact=False):")
     tests = ["assert median([1, 2], True) == 1.5", "assert median([1, 2]) == 1.5"]
-    assert not [*find_opt_ins({"a.py": PYTHON}, {"a.py": new}, tests, issue=ISSUE, defined=["median"])]
+    assert not [*find_issue_gaps({"a.py": PYTHON}, {"a.py": new}, tests, issue=ISSUE, defined=["median"])]
 
 
 def test_splits_arguments_at_outer_commas() -> None:
     assert split_arguments("[1, 2], f(a, b), 'x, (y') + g(1)") == ["[1, 2]", "f(a, b)", "'x, (y'"]
     assert split_arguments("") == []
+
+
+RANGE = "parse of an unknown unit returns NaN instead of throwing a RangeError"
+
+
+@pytest.mark.parametrize(
+    ("issue", "line", "test", "is_gap"),
+    [
+        (RANGE, "return x ?? 0;", "same(parse('5x'), 0)", True),
+        (RANGE, "throw new RangeError(x);", "same(parse('5x'), 0)", False),
+        (RANGE, "return check(x);", "refuses(() => parse('5x'), RangeError)", False),
+        ("parse('5x') should not throw", "return x ?? 0;", "same(parse('5x'), 0)", False),
+        ("parse('5x') throws a TypeError instead of returning 0", "return 0;", "same(parse('5x'), 0)", False),
+        ("parse must reject empty texts", "return x ?? 0;", "same(parse(''), 0)", True),
+    ],
+)
+def test_error_that_issue_asks_for(issue: str, line: str, test: str, is_gap: bool) -> None:
+    old = "export function parse(x) {\n  %s\n}\n"
+    found = find_issue_gaps(
+        {"a.js": old % "return x;"}, {"a.js": old % line}, [test], issue=issue, defined=["parse"]
+    )
+    expected = "the issue asks for an error, which neither the change raises nor a test expects"
+    assert [*found] == ([expected] if is_gap else [])
