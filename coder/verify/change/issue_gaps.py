@@ -13,7 +13,7 @@ _ASKS_FOR_MORE = re.compile(
 )
 """Words of issues that ask for an addition."""
 _ASKS_FOR_ERROR = re.compile(
-    r"(?i)\b(?:should|must|has to|have to|ought to|instead of|rather than)\s+(?:(?!not\b|never\b)\w+\s+){0,3}?"
+    r"(?i)\b(?:should|must|ha(?:s|ve) to|ought to|instead of|rather than)\s+(?:(?!not\b|never\b)\w+\s+){0,3}?"
     r"(?:throw|rais|reject|refus)\w*|\binstead of (?:an? )?\w*(?:Error|Exception)\b"
 )
 _RAISING = re.compile(

@@ -130,6 +130,7 @@ def names_of(test_id: str) -> tuple[str, ...]:
         own,
         re.split(r" [>\u203a\u00bb] ", own)[-1],
         own.partition("[")[0],
+        own.partition(" with data set ")[0],
         own.partition("(")[0],
         own.partition("/")[0],
         *(own.rpartition(mark)[2] for mark in "./\\:" if re.fullmatch(r"[\w$./\\:]+", own)),

@@ -59,6 +59,7 @@ def test_recognizes_examples_in_documentation() -> None:
         ("a_spec.rb::Basket#names resorts", "sorts", False),
         ("a.test.js::query > reads [1]", "reads %j", True),
         ("a_test.go::TestMedian/even", "TestMedian", True),
+        ('tests/ATest.php::testFormat with data set "few"', "testFormat", True),
         ("a.test.js::query > reads", "writes", False),
     ],
 )
