@@ -70,7 +70,8 @@ ERROR_LINE = re.compile(
 JEST_ASSERTION = "expect("
 """Start of the message of Jest's assertions, whose type is Error."""
 VITEST_ASSERTION = re.compile(
-    r"Snapshot `.*` mismatched|promise (?:resolved .* instead of rejecting|rejected .* instead of resolving)$",
+    r"Snapshot `.*` mismatched"
+    r"|promise (?:resolved .* instead of rejecting|rejected .* instead of resolving)$",
     re.MULTILINE,
 )
 """Messages of Vitest's assertions on snapshots and promises, whose type is Error, too."""

@@ -61,7 +61,8 @@ def find_weaknesses(
         )
         found += _unclear_data(change, targets, new)
     found += change.find_issue_gaps(targets)
-    runner_files = changed_runner_files(before.command, change.changed, is_indirect=before.indirect)
+    decisive = [path for path in change.changed if path not in change.split.registrations]
+    runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
     if runner_files:
         found.append(f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})")
     return Weaknesses(found, weakened, hashes)
