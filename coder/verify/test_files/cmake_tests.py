@@ -42,18 +42,15 @@ def adds_only_tests(old: str, new: str, test_files: Collection[str]) -> bool:
 
 def _commands(text: str) -> Iterator[_Command]:
     """Yield the commands of a CMake file; parentheses within arguments are arguments."""
-    tokens = [match[0] for match in _TOKEN.finditer(text) if not match[0].startswith("#")]
-    index = 0
-    while index + 1 < len(tokens):
-        name, depth = tokens[index].lower(), 0
-        arguments: list[str] = []
-        for index in range(index + 1, len(tokens)):
-            depth += {"(": 1, ")": -1}.get(tokens[index], 0)
+    tokens = iter([match[0] for match in _TOKEN.finditer(text) if not match[0].startswith("#")])
+    for name in tokens:
+        depth, arguments = 0, list[str]()
+        for token in tokens:
+            depth += {"(": 1, ")": -1}.get(token, 0)
             if depth == 0:
                 break
-            arguments.append(tokens[index])
-        index += 1
-        yield _Command(name, tuple(arguments[1:]))
+            arguments.append(token)
+        yield _Command(name.lower(), tuple(arguments[1:]))
 
 
 def _extends_loop(old: _Command, new: _Command, known: Collection[str], test_files: Collection[str]) -> bool:
