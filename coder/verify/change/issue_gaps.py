@@ -1,7 +1,7 @@
 """Gaps between an issue and a change: additions that only its tests use, and errors that nothing raises."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from coder.verify.languages.definitions import find_added_definitions, find_signatures
 from coder.verify.results.new_names import find_words
@@ -32,19 +32,19 @@ def find_issue_gaps(
     tests: Sequence[str],
     *,
     issue: str,
-    defined: Collection[str],
+    find_defined: Callable[[], Collection[str]],
 ) -> Iterator[str]:
     """Yield why a change may leave what the issue is about as it was, half a sentence each.
 
-    `old` and `new` are the changed sources by path, `tests` the sources of all targets, `defined` the names
-    of the functions and types of the base. An issue that asks for an addition may have any.
+    `old` and `new` are the changed sources by path, `tests` the sources of all targets, `find_defined`
+    returns the names of the functions and types of the base. An issue that asks for an addition may have any.
     """
     if not tests:
         return
     if _ASKS_FOR_ERROR.search(issue) and not _raises_more(old, new) and not any(map(_ERROR.search, tests)):
         yield "the issue asks for an error, which neither the change raises nor a test expects"
     if not _ASKS_FOR_MORE.search(issue):
-        yield from _opt_ins(old, new, tests, words=find_words(issue), defined=defined)
+        yield from _opt_ins(old, new, tests, words=find_words(issue), find_defined=find_defined)
 
 
 def _opt_ins(
@@ -53,14 +53,14 @@ def _opt_ins(
     tests: Sequence[str],
     *,
     words: frozenset[str],
-    defined: Collection[str],
+    find_defined: Callable[[], Collection[str]],
 ) -> Iterator[str]:
     """Yield what the change adds that only its tests use."""
     added = find_added_definitions(old, new)
     unasked = added.names - words
     used = [find_words(test) & added.names for test in tests]
-    subjects = sorted(words & {*defined})
-    if added.is_all and subjects and all(used) and not any(names & words for names in used):
+    is_unasked = all(used) and not any(names & words for names in used)
+    if added.is_all and is_unasked and words & {*find_defined()}:
         names = ", ".join(sorted(set().union(*used))[:SHOWN])
         yield f"the change only adds {names}, which the issue does not name, and edits nothing that it does"
     for name in sorted(unasked):

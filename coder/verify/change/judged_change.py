@@ -253,15 +253,20 @@ class JudgedChange:
         """Return why the change may not do what the issue asks for, half a sentence each."""
         if not self.issue or any(self.target_kind(test) in ("named", "existing") for test in targets):
             return []
-        with self.split.checkout("base") as base:
-            texts = {
-                path: read_regular_text(base / path) for path in project_files(base) if path.endswith(CODE)
-            }
         with self.split.checkout("change") as tree:
             tests = [read_test_source(tree, self._with_file(test)) for test in targets]
-        defined = {name for path, text in texts.items() for name in defined_in(path, text)}
         old, new = self._texts_in((".py", *SUFFIXES))
-        return [*find_issue_gaps(old, new, tests, issue=self.issue, defined=defined)]
+        return [*find_issue_gaps(old, new, tests, issue=self.issue, find_defined=self._find_definitions)]
+
+    def _find_definitions(self) -> frozenset[str]:
+        """Return the names of the functions and types of the base."""
+        with self.split.checkout("base") as base:
+            return frozenset(
+                name
+                for path in project_files(base)
+                if path.endswith(CODE)
+                for name in defined_in(path, read_regular_text(base / path))
+            )
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
         """Return the assertions of existing tests that the change replaces, the first few."""
