@@ -288,3 +288,22 @@ def test_source_that_names_a_test_file_asks_whether_it_is_tested() -> None:
     ]
     assert "slug_test.go" in finding
     assert not symptom_signs({"slug.go": GO}, {"slug.go": GO.replace("clean", "tidy")}, TESTS)
+
+
+@pytest.mark.parametrize(
+    ("issue", "is_accepted"),
+    [("slug knows no days", True), ("1.5 days, not 5.1", True), ("slug is wrong", False)],
+)
+def test_issue_names_a_word_in_any_of_its_forms(issue: str, is_accepted: bool) -> None:
+    tests = {"a.test.ts": 'expect(seconds("day")).toBe(86400);'}
+    changed = SCRIPT.replace("  return", '  if (t === "day") return 86400;\n  return')
+    assert (symptom_signs({"slug.ts": SCRIPT}, {"slug.ts": changed}, tests, issue=issue) == []) is is_accepted
+
+
+def test_digits_of_another_number_name_no_number() -> None:
+    tests = {"a.test.ts": 'expect(format(5)).toBe("0.05");'}
+    changed = SCRIPT.replace("  return", '  if (t === 5) return "0.05";\n  return')
+    issue = "format(5) is 0.5 instead of 0.05"
+    assert symptom_signs({"slug.ts": SCRIPT}, {"slug.ts": changed}, tests, issue=issue) == [
+        f"slug.ts:2 {CASE}"
+    ]
