@@ -48,6 +48,15 @@ _ENVIRONMENT = re.compile(
     r"(?:\bos\.(?:Getenv|LookupEnv)\(|\benv::var(?:_os)?\(|\bSystem\.get(?:env|Property)\(|\bENV(?:\.\w+[!?]?\(|\[)"
     r"|(?<![.\w])getenv\(|\$_ENV\[|\boption_env!\()\s*[\"'](?P<name>[\w.]+)[\"']"
 )
+_PLACE = (
+    r"(?:\bimport\.meta\.url\b|\b__filename\b|\b__dirname\b|\b__FILE__\b|\b__DIR__\b|\b__dir__\b|\bfile!\(\)"
+    r"|\bprocess\.cwd\(\)|\bgetcwd\(\)|\bDir\.pwd\b)"
+)
+_LOCATION = re.compile(
+    rf"{_PLACE}\s*(?:\.(?:starts?_?With|ends?_?With|includes?|indexOf|match|search|contains)\b|[=!]==?|=~)"
+    rf"|(?:[=!]==?\s*|\b(?:str_(?:contains|starts_with|ends_with)|strpos|strstr|preg_match|test)\([^)]*){_PLACE}",
+    re.IGNORECASE,
+)
 _HARMLESS_PROPERTIES = re.compile(
     r"(?:line|file|path)\.(?:separator|encoding)|os\.\w+|user\.(?:home|name)|java\.version"
 )
@@ -79,6 +88,8 @@ def _accesses(path: str, text: str, known: str) -> Iterator[tuple[int, str]]:
             continue
         for match in detection.finditer(line):
             yield number, f"asks whether it is being tested\0{match[0]}"
+        if _LOCATION.search(line):
+            yield number, "decides by the place of its own file, or by where it runs"
         for match in _ENDING.finditer(line):
             yield number, f"decides what happens when the process ends ({match[0]})"
         for match in _ENVIRONMENT.finditer(line):

@@ -255,6 +255,24 @@ def test_names_detection_of_tests(path: str, text: str, line: str) -> None:
     assert symptom_signs({path: changed}, {path: changed + "\n"}, TESTS) == []
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "condition", "is_sign"),
+    [
+        ("slug.ts", SCRIPT, "  if (import.meta.url.startsWith('file:')) return t;", True),
+        ("slug.ts", SCRIPT, "  load(new URL('./words.txt', import.meta.url));", False),
+        ("slug.rb", RUBY, "  return text if __FILE__.include?('lib')", True),
+        ("slug.rb", RUBY, "  load File.join(__dir__, 'words.rb')", False),
+        ("slug.c", C, '    if (strstr(__FILE__, "src")) return t;', True),
+    ],
+)
+def test_names_choice_by_place(path: str, text: str, condition: str, is_sign: bool) -> None:
+    first, newline, rest = text.partition("\n")
+    found = symptom_signs({path: text}, {path: f"{first}{newline}{condition}\n{rest}"}, TESTS)
+    assert found == (
+        [f"{path}:2 decides by the place of its own file, or by where it runs"] if is_sign else []
+    )
+
+
 def test_names_unknown_variables_of_environment() -> None:
     changed = JAVA.replace(
         "return", 'if (System.getProperty("surefire.path") != null) { return t; }\n    return'
