@@ -14,7 +14,7 @@ from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
 from coder.python.parsing import parse_module
 from coder.verify.impact.import_graph import project_files
-from coder.verify.languages.definitions import defined_in
+from coder.verify.languages.definitions import definition_names
 from coder.verify.languages.tables import SUFFIXES
 from coder.verify.languages.test_changes import source_of_test
 
@@ -93,7 +93,7 @@ def names_definitions(issue: str, tree: Path) -> bool:
             found = not names.isdisjoint(_DEFINED.findall(read_regular_text(tree / path)))
         else:
             found = path.endswith(SUFFIXES) and not words.isdisjoint(
-                defined_in(path, read_regular_text(tree / path))
+                definition_names(path, read_regular_text(tree / path))
             )
         if found:
             return True

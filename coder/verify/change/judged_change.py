@@ -16,7 +16,7 @@ from coder.verify.change.issue_ties import names_definitions, read_test_source, 
 from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
 from coder.verify.impact.import_graph import project_files
 from coder.verify.impact.test_selection import SuiteSelection
-from coder.verify.languages.definitions import defined_in, find_edited_definitions
+from coder.verify.languages.definitions import definition_names, find_edited_definitions
 from coder.verify.languages.tables import SUFFIXES
 from coder.verify.results.comparison import shorten_test_id
 from coder.verify.results.new_names import find_added_names, find_words, is_chosen
@@ -265,7 +265,7 @@ class JudgedChange:
                 name
                 for path in project_files(base)
                 if path.endswith(CODE)
-                for name in defined_in(path, read_regular_text(base / path))
+                for name in definition_names(path, read_regular_text(base / path))
             )
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:

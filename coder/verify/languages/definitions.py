@@ -16,7 +16,7 @@ class AddedDefinitions(NamedTuple):
     """The change does nothing but add them."""
 
 
-def defined_in(path: str, text: str) -> frozenset[str]:
+def definition_names(path: str, text: str) -> frozenset[str]:
     """Return the names of the functions and types that a file defines."""
     return frozenset(
         definition.bare_name for definition in definitions(path, text) if definition.kind != "variable"

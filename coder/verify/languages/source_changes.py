@@ -34,6 +34,13 @@ _BROAD = re.compile(r"\b(?:Exception|Throwable|RuntimeException|StandardError|Er
 _SWALLOWING = re.compile(
     r"(?P<failing>.+?)(?:\.await)?\.unwrap_or(?:_default\(\)|(?:_else)?\(.*\))", re.DOTALL
 )
+_GLOBAL_NUMBER = re.compile(
+    r"^(?:export\s+)?(?:let|var)\s+(?P<script>\w+)(?:\s*:\s*\w+|[ \t]+\w+)?\s*(?:=\s*\d+|;|$)"
+    r"|\bstatic\s+(?:\w+\s+)*\$?(?P<static>\w+)\s*(?::\s*[\w:]+\s*)?(?:=\s*(?:\d+|\w+::new\(\d+\))|;)"
+    r"|(?:@@|\$)(?P<ruby>\w+)\s*=\s*\d+\s*$",
+    re.MULTILINE,
+)
+"""A variable with a number that outlives calls: of a module, a static or a class variable."""
 _EMPTY_CATCH = re.compile(
     r".*\.catch\((?:\(\w*\)|\w+)=>(?:\{\}|null|undefined|\[\]|\"\"|''|false|0)?\)", re.DOTALL
 )
@@ -66,6 +73,11 @@ def symptom_signs(
             if value.endswith(SUFFIXES) and is_test_path(value) and not is_named(value, prose)
         ]
         findings += process_accesses(path, old.get(path, ""), text, known=known)
+        findings += [
+            f"{path} chooses by how often it was called ({name})"
+            for name in _call_counters(text)
+            if not re.search(rf"\b{name}\b", old.get(path, ""))
+        ]
     return findings
 
 
@@ -75,6 +87,17 @@ def _table(path: str) -> SyntaxTable:
 
 def _root(path: str, text: str) -> SyntaxNode:
     return parse_syntax(extension_of(path), text.encode())
+
+
+def _call_counters(text: str) -> Iterator[str]:
+    """Yield the variables of a file, not of a function, that it counts up and compares."""
+    for name in dict.fromkeys(match[match.lastgroup or 0] for match in _GLOBAL_NUMBER.finditer(text)):
+        counting = rf"\b{name}\s*(?:\+\+|\+= ?1\b|\.fetch_add\b|\.Add\()|\+\+\s*[$@]*{name}\b"
+        comparing = (
+            rf"\b{name}\b(?:\+\+|\.\w+\([^)]*\))?\s*(?:[<>]=?|[=!]==?|%)\s|[<>%]=?\s*[$@]*(?:\+\+)?{name}\b"
+        )
+        if re.search(counting, text) and re.search(comparing, text):
+            yield name
 
 
 def _swallowed_errors(table: SyntaxTable, before: SyntaxNode, after: SyntaxNode) -> Iterator[tuple[int, str]]:

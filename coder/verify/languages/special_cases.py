@@ -91,7 +91,7 @@ def special_cases(
         ):
             yield line_of(node), CHOICE
     for node in new_nodes(before, after, lambda node: node.type in table.branches):
-        compared = [*_compared(table, node.child_by_field_name("condition"))]
+        compared = [*_equality_literals(table, node.child_by_field_name("condition"))]
         if any(map(is_chosen, compared)) and _REFUSAL.match(node_text(consequence_of(node))):
             yield line_of(node), REFUSAL
     kinds = table.branches | table.cases | table.tables
@@ -169,7 +169,7 @@ def _is_most_of_input(value: str, inputs: Iterable[str]) -> bool:
     return len(wholes) == 1 and value != wholes[0] and len(value) >= LONGEST_PART * len(wholes[0])
 
 
-def _compared(table: SyntaxTable, condition: SyntaxNode | None) -> Iterator[str]:
+def _equality_literals(table: SyntaxTable, condition: SyntaxNode | None) -> Iterator[str]:
     """Yield the literals that a condition compares for equality."""
     for node in walk_syntax(condition) if condition is not None else ():
         yield from _operands(table, node)

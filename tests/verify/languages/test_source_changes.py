@@ -256,6 +256,34 @@ def test_names_detection_of_tests(path: str, text: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "text", "is_sign"),
+    [
+        ("a.ts", "let calls = 0;\nexport function f(t) {\n  return calls++ > 0 ? t : g(t);\n}\n", True),
+        ("a.ts", "let last = 0;\nexport function id() {\n  return last++;\n}\n", False),
+        ("a.ts", "export function f(t) {\n  let i = 0;\n  while (i++ < t) g(i);\n}\n", False),
+        ("a.go", "var calls int\n\nfunc F() bool {\n\tcalls++\n\treturn calls > 1\n}\n", True),
+        (
+            "a.rs",
+            "static CALLS: AtomicU8 = AtomicU8::new(0);\nfn f() -> bool { CALLS.fetch_add(1, R) > 0 }\n",
+            True,
+        ),
+        (
+            "A.java",
+            "class A {\n  private static int calls = 0;\n  boolean f() { return calls++ > 0; }\n}\n",
+            True,
+        ),
+        ("a.php", "<?php\nfunction f() {\n  static $calls = 0;\n  return $calls++ > 0;\n}\n", True),
+        ("a.rb", "def f\n  @@calls = 0\n  @@calls += 1\n  @@calls > 1\nend\n", True),
+        ("a.c", "static int calls;\nint f(void) { return calls++ > 0; }\n", True),
+    ],
+)
+def test_names_choice_by_number_of_calls(path: str, text: str, is_sign: bool) -> None:
+    signs = symptom_signs({path: ""}, {path: text}, {})
+    assert any("by how often it was called" in sign for sign in signs) is is_sign
+    assert not symptom_signs({path: text}, {path: text}, {})
+
+
+@pytest.mark.parametrize(
     ("path", "text", "condition", "is_sign"),
     [
         ("slug.ts", SCRIPT, "  if (import.meta.url.startsWith('file:')) return t;", True),
