@@ -14,7 +14,7 @@ from typing import Any
 from coder.core.values.base import Value
 from coder.python.parsing import parse_module
 from coder.verify.project.roots import read_ini, read_text, read_toml
-from coder.verify.runners.registry import ADAPTERS
+from coder.verify.runners.registry import find_commands
 
 DJANGO_COMMAND = "python manage.py test"
 CODER_TABLE = "[tool.coder] in pyproject.toml"
@@ -92,9 +92,8 @@ def _text_hints(root: Path) -> Iterator[Hint]:
 
 def _adapter_hints(root: Path) -> Iterator[Hint]:
     """Yield the commands of runners of other languages."""
-    for adapter in ADAPTERS:
-        for command in adapter.find_commands(root):
-            yield Hint(command=command, source=f"the project's use of {adapter.name}", is_known=True)
+    for command, source in find_commands(root):
+        yield Hint(command=command, source=source, is_known=True)
 
 
 def _table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

@@ -143,7 +143,7 @@ def _candidate_commands(
         if command.is_recorded:
             is_preferred = not file and not (hint.is_weak and command.is_pytest)
             (preferred if is_preferred else others).append((command, f"from {hint.source}"))
-        elif command.is_selective:
+        elif command.is_selective or hint.is_known:
             adapted.append((command, f"from {hint.source}"))
     is_python = file or any((root / name).exists() for name in PYTHON_FILES)
     if adapted and not is_python:

@@ -8,6 +8,7 @@ import pytest
 
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.node_test import NodeTest
+from coder.verify.runners.registry import find_commands
 from tests.builders import write
 from tests.verify.runners.running import run_adapter
 
@@ -73,18 +74,19 @@ CJS_TESTS = 'const { test } = require("node:test");\n'
 @pytest.mark.parametrize(
     ("script", "test", "commands"),
     [
-        ("eslint . && borp && tstyche", ESM_TESTS, ["node --test"]),
-        ("borp", CJS_TESTS, ["node --test"]),
-        ("tape test/*.js", 'const test = require("tape");\n', []),
+        ("eslint . && borp && tstyche", ESM_TESTS, ["node --test", "npm test"]),
+        ("borp", CJS_TESTS, ["node --test", "npm test"]),
+        ("tape test/*.js", 'const test = require("tape");\n', ["npm test"]),
         (
             "npm run build && node --conditions development test/index.js",
             ESM_TESTS,
-            ["node --test --conditions development test/index.js", "node --test"],
+            ["node --test --conditions development test/index.js", "node --test", "npm test"],
         ),
-        ("node --test test/index.js", ESM_TESTS, ["node --test test/index.js"]),
+        ("node --test test/index.js", ESM_TESTS, ["node --test test/index.js", "npm test"]),
+        ('echo "Error: no test specified" && exit 1', CJS_TESTS, ["node --test"]),
     ],
 )
 def test_finds_commands(tmp_path: Path, script: str, test: str, commands: list[str]) -> None:
     files = {"package.json": json.dumps({"scripts": {"test": script}}), "test/index.js": test}
     write(tmp_path, {**files, "node_modules/x/test/index.js": ESM_TESTS})
-    assert list(NodeTest().find_commands(tmp_path)) == commands
+    assert [command for command, _ in find_commands(tmp_path)] == commands
