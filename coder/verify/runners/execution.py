@@ -8,7 +8,7 @@ from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import RunProblem, TestResult
 from coder.verify.results.reports import with_unique_ids
 from coder.verify.runners.adapter import Adapter, Invocation, Run, plain_text
-from coder.verify.runners.node_builds import (
+from coder.verify.runners.node.builds import (
     add_builds,
     read_failed_build,
     selects_compiled_tests,

@@ -8,12 +8,12 @@ from coder.core.values.base import Value
 from coder.verify.runners.adapter import Adapter
 from coder.verify.runners.cargo_test import CargoTest
 from coder.verify.runners.go_test import GoTest
-from coder.verify.runners.mocha import Mocha
-from coder.verify.runners.node_builds import is_build, is_check
-from coder.verify.runners.node_packages import find_parts, find_test_scripts, read_scripts, split_launchers
-from coder.verify.runners.node_test import NodeTest
+from coder.verify.runners.node.builds import is_build, is_check
+from coder.verify.runners.node.mocha import Mocha
+from coder.verify.runners.node.node_test import NodeTest
+from coder.verify.runners.node.packages import find_parts, find_test_scripts, read_scripts, split_launchers
+from coder.verify.runners.node.vitest_jest import Jest, Vitest
 from coder.verify.runners.rspec import RSpec
-from coder.verify.runners.vitest_jest import Jest, Vitest
 from coder.verify.runners.xml_reports.ctest import CTest
 from coder.verify.runners.xml_reports.dotnet import DotnetTest
 from coder.verify.runners.xml_reports.java_builds import Gradle, Maven

@@ -10,7 +10,7 @@ from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.runners.adapter import Invocation, Run, build_failures, plain_text
-from coder.verify.runners.node_packages import ScriptPart, split_launchers
+from coder.verify.runners.node.packages import ScriptPart, split_launchers
 from coder.verify.runners.sources import find_positions, source_files
 
 BUILDERS = frozenset(

@@ -9,7 +9,7 @@ import pytest
 
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.execution import read_results
-from coder.verify.runners.vitest_jest import REPORT, Jest, Vitest
+from coder.verify.runners.node.vitest_jest import REPORT, Jest, Vitest
 
 
 def test_reads_report(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, collection_failure
-from coder.verify.runners.node_packages import (
+from coder.verify.runners.node.packages import (
     ENVIRONMENT,
     NodeAdapter,
     find_binary,
@@ -25,7 +25,7 @@ from coder.verify.runners.node_packages import (
 )
 from coder.verify.runners.sources import read_source, source_files
 
-REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
+REPORTER = Path(__file__).parents[2] / "target" / "node" / "reporter.mjs"
 """Our reporter, which runs in Node's process, beside those of the tests."""
 REPORT = "report.jsonl"
 COMMAND = "node --test"

@@ -7,7 +7,7 @@ from typing import Any
 from coder.core.values.verdict import Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, collection_failure, plain_text, read_json
 from coder.verify.runners.arguments import without_options
-from coder.verify.runners.node_packages import (
+from coder.verify.runners.node.packages import (
     ENVIRONMENT,
     NodeAdapter,
     find_binary,
@@ -18,7 +18,7 @@ from coder.verify.runners.node_packages import (
 OUTCOMES: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed"}
 """Any other status (pending, skipped, todo, disabled) means that the test did not run."""
 REPORT = "report.json"
-VITEST_REPORTER = Path(__file__).parents[1] / "target" / "node" / "vitest_reporter.mjs"
+VITEST_REPORTER = Path(__file__).parents[2] / "target" / "node" / "vitest_reporter.mjs"
 """Our reporter: the report of Vitest's own has no types of errors before version 2."""
 VITEST_MODES = ("run", "watch", "dev", "--run", "--ui", "--watch", "-w")
 VITEST_REPORTS = ("--reporter", "--outputFile")
