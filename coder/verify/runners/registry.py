@@ -1,18 +1,24 @@
 """All adapters, and the recognition of test commands by them."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from coder.core.values.base import Value
 from coder.verify.runners.adapter import Adapter
 from coder.verify.runners.cargo_test import CargoTest
 from coder.verify.runners.go_test import GoTest
 from coder.verify.runners.node.builds import is_build, is_check
 from coder.verify.runners.node.mocha import Mocha
 from coder.verify.runners.node.node_test import NodeTest
-from coder.verify.runners.node.packages import find_parts, find_test_scripts, read_scripts, split_launchers
+from coder.verify.runners.node.packages import (
+    find_parts,
+    find_test_scripts,
+    read_manifest,
+    read_scripts,
+    split_launchers,
+)
 from coder.verify.runners.node.vitest_jest import Jest, Vitest
+from coder.verify.runners.node.workspaces import RecognizedCommand, Workspaces
 from coder.verify.runners.rspec import RSpec
 from coder.verify.runners.xml_reports.ctest import CTest
 from coder.verify.runners.xml_reports.dotnet import DotnetTest
@@ -31,27 +37,15 @@ NO_TEST = "no test specified"
 """In the test script of a new package."""
 
 
-class RecognizedCommand(Value):
-    """A command that an adapter can run."""
-
-    adapter: str
-    """The adapter's name."""
-    environment: Mapping[str, str]
-    """Assignments before the command."""
-    argv: tuple[str, ...]
-    builds: tuple[str, ...] = ()
-    """Commands of a shell that have to run before."""
-
-
 def find_adapter(name: str) -> Adapter | None:
     """Return the adapter of this name."""
-    return next((adapter for adapter in ADAPTERS if adapter.name == name), None)
+    return next((adapter for adapter in (WORKSPACES, *ADAPTERS) if adapter.name == name), None)
 
 
 def find_commands(root: Path) -> Iterator[tuple[str, str]]:
     """Yield the test commands of a project and what they were found by.
 
-    Test scripts of a package come first; one without an adapter is last.
+    Test scripts of the package come first, then those of its workspaces; one without an adapter is last.
     """
     scripts = read_scripts(root)
     for name in find_test_scripts(scripts):
@@ -59,7 +53,8 @@ def find_commands(root: Path) -> Iterator[tuple[str, str]]:
         if found := recognize_command(call, root):
             source = f"the project's use of {found.adapter}"
             yield call if found.builds else shlex.join((*_assignments(found), *found.argv)), source
-    for adapter in ADAPTERS:
+    has_workspaces = bool(read_manifest(root))
+    for adapter in (WORKSPACES, *ADAPTERS) if has_workspaces else (*ADAPTERS, WORKSPACES):
         for command in adapter.find_commands(root):
             yield command, f"the project's use of {adapter.name}"
     if "test" in scripts and NO_TEST not in scripts["test"]:
@@ -77,7 +72,9 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
         environment, argv = split_launchers(part.words)
         if argv and argv[0] in CHANGES_SHELL:
             return None
-        if adapter := next((adapter for adapter in ADAPTERS if adapter.recognizes(argv)), None):
+        if WORKSPACES.recognizes(part.words):
+            found.append(RecognizedCommand(adapter=WORKSPACES.name, argv=part.words))
+        elif adapter := next((adapter for adapter in ADAPTERS if adapter.recognizes(argv)), None):
             found.append(
                 RecognizedCommand(
                     adapter=adapter.name, environment=environment, argv=argv, builds=tuple(builds)
@@ -92,3 +89,6 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
 
 def _assignments(command: RecognizedCommand) -> Iterator[str]:
     return (f"{name}={value}" for name, value in command.environment.items())
+
+
+WORKSPACES = Workspaces(recognize_command, find_adapter)

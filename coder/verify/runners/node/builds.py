@@ -11,7 +11,7 @@ from coder.core.values.verdict import TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.runners.adapter import Invocation, Run, build_failures, plain_text
 from coder.verify.runners.node.packages import ScriptPart, split_launchers
-from coder.verify.runners.sources import find_positions, source_files
+from coder.verify.runners.sources import DEEPEST_MANIFEST, find_positions, source_files
 
 BUILDERS = frozenset(
     {
@@ -41,6 +41,8 @@ CHECKS_ALONE = frozenset({"--noEmit", "--watch", "-w"})
 COMPILED_SUFFIXES = (".ts", ".tsx", ".mts", ".cts")
 LOADS_TYPESCRIPT = re.compile(r"\b(?:tsx|ts-node|esbuild|swc|strip-types|jiti)\b|\.[cm]?tsx?\b")
 """In a command that runs TypeScript itself."""
+PROGRAMS = tuple(f"$PWD/{'../' * level}node_modules/.bin" for level in range(DEEPEST_MANIFEST + 1))
+"""Directories of installed programs, of the package and of those around it."""
 BUILT = "built"
 """A file that is there once the build has ended well."""
 TYPESCRIPT_POSITION = re.compile(r"^(?P<path>[\w./@+-]+)(?:\(|:)(?P<line>\d+)[,:]\d+\)?(?::| -) error", re.M)
@@ -72,7 +74,7 @@ def add_builds(invocation: Invocation, builds: Sequence[str], place: Path) -> In
         return invocation
     script = "\n".join(
         [
-            'PATH="$PWD/node_modules/.bin:$PATH"',
+            f'PATH="{":".join(PROGRAMS)}:$PATH"',
             *(f"{{ {build}\n}} || exit" for build in builds),
             f": > {shlex.quote(str(place / BUILT))}",
             'exec "$@"',

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from coder.core.values.verdict import Failure, Frame, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, plain_text
+from coder.verify.runners.sources import DEEPEST_MANIFEST
 
 LAUNCHERS = frozenset(
     {"npx", "yarn", "pnpm", "bunx", "npm", "exec", "x", "--", "env", "cross-env", "c8", "nyc"}
@@ -60,6 +61,7 @@ WITHOUT_ADAPTER = frozenset(
 )
 """Test runners whose results are known from their output or exit code alone."""
 SCRIPT_CALL = re.compile(
+    r"(?!.*(?: -r\b| --recursive\b| -ws\b| --workspaces\b| --prefix\b))"
     r"(?:npm|pnpm|yarn|bun)(?: --?[\w-]+)* (?:(?:run|run-script) (?P<script>[\w:.-]+)|(?:t|tst|test)\b)"
     r"(?: --)?(?P<rest>(?: .*)?)"
 )
@@ -185,9 +187,10 @@ def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ..
 
 
 def find_binary(tree: Path, name: str) -> str:
-    """Return the path of a program that the package installed; the bare name if it did not."""
-    binary = tree / "node_modules" / ".bin" / name
-    return str(binary) if binary.exists() else name
+    """Return the path of a program that the package, or one around it, installed; else the bare name."""
+    places = (tree, *tree.parents[:DEEPEST_MANIFEST])
+    binaries = (place / "node_modules" / ".bin" / name for place in places)
+    return next((str(binary) for binary in binaries if binary.exists()), name)
 
 
 def without_paths(words: Sequence[str], tree: Path, *, before_values: Sequence[str]) -> tuple[str, ...]:
