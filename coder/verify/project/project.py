@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from coder.verify.project.interpreter import (
     virtual_environment_of,
 )
 from coder.verify.project.overlay import Overlay
-from coder.verify.project.roots import import_roots
+from coder.verify.project.roots import import_roots, nested_projects
 
 DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parents[1] / "target" / "coder_probe.py"
@@ -93,7 +94,11 @@ def find_candidates(
     interpreter, why = (
         (explicit, "named in the test command")
         if explicit
-        else next(interpreter_candidates(root, environment=environment, sandbox=sandbox))
+        else next(
+            interpreter_candidates(
+                root, environment=environment, sandbox=sandbox, nested=_only_nested_project(root)
+            )
+        )
     )
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
@@ -134,6 +139,7 @@ def _candidate_commands(
                 "Give one such as 'python -m pytest'."
             ) from error
     file, _ = pytest_options(root)
+    nested = _only_nested_project(root)
     preferred: list[tuple[Command, str]] = []
     others: list[tuple[Command, str]] = []
     adapted: list[tuple[Command, str]] = []
@@ -148,12 +154,25 @@ def _candidate_commands(
     is_python = file or any((root / name).exists() for name in PYTHON_FILES)
     if adapted and not is_python:
         return tuple(adapted[:1])
-    default = parse_command(DEFAULT_COMMAND, interpreter)
-    found = [*preferred, (default, f"the default, configured in {file}" if file else "the default"), *others]
+    configured = f", configured in {file}" if file else ""
+    text = DEFAULT_COMMAND
+    if nested is not None and (name := pytest_options(nested)[0]):
+        place = nested.relative_to(root).as_posix()
+        configured = f", configured in {place}/{name}"
+        text = f"{text} -c {shlex.quote(f'{place}/{name}')} --rootdir=. {shlex.quote(place)}"
+    default = parse_command(text, interpreter)
+    found = [*preferred, (default, f"the default{configured}"), *others]
     unique: dict[tuple[str, ...], tuple[Command, str]] = {}
     for command, where in found:
         unique.setdefault(command.argv, (command, where))
     return tuple(unique.values())[:MOST_CANDIDATES]
+
+
+def _only_nested_project(root: Path) -> Path | None:
+    """Return the only Python project below a directory that is none itself; None if there are several."""
+    projects = nested_projects(root)
+    is_project = any((root / name).exists() for name in PYTHON_FILES) or bool(pytest_options(root)[0])
+    return projects[0] if len(projects) == 1 and not is_project else None
 
 
 def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command]]:
