@@ -18,7 +18,7 @@ from coder.verify.project.configuration import (
     needed_modules,
     pytest_options,
 )
-from coder.verify.project.hints import CODER_TABLE, Hint, find_hints
+from coder.verify.project.hints import OWN_TABLES, Hint, find_hints
 from coder.verify.project.interpreter import (
     editable_roots,
     interpreter_candidates,
@@ -144,7 +144,7 @@ def _candidate_commands(
     others: list[tuple[Command, str]] = []
     adapted: list[tuple[Command, str]] = []
     for hint, command in _parsed_hints(root, interpreter):
-        if hint.source == CODER_TABLE:
+        if hint.source in OWN_TABLES:
             return ((command, f"from {hint.source}"),)
         if command.is_recorded:
             is_preferred = not file and not (hint.is_weak and command.is_pytest)
@@ -179,13 +179,13 @@ def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command
     """Yield the hints of a project whose commands can be parsed.
 
     Raises:
-        UserError: the command in coder's own table cannot be.
+        UserError: the command in coder's own settings cannot be.
     """
     for hint in find_hints(root):
         try:
             yield hint, parse_command(hint.command, interpreter, root=root)
         except ValueError as error:
-            if hint.source == CODER_TABLE:
+            if hint.source in OWN_TABLES:
                 raise UserError(
                     f"The test command {hint.command!r} of {hint.source} cannot be understood: {error}."
                 ) from error

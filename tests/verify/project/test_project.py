@@ -161,6 +161,7 @@ def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> 
             "make check",
             "from [tool.coder] in pyproject.toml",
         ),
+        ({"coder.toml": "test = 'make check'", "go.mod": ""}, None, "make check", "from coder.toml"),
         (
             {"tox.ini": "[testenv]\ncommands = pytest unit {posargs}"},
             None,
