@@ -190,13 +190,9 @@ def collect_settings(
         for source, values in _repository_tables(repository):
             _overlay_repository(entries, values, source=f"{repository}/{source}")
         _overlay(entries, _own_table(own_tables, repository, user), source=f"{user} [repositories]")
-    variables = {
-        name: environment.get(f"CODER_{name.upper()}")
-        for name in Config.model_fields
-        if name not in (*LIST_SETTINGS, *OWN_SETTINGS)
-    }
-    for name, text in variables.items():
-        if text:
+    for name in Config.model_fields:
+        text = environment.get(f"CODER_{name.upper()}")
+        if text and name not in (*LIST_SETTINGS, *OWN_SETTINGS):
             _overlay(entries, {name: text}, source=f"CODER_{name.upper()}")
     _overlay(
         entries,
@@ -317,16 +313,17 @@ def _repository_tables(repository: Path) -> Iterator[tuple[str, Mapping[str, Any
     A file may be a pipe, or a link that leads out of the repository. The project's own tools report an
     invalid pyproject.toml.
     """
-    for name, keys in (("pyproject.toml", ("tool", "coder")), (REPOSITORY_FILE, ())):
+    for source, keys in (("pyproject.toml [tool.coder]", ("tool", "coder")), (REPOSITORY_FILE, ())):
+        path = repository / source.partition(" ")[0]
         try:
-            table: Any = tomllib.loads((read_regular(repository / name) or b"").decode())
-        except (FileNotFoundError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            if name == REPOSITORY_FILE and not isinstance(error, FileNotFoundError):
-                raise UserError(f"{repository / name} is not valid TOML: {error}") from None
+            table: Any = tomllib.loads((read_regular(path) or b"").decode() if path.exists() else "")
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            if not keys:
+                raise UserError(f"{path} is not valid TOML: {error}") from None
             continue
         for key in keys:
-            table = table.get(key, {}) if isinstance(table, dict) else {}
-        yield " ".join([name, *(["[tool.coder]"] if keys else [])]), table if isinstance(table, dict) else {}
+            table = table.get(key) if isinstance(table, dict) else None
+        yield source, table if isinstance(table, dict) else {}
 
 
 def is_trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:
