@@ -115,7 +115,7 @@ def parse_tap(output: str) -> tuple[TestResult, ...]:
                 )
             failure = _parse_failure(diagnostics, type="", message="") if outcome == "failed" else None
             results.append(
-                TestResult(id=match["name"] or f"test {len(results) + 1}", outcome=outcome, failure=failure)
+                TestResult(id=match["name"] or "test without a name", outcome=outcome, failure=failure)
             )
     return with_unique_ids(results)
 

@@ -98,15 +98,16 @@ def test_reads_unittest_output_before_python_3_11() -> None:
 
 def test_reads_tap_with_directives() -> None:
     text = (
-        "TAP version 13\n1..5\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\n"
-        "not ok 4 - hard # TODO\nok - works\n"
+        "TAP version 13\n1..6\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\n"
+        "not ok 4 - hard # TODO\nok - works\nok 6\n"
     )
     assert [(result.id, result.outcome) for result in parse_tap(text)] == [
         ("works", "passed"),
         ("fails", "failed"),
-        ("test 3", "skipped"),
+        ("test without a name", "skipped"),
         ("hard", "xfailed"),
         ("works #2", "passed"),
+        ("test without a name #2", "passed"),
     ]
 
 

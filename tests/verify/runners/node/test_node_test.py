@@ -54,6 +54,20 @@ def test_reports_each_test_with_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_test_that_a_helper_defines_belongs_to_its_caller(tmp_path: Path) -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "node --test"}}',
+        "check.js": 'exports.check = (t) => t.test("checked", (t) => t.test("inside", () => {}));\n',
+        "a.test.js": 'require("node:test").test("a", (t) => require("./check.js").check(t));\n',
+    }
+    assert [result.id for result in run_adapter(NodeTest(), tmp_path, files)] == [
+        "a.test.js::a > checked > inside",
+        "a.test.js::a > checked",
+        "a.test.js::a",
+    ]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_runs_the_selected_files_alone(tmp_path: Path) -> None:
     files = {**FILES, "package.json": '{"type": "module", "scripts": {"test": "node --test *.test.js"}}'}
     results = run_adapter(NodeTest(), tmp_path, files, tests=["half.test.js::even"])
