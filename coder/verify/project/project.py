@@ -103,6 +103,7 @@ def find_candidates(
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
+    reasons += filter(None, [_describe_ignored_configurations(root)])
     activation = _activation_environment(interpreter, environment)
     editable = editable_roots(interpreter.parent.parent, root.resolve())
     candidates = [
@@ -173,6 +174,20 @@ def _only_nested_project(root: Path) -> Path | None:
     projects = nested_projects(root)
     is_project = any((root / name).exists() for name in PYTHON_FILES) or bool(pytest_options(root)[0])
     return projects[0] if len(projects) == 1 and not is_project else None
+
+
+def _describe_ignored_configurations(root: Path) -> str:
+    """Return a sentence on projects below a directory whose configuration of pytest a run there ignores."""
+    configured = [
+        path.relative_to(root).as_posix() for path in nested_projects(root) if pytest_options(path)[0]
+    ]
+    if len(configured) < 2 or pytest_options(root)[0]:
+        return ""
+    example = f"python -m pytest -c {configured[0]}/{pytest_options(root / configured[0])[0]} --rootdir=. "
+    return (
+        f"{', '.join(configured)} configure pytest themselves, which a run of all of them ignores: to test "
+        f"one, give --test '{example}{configured[0]}'."
+    )
 
 
 def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command]]:
