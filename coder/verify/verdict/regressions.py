@@ -21,7 +21,7 @@ from coder.verify.results.comparison import (
 )
 from coder.verify.results.triage import missing_module, needed_packages
 from coder.verify.review.change_review import read_texts
-from coder.verify.test_files.locating import has_title
+from coder.verify.test_files.locating import has_title, names_of
 from coder.verify.test_files.successors import find_successions, has_fewer_checks, join_names
 from coder.verify.verdict.flaky import classify_failures
 from coder.workspace.files import format_count
