@@ -1,0 +1,356 @@
+"""Answer to a question without a model: a cited page of definitions, callers, tests and history."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from coder.core.errors import CoderError
+from coder.core.events import NoteMade, PhaseEntered
+from coder.core.notes import WrittenAnswer
+from coder.core.values.candidate import Candidate
+from coder.files.ripgrep import escape_path, grep
+from coder.index import Definition, enclosing_definitions
+from coder.index.resolve import find_importers
+from coder.index.snapshot import IndexedPlace, IndexSnapshot
+from coder.index.users import find_uses
+from coder.retrieval.reaching_tests import find_reaching_tests
+from coder.session.context import SessionContext
+from coder.strategies.research.offline_question import (
+    Aspect,
+    QuestionSubject,
+    ReadQuestion,
+    read_question,
+)
+from coder.workspace.files import (
+    clip_line,
+    format_count,
+    path_category,
+    read_text_or_empty,
+    replace_control_characters,
+)
+from coder.workspace.workspace import Workspace
+
+MOST_ASKED, MOST_BESIDE = 25, 6
+"""Entries of what the question asks for, and of what it does not."""
+EXCERPT_LINES = 24
+SHORT_EXCERPT_LINES = 8
+MOST_COMMITS = 100
+SHOWN_COMMITS = 6
+MOST_HITS = 20
+LINE_CHARACTERS = 120
+TITLES: dict[Aspect, str] = {
+    "definition": "Where it is defined",
+    "callers": "What uses it",
+    "tests": "What tests it",
+    "history": "How and when it changed",
+}
+
+
+async def answer_offline(context: SessionContext, candidate: Candidate) -> Candidate:
+    """Answer the question of the task from the index and the history, as the candidate's note."""
+    context.log.append(PhaseEntered(candidate=candidate.id, phase="answer", attempt=1))
+    workspace = context.workspace(candidate)
+    page = await asyncio.to_thread(write_page, workspace, context.task.issue)
+    dirty = " with your uncommitted work" if context.repository.dirty else ""
+    found_at = f"Places are those of {context.repository.head[:12]}{dirty}."
+    note = WrittenAnswer(summary=f"{page}\n\n{METHOD} {found_at}")
+    context.log.append(NoteMade(candidate=candidate.id, phase="answer", note=note, implied=True))
+    return candidate
+
+
+METHOD = (
+    "Found by names, words and history, without a model: calls made by strings or other tricks are not seen."
+)
+
+
+def write_page(workspace: Workspace, question: str) -> str:
+    """Return the answer as Markdown."""
+    page = _Page(workspace=workspace, read=read_question(workspace, question))
+    return "\n\n".join([f"# {' '.join(question.split())[:200]}", *page.sections()])
+
+
+@dataclass(frozen=True)
+class _Page:
+    """Sections of one answer."""
+
+    workspace: Workspace
+    read: ReadQuestion
+
+    @cached_property
+    def snapshot(self) -> IndexSnapshot:
+        return self.workspace.index.refresh()
+
+    def sections(self) -> Iterator[str]:
+        for name in self.read.unknown:
+            similar = ", ".join(f"`{near}`" for near in self.snapshot.similar_names(name.rpartition(".")[2]))
+            yield f"Nothing here defines `{name}`.{f' Near: {similar}.' if similar else ''}"
+        for text in (*self.read.texts, *self.read.unknown):
+            yield from self._text_section(text)
+        for path in self.read.files:
+            yield from self._file_sections(path)
+        subjects = self.read.subjects
+        if subjects and not self.read.is_named:
+            yield (
+                "The question names nothing that is defined here. By its words, it is likeliest about "
+                f"{', '.join(f'`{subject.name}`' for subject in subjects)}."
+            )
+        for order, subject in enumerate(subjects):
+            yield from self._subject_sections(subject, is_first=order == 0)
+        if not (subjects or self.read.files or self.read.texts or self.read.unknown):
+            yield "Nothing in this repository shares a name or a rare word with the question."
+
+    def _subject_sections(self, subject: QuestionSubject, *, is_first: bool) -> Iterator[str]:
+        reasons = f"\nFound because: {'; '.join(subject.reasons[:3])}." if subject.reasons else ""
+        if not is_first and subject.reasons:
+            yield f"## Also likely: `{subject.name}`{reasons}\n" + "\n".join(
+                self._definition_lines(subject, EXCERPT_LINES // 3)
+            )
+            return
+        entries: dict[Aspect, Callable[[QuestionSubject, int], list[str]]] = {
+            "definition": self._definitions,
+            "callers": self._callers,
+            "tests": self._tests,
+            "history": self._history,
+        }
+        parts = {
+            aspect: entries[aspect](subject, MOST_ASKED if order == 0 else MOST_BESIDE)
+            for order, aspect in enumerate(self.read.aspects)
+        }
+        yield f"## `{subject.name}`\n{self._summary(subject)}{reasons}"
+        for aspect, lines in parts.items():
+            yield "\n".join([f"### {TITLES[aspect]}", *lines])
+
+    def _summary(self, subject: QuestionSubject) -> str:
+        """Answer in a sentence or two."""
+        place = subject.places[0]
+        definition = _definition(place)
+        others = f", and {format_count(len(subject.places) - 1, 'more definition')}" * (
+            len(subject.places) > 1
+        )
+        uses = self._uses(subject)
+        callers = {(use.path, use.owner) for use in uses if use.is_call and path_category(use.path) == 0}
+        tests = find_reaching_tests(self.snapshot, subject.places)
+        last = next(iter(self._commits(place)), "")
+        changed = f" It last changed in {last}." if last else ""
+        return (
+            f"A {definition.kind} at `{escape_path(place.path)}:{definition.line}`{others}; "
+            f"called from {format_count(len(callers), 'place')} in the source; "
+            f"{format_count(len(tests), 'test')} may reach it.{changed}"
+        )
+
+    def _definitions(self, subject: QuestionSubject, most: int) -> list[str]:
+        return list(
+            self._definition_lines(subject, EXCERPT_LINES if most == MOST_ASKED else SHORT_EXCERPT_LINES)
+        )
+
+    def _definition_lines(self, subject: QuestionSubject, excerpt_lines: int) -> Iterator[str]:
+        for order, place in enumerate(subject.places[:MOST_BESIDE]):
+            definition = _definition(place)
+            owner = definition.name.rpartition(".")[0]
+            yield (
+                f"- `{escape_path(place.path)}:{definition.line}` to {definition.end}: {definition.kind} "
+                f"`{_code(definition.signature or definition.name)}`{f' in `{owner}`' if owner else ''}"
+                f"{f'. {replace_control_characters(definition.summary)}' if definition.summary else ''}"
+            )
+            if order == 0:
+                yield self._excerpt(place, excerpt_lines)
+        if len(subject.places) > MOST_BESIDE:
+            yield f"- and {len(subject.places) - MOST_BESIDE} more; a dotted name narrows them"
+
+    def _excerpt(self, place: IndexedPlace, most: int) -> str:
+        definition = _definition(place)
+        lines = self._lines(place.path)
+        last = min(definition.end, definition.start + most - 1, len(lines))
+        shown = [
+            f"{number:>5}| {clip_line(lines[number - 1])}" for number in range(definition.start, last + 1)
+        ]
+        more = definition.end - last
+        fence = "`" * max([3, *(len(run) + 1 for line in shown for run in re.findall("`{3,}", line))])
+        return "\n".join([fence, *shown, *([f"      ... {more} more"] if more > 0 else []), fence])
+
+    def _callers(self, subject: QuestionSubject, most: int) -> list[str]:
+        uses = self._uses(subject)
+        if not uses:
+            return ["Nothing here uses it by name."]
+        bare = _definition(subject.places[0]).bare_name
+        namesakes = [place for place in self.snapshot.definitions_named(bare) if place not in subject.places]
+        lines = [
+            f"- `{escape_path(use.path)}:{use.line}` in `{use.owner or 'the top level'}`: `{_code(use.text)}`"
+            for use in uses[:most]
+        ]
+        if len(uses) > most:
+            counts = Counter(use.path for use in uses[most:])
+            files = ", ".join(f"{escape_path(path)} ({count})" for path, count in counts.most_common(5))
+            lines.append(f"- and {format_count(len(uses) - most, 'more use')}, such as in {files}")
+        if namesakes:
+            lines.append(
+                f"- {format_count(len(namesakes), 'other definition')} of the name `{bare}`: some uses may "
+                "mean those"
+            )
+        return lines
+
+    def _uses(self, subject: QuestionSubject) -> list["_Use"]:
+        """Return the uses outside of tests and of the definitions themselves: calls first, imports last."""
+        bare = _definition(subject.places[0]).bare_name
+        own = {
+            (place.path, line)
+            for place in subject.places
+            for line in range(_definition(place).start, _definition(place).end + 1)
+        }
+        own |= {
+            (place.path, place.definition.line)
+            for place in self.snapshot.definitions_named(bare)
+            if place.definition
+        }
+        uses: list[_Use] = []
+        for use in find_uses(self.snapshot, subject.places):
+            if path_category(use.path) == 1 or not self.workspace.may_read(use.path):
+                continue
+            lines = self._lines(use.path)
+            file_definitions = self.snapshot.definitions(use.path)
+            for line in use.lines:
+                if (use.path, line) in own or line > len(lines):
+                    continue
+                owners = enclosing_definitions(line, file_definitions)
+                uses.append(
+                    _Use(
+                        path=use.path,
+                        line=line,
+                        owner=owners[-1].name if owners else "",
+                        text=lines[line - 1].strip(),
+                        is_call=bool(re.search(rf"\b{re.escape(bare)}\s*\(", lines[line - 1])),
+                    )
+                )
+        return sorted(uses, key=lambda use: (path_category(use.path), not use.is_call, use.is_import))
+
+    def _tests(self, subject: QuestionSubject, most: int) -> list[str]:
+        tests = [
+            test
+            for test in find_reaching_tests(self.snapshot, subject.places)
+            if self.workspace.may_read(test.path)
+        ]
+        if not tests:
+            return ["No test names it or what uses it; it may be reached from further away."]
+        lines = [
+            f"- `{escape_path(test.path)}:{test.line}` in "
+            f"`{escape_path(test.id.partition('::')[2] or test.path)}`, which names `{test.names}`"
+            for test in tests[:most]
+        ]
+        return lines + ([f"- and {len(tests) - most} more"] if len(tests) > most else [])
+
+    def _history(self, subject: QuestionSubject, most: int) -> list[str]:
+        place = subject.places[0]
+        commits = self._commits(place)
+        if not commits:
+            return ["git has no history of these lines."]
+        shown = SHOWN_COMMITS * 2 if most == MOST_ASKED else SHOWN_COMMITS // 2
+        lines = [f"- {commit}" for commit in commits[:shown]]
+        if len(commits) > shown:
+            between = len(commits) - shown - 1
+            lines += [f"- and {between} between"] if between else []
+            lines.append(f"- {commits[-1]} (the first of these lines that git can follow)")
+        if most == MOST_ASKED:
+            lines += self._newest_patch(place)
+        return lines
+
+    def _newest_patch(self, place: IndexedPlace) -> list[str]:
+        """Return how the newest commit changed the definition, as git log -L shows it."""
+        definition = _definition(place)
+        try:
+            text = self.workspace.history.log(
+                path=place.path, lines=(definition.start, definition.end), count=1, patch=True
+            )
+        except CoderError:
+            return []
+        body = text[text.find("@@") :] if "@@" in text else ""
+        hunk = [replace_control_characters(line) for line in body.splitlines()]
+        kept = hunk[: EXCERPT_LINES * 2]
+        more = [f"... {len(hunk) - len(kept)} more"] if len(hunk) > len(kept) else []
+        return ["", "The newest of them:", "````diff", *kept, *more, "````"] if kept else []
+
+    def _commits(self, place: IndexedPlace) -> list[str]:
+        """Return the commits that changed a definition, newest first, as lines."""
+        definition = _definition(place)
+        try:
+            text = self.workspace.history.log(
+                path=place.path, lines=(definition.start, definition.end), count=MOST_COMMITS
+            )
+        except CoderError:
+            return []
+        return [_commit_line(line) for line in text.splitlines() if line.strip() and not line.startswith("[")]
+
+    def _text_section(self, text: str) -> Iterator[str]:
+        found = grep(
+            self.workspace.root,
+            text,
+            options=("--fixed-strings",),
+            most=MOST_HITS * 10,
+            deny_read=self.workspace.deny_read,
+        )
+        hits = sorted(found.hits, key=lambda hit: (path_category(hit.path), hit.path, hit.line))
+        if not hits:
+            yield f"The text `{_code(text)}` occurs nowhere here as it is written."
+            return
+        lines = []
+        for hit in hits[:MOST_HITS]:
+            owners = enclosing_definitions(hit.line, self.snapshot.definitions(hit.path))
+            where = f" in `{owners[-1].name}`" if owners else ""
+            lines.append(f"- `{escape_path(hit.path)}:{hit.line}`{where}: `{_code(hit.text)}`")
+        more = [f"- and {format_count(len(hits) - MOST_HITS, 'more line')}"] if len(hits) > MOST_HITS else []
+        yield "\n".join([f"## Where the text `{_code(text)}` occurs", *lines, *more])
+
+    def _file_sections(self, path: str) -> Iterator[str]:
+        outline = [
+            definition
+            for definition in self.snapshot.definitions(path)
+            if "." not in definition.name and definition.kind != "variable"
+        ]
+        lines = [
+            f"- `{escape_path(path)}:{definition.line}` {definition.kind} "
+            f"`{_code(definition.signature or definition.name)}`"
+            f"{f'. {replace_control_characters(definition.summary)}' if definition.summary else ''}"
+            for definition in outline[:MOST_ASKED]
+        ]
+        yield "\n".join([f"## `{escape_path(path)}`", *(lines or ["It defines no class or function."])])
+        importers = find_importers(self.snapshot, path)
+        imported = [f"- `{escape_path(other)}:{line}`" for other, line in importers[:MOST_ASKED]]
+        yield "\n".join(["### What imports it", *(imported or ["Nothing here imports it."])])
+        try:
+            commits = self.workspace.history.log(path=path, count=SHOWN_COMMITS).splitlines()
+        except CoderError:
+            commits = []
+        changed = [f"- {_commit_line(line)}" for line in commits]
+        yield "\n".join([f"### {TITLES['history']}", *(changed or ["git has no history of it."])])
+
+    def _lines(self, path: str) -> list[str]:
+        return read_text_or_empty(self.workspace.root, path).split("\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Use:
+    path: str
+    line: int
+    owner: str
+    text: str
+    is_call: bool
+
+    @property
+    def is_import(self) -> bool:
+        return self.text.startswith(("import ", "from ", "use ", "#include", "require", "export "))
+
+
+def _definition(place: IndexedPlace) -> Definition:
+    assert place.definition is not None  # subjects have no modules
+    return place.definition
+
+
+def _commit_line(line: str) -> str:
+    return replace_control_characters(line).replace("`", "'")
+
+
+def _code(text: str) -> str:
+    """Return a text for one line of inline code."""
+    return replace_control_characters(clip_line(" ".join(text.split()), LINE_CHARACTERS)).replace("`", "'")
