@@ -134,7 +134,7 @@ class _Page:
         callers = {(use.path, use.owner) for use in uses if use.is_call and path_category(use.path) == 0}
         tests = find_reaching_tests(self.snapshot, subject.places)
         last = next(iter(self._commits(place)), "")
-        changed = f" It last changed in {last}." if last else ""
+        changed = f" It last changed in {last.rstrip('.')}." if last else ""
         return (
             f"A {definition.kind} at `{escape_path(place.path)}:{definition.line}`{others}; "
             f"called from {format_count(len(callers), 'place')} in the source; "
@@ -143,7 +143,9 @@ class _Page:
 
     def _definitions(self, subject: QuestionSubject, most: int) -> list[str]:
         return list(
-            self._definition_lines(subject, EXCERPT_LINES if most == MOST_ASKED else SHORT_EXCERPT_LINES)
+            self._definition_lines(
+                subject, EXCERPT_LINES if most == MOST_ASKED or subject.reasons else SHORT_EXCERPT_LINES
+            )
         )
 
     def _definition_lines(self, subject: QuestionSubject, excerpt_lines: int) -> Iterator[str]:
@@ -165,7 +167,8 @@ class _Page:
         lines = self._lines(place.path)
         last = min(definition.end, definition.start + most - 1, len(lines))
         shown = [
-            f"{number:>5}| {clip_line(lines[number - 1])}" for number in range(definition.start, last + 1)
+            f"{number:>5}| {clip_line(lines[number - 1].expandtabs(4))}"
+            for number in range(definition.start, last + 1)
         ]
         more = definition.end - last
         fence = "`" * max([3, *(len(run) + 1 for line in shown for run in re.findall("`{3,}", line))])
@@ -177,14 +180,17 @@ class _Page:
             return ["Nothing here uses it by name."]
         bare = _definition(subject.places[0]).bare_name
         namesakes = [place for place in self.snapshot.definitions_named(bare) if place not in subject.places]
-        lines = [
-            f"- `{escape_path(use.path)}:{use.line}` in `{use.owner or 'the top level'}`: `{_code(use.text)}`"
-            for use in uses[:most]
-        ]
-        if len(uses) > most:
-            counts = Counter(use.path for use in uses[most:])
+        imports = [use for use in uses if use.is_import]
+        others = [use for use in uses if not use.is_import]
+        lines = [use.list_item for use in others[:most]]
+        if len(others) > most:
+            counts = Counter(use.path for use in others[most:])
             files = ", ".join(f"{escape_path(path)} ({count})" for path, count in counts.most_common(5))
-            lines.append(f"- and {format_count(len(uses) - most, 'more use')}, such as in {files}")
+            lines.append(f"- and {format_count(len(others) - most, 'more use')}, such as in {files}")
+        if imports:
+            cited = ", ".join(f"`{escape_path(use.path)}:{use.line}`" for use in imports[:most])
+            more = f" and {len(imports) - most} more" if len(imports) > most else ""
+            lines.append(f"- imported at {cited}{more}")
         if namesakes:
             lines.append(
                 f"- {format_count(len(namesakes), 'other definition')} of the name `{bare}`: some uses may "
@@ -234,11 +240,12 @@ class _Page:
         ]
         if not tests:
             return ["No test names it or what uses it; it may be reached from further away."]
-        lines = [
-            f"- `{escape_path(test.path)}:{test.line}` in "
-            f"`{escape_path(test.id.partition('::')[2] or test.path)}`, which names `{test.names}`"
-            for test in tests[:most]
-        ]
+        lines = []
+        for test in tests[:most]:
+            owners = enclosing_definitions(test.line, self.snapshot.definitions(test.path))
+            name = test.id.partition("::")[2] or (owners[-1].name if owners else "")
+            where = f" in `{escape_path(name)}`" if name else ""
+            lines.append(f"- `{escape_path(test.path)}:{test.line}`{where}, which names `{test.names}`")
         return lines + ([f"- and {len(tests) - most} more"] if len(tests) > most else [])
 
     def _history(self, subject: QuestionSubject, most: int) -> list[str]:
@@ -317,13 +324,32 @@ class _Page:
         yield "\n".join([f"## `{escape_path(path)}`", *(lines or ["It defines no class or function."])])
         importers = find_importers(self.snapshot, path)
         imported = [f"- `{escape_path(other)}:{line}`" for other, line in importers[:MOST_ASKED]]
-        yield "\n".join(["### What imports it", *(imported or ["Nothing here imports it."])])
+        if imported:
+            yield "\n".join(["### What imports it", *imported])
+        else:
+            yield "\n".join(["### What uses it", *self._file_users(path, outline)])
         try:
             commits = self.workspace.history.log(path=path, count=SHOWN_COMMITS).splitlines()
         except CoderError:
             commits = []
         changed = [f"- {_commit_line(line)}" for line in commits]
         yield "\n".join([f"### {TITLES['history']}", *(changed or ["git has no history of it."])])
+
+    def _file_users(self, path: str, outline: list[Definition]) -> list[str]:
+        """Return the uses of a file's definitions in other files, where imports do not name the file."""
+        uses = [
+            use
+            for definition in outline
+            for use in self._uses(
+                QuestionSubject(
+                    name=definition.name, places=(IndexedPlace(path=path, definition=definition),)
+                )
+            )
+            if use.path != path
+        ]
+        lines = [use.list_item for use in uses[:MOST_ASKED]]
+        more = [f"- and {format_count(len(uses) - MOST_ASKED, 'more use')}"] if len(uses) > MOST_ASKED else []
+        return [*lines, *more] or ["Nothing here uses it by name."]
 
     def _lines(self, path: str) -> list[str]:
         return read_text_or_empty(self.workspace.root, path).split("\n")
@@ -336,6 +362,11 @@ class _Use:
     owner: str
     text: str
     is_call: bool
+
+    @property
+    def list_item(self) -> str:
+        where = f"in `{self.owner}`" if self.owner else "at the top level"
+        return f"- `{escape_path(self.path)}:{self.line}` {where}: `{_code(self.text)}`"
 
     @property
     def is_import(self) -> bool:

@@ -41,6 +41,21 @@ DOTTED = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b")
 QUOTED_TEXT = re.compile(
     r"\"([^\"\n]{4,120})\"|\u201c([^\u201d\n]{4,120})\u201d|(?<!\w)'([^'\n]{4,120})'(?!\w)"
 )
+CAPITALIZED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]\w*")
+ASKED_ABOUT = re.compile(
+    r"\b(?:calls?|uses?|tests?|defines?|imports?|changed|function|class|method|is|was|did|does)\s+(?:the\s+)?"
+    r"(\w+)(?=\s*(?:[?,.]|$)|\s+(?:defined|called|used|tested|implemented|declared|introduced|added|changed?|"
+    r"and|or|work|do|last|function|class|method)\b)",
+    re.IGNORECASE,
+)
+"""A plain word where a question names what it is about, as in `who calls echo?`"""
+QUESTION_WORDS = re.compile(
+    r"\b(?:shows?|decides?|handles?|handled|happens?|comes?|goes|makes?|chooses?|determines?|checks?|knows?|finds?|"
+    r"found|located?|implement(?:s|ed)?|done|actually|does|calls?|called|uses?|used|defined?|tests?|tested|whether|"
+    r"kinds?|ways?|parts?|places?|project|repository|library|code)\b",
+    re.IGNORECASE,
+)
+"""Words in which a question is put, rather than what it is about; the ranking would take them for names."""
 SYMBOL = re.compile(r"[A-Za-z_][\w.]*")
 
 
@@ -133,18 +148,16 @@ def _candidate_names(question: str) -> Iterator[tuple[str, bool]]:
     prose = INLINE.sub(" ", question)
     yield from ((name, True) for name in CALLED.findall(prose))
     yield from ((name, False) for name in DOTTED.findall(prose))
-    words = WORD.findall(prose)
-    yield from ((word, False) for word in words if is_code_like(word))
-    yield from ((word, False) for word in words if not is_code_like(word) and word.lower() not in STOP_WORDS)
+    yield from ((word, False) for word in WORD.findall(prose) if is_code_like(word))
+    yield from ((word, False) for word in CAPITALIZED.findall(prose))
+    yield from ((word, False) for word in ASKED_ABOUT.findall(prose) if word.lower() not in STOP_WORDS)
 
 
 def _definition_places(workspace: Workspace, snapshot: IndexSnapshot, name: str) -> tuple[IndexedPlace, ...]:
     """Return the readable definitions of a name: of source where there are any, else all."""
-    found = [
-        place
-        for place in find_definitions(snapshot, name)
-        if place.definition and workspace.may_read(place.path)
-    ]
+    spellings = (name, f"_{name}") if is_code_like(name) else (name,)
+    definitions = next(filter(None, (find_definitions(snapshot, spelling) for spelling in spellings)), [])
+    found = [place for place in definitions if place.definition and workspace.may_read(place.path)]
     return tuple([place for place in found if path_category(place.path) == 0] or found)
 
 
@@ -161,7 +174,8 @@ def _is_distinctive(places: Sequence[IndexedPlace]) -> bool:
 def _ranked_subjects(
     workspace: Workspace, snapshot: IndexSnapshot, question: str
 ) -> tuple[QuestionSubject, ...]:
-    located = locate_issue(snapshot, extract_issue_terms(question), _recent_commits(workspace))
+    text = QUESTION_WORDS.sub(" ", question)
+    located = locate_issue(snapshot, extract_issue_terms(text), _recent_commits(workspace))
     likely = [
         ranked for ranked in located.symbols if ranked.item is not None and workspace.may_read(ranked.path)
     ]
