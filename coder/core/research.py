@@ -110,6 +110,22 @@ def count_unconfirmed(claims: Sequence[CheckedClaim]) -> int:
     return sum(bool(claim.problem) for claim in claims)
 
 
+def describe_note(note: ResearchNote) -> list[str]:
+    """Describe a note for a progress display: its parts, its judgement, or how many claims it has."""
+    match note:
+        case ResearchPlan(subtopics=topics) | Evaluation(gaps=topics):
+            prefix = f"{note.decision}: " if isinstance(note, Evaluation) else ""
+            return [f"{prefix}{note.summary}", *(f"- {topic.title}" for topic in topics)]
+        case ResearchResult(claims=claims, dropped=dropped):
+            counts = (
+                f"{len(claims)} claim{'s' * (len(claims) != 1)}, {count_unconfirmed(claims)} unconfirmed, "
+                f"{len(dropped)} dropped"
+            )
+            return [f"{note.summary} ({counts})"]
+        case ResearchReport():
+            return []
+
+
 def format_report(report: ResearchReport, question: str) -> str:
     """Render a report as Markdown."""
     return "\n\n".join(_sections(report, question))

@@ -38,6 +38,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text, shorten_line
 from coder.core.values.verdict import Verdict
@@ -130,6 +131,7 @@ class LinePrinter:
                 call = self._calls.pop(message.call_id)
                 line = Text.assemble(
                     "  ",
+                    (_researcher_label(event.candidate), "dim"),
                     (message.name, "cyan" if message.ok else "yellow"),
                     " ",
                     summarize_arguments(call.arguments),
@@ -192,13 +194,8 @@ def _plain_lines(event: Event) -> list[Text]:
             return _branch_lines(event)
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
-        case NoteMade(note=note, implied=False) if note.kind != "give_up":
-            steps = [
-                Text(f"    {number}. {_one_line(step.intent)}")
-                for number, step in enumerate(getattr(note, "steps", ()), start=1)
-            ]
-            places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
-            return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
+        case NoteMade():
+            return _note_lines(event)
         case Verified(verdict=verdict):
             return _verdict_lines(verdict)
         case QuestionAnswered(option=option, by=by):
@@ -213,6 +210,27 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text(error, "red")]
         case _:
             return []
+
+
+def _note_lines(event: NoteMade) -> list[Text]:
+    note = event.note
+    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
+        name = event.candidate.partition("/")[2]
+        return [Text(f"  {name}: {_one_line(line)}", "italic") for line in describe_note(note)]
+    if event.implied or note.kind == "give_up":
+        return []
+    steps = [
+        Text(f"    {number}. {_one_line(step.intent)}")
+        for number, step in enumerate(getattr(note, "steps", ()), start=1)
+    ]
+    places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
+    return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
+
+
+def _researcher_label(candidate: str) -> str:
+    """Return the part of a researcher, since several work at the same time; empty for others."""
+    name = candidate.partition("/")[2]
+    return f"{name} " if name.startswith("research-") else ""
 
 
 def _verdict_lines(verdict: Verdict) -> list[Text]:
@@ -232,6 +250,8 @@ def _branch_lines(
             return [Text(f"continues session {session}", "dim")]
         case StrategyChosen(strategy=strategy, reason=reason):
             return [Text.assemble(("strategy: ", "bold"), f"{strategy}, {reason}")]
+        case CandidateForked(role="researcher", candidate=candidate, approach=approach):
+            return [Text(f"  {candidate.partition('/')[2]} looks into: {_one_line(approach)}", "dim")]
         case CandidateForked(candidate=candidate, parent=parent, approach=approach):
             return [Text(f"  {candidate} grows out of {parent}: {approach}", "dim")] if parent else []
         case CandidateDropped(candidate=candidate, reason=reason):

@@ -51,13 +51,13 @@ TITLES: dict[Aspect, str] = {
 
 async def answer_offline(context: SessionContext, candidate: Candidate) -> Candidate:
     """Answer the question of the task from the index and the history, as the candidate's note."""
-    context.log.append(PhaseEntered(candidate=candidate.id, phase="answer", attempt=1))
+    context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
     workspace = context.workspace(candidate)
     page = await asyncio.to_thread(write_page, workspace, context.task.issue)
     dirty = " with your uncommitted work" if context.repository.dirty else ""
     found_at = f"Places are those of {context.repository.head[:12]}{dirty}."
     note = WrittenAnswer(summary=f"{page}\n\n{METHOD} {found_at}")
-    context.log.append(NoteMade(candidate=candidate.id, phase="answer", note=note, implied=True))
+    context.log.append(NoteMade(candidate=candidate.id, phase="locate", note=note, implied=True))
     return candidate
 
 

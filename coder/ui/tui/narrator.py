@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from coder.core.events import (
     BaselineMeasured,
+    CandidateForked,
     ContextCompacted,
     ConversationContinued,
     DeliverNowOffered,
@@ -31,6 +32,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, UserMessage
+from coder.core.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict
@@ -156,10 +158,8 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
                 ),
                 "about",
             )
-        case NoteMade(note=note, implied=False):
-            yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
-            for number, step in enumerate(getattr(note, "steps", ()), start=1):
-                yield _line(f"  {number}. {step.intent}", "note")
+        case CandidateForked() | NoteMade():
+            yield from _role_widgets(event)
         case Warned(text=text):
             yield _line(text, "warning")
         case ContextCompacted():
@@ -178,6 +178,23 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
                 f"reviewed: {len(accepted_numbers)} hunk{'s' * (len(accepted_numbers) != 1)} accepted",
                 "answer",
             )
+
+
+def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
+    """Show who begins, and the note of whoever ends."""
+    name = event.candidate.partition("/")[2]
+    if isinstance(event, CandidateForked):
+        if event.role == "researcher":
+            yield _line(f"{name} looks into: {event.approach}", "note")
+        return
+    note = event.note
+    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
+        for text in describe_note(note):
+            yield _line(f"{name}: {text}", "note")
+    elif not event.implied:
+        yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
+        for number, step in enumerate(getattr(note, "steps", ()), start=1):
+            yield _line(f"  {number}. {step.intent}", "note")
 
 
 def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
