@@ -121,7 +121,7 @@ def describe_note(note: ResearchNote) -> list[str]:
                 f"{len(claims)} claim{'s' * (len(claims) != 1)}, {count_unconfirmed(claims)} unconfirmed, "
                 f"{len(dropped)} dropped"
             )
-            return [f"{note.summary} ({counts})"]
+            return [f"{counts}: {note.summary}"]
         case ResearchReport():
             return []
 

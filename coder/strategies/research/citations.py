@@ -1,7 +1,7 @@
 """Check of citations without a model: each cited place is opened and compared with its statement."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,8 +19,14 @@ WIDEST = 120
 """Lines of the longest range that cites a place rather than a file."""
 MOST_WORDS_OF_LABEL = 4
 """Words of the longest line that states nothing, such as a caption of a list."""
+ENOUGH_IDENTIFIERS = 2
+"""Identifiers of a statement that must occur near, or name the definition around; one at least occurs near."""
 ENOUGH_TERMS = 2
 """Words that a statement without identifiers must share with the cited lines."""
+FEW_TERMS = 4
+"""In a statement with no more words than these, and in a definition that it names, one is enough."""
+ENOUGH_INSTEAD = 3
+"""Words that it must share where it has identifiers, but none of them occurs there."""
 
 LINES = r"\d{1,7}(?:\s?[-\u2013]\s?\d{1,7})?"
 PLACE = re.compile(rf"(?P<path>[^\s:`()]+):(?P<lines>{LINES}(?:,\s?{LINES})*)")
@@ -162,12 +168,23 @@ def _check_line(checker: CitationChecker, line: str) -> tuple[str, CitationCount
                 return citation[0]
 
     sentences = SENTENCE_END.split(line)
-    marked = [
-        IN_TEXT.sub(lambda match, sentence=sentence: mark(match, sentence), sentence)
-        for sentence in sentences
-    ]
-    gaps = SENTENCE_END.findall(line)
-    return _join(marked, gaps), _count(results)
+    marked = [_mark_sentence(sentence, mark) for sentence in sentences]
+    return _join(marked, SENTENCE_END.findall(line)), _count(results)
+
+
+def _mark_sentence(sentence: str, mark: Callable[[re.Match[str], str], str]) -> str:
+    """Replace each citation of a sentence; its statement is the text since the citation before.
+
+    Citations side by side share their statement.
+    """
+    pieces: list[str] = []
+    end, statement = 0, ""
+    for citation in IN_TEXT.finditer(sentence):
+        before = sentence[end : citation.start()]
+        statement = before if len(WORD.findall(before)) > 1 else statement or sentence
+        pieces += [before, mark(citation, statement)]
+        end = citation.end()
+    return "".join([*pieces, sentence[end:]])
 
 
 def _join(sentences: Sequence[str], gaps: Sequence[str]) -> str:
@@ -202,20 +219,21 @@ def _count(results: Iterable[Result]) -> CitationCounts:
 def _compare(statement: str, near: str, owners: Sequence[str]) -> Result:
     """Compare a statement with the text at a citation; an empty text is missing.
 
-    An identifier of the statement must occur near; where only the definition around it is named, or the
-    statement has no identifiers, words must agree as well.
+    Identifiers of the statement must occur near; where they do not, or it has none, words must agree.
     """
     if not near:
         return "missing"
     plain = IN_TEXT.sub(" ", statement)
     identifiers = _identifiers(plain)
-    if identifiers & set(WORD.findall(near)):
+    here = identifiers & set(WORD.findall(near))
+    if here and len(here | identifiers & set(owners)) >= min(ENOUGH_IDENTIFIERS, len(identifiers)):
         return "confirmed"
-    if identifiers and not identifiers & set(owners):
-        return "unconfirmed"
     terms = set(count_terms(plain))
-    shared = terms & set(count_terms(near))
-    return "confirmed" if len(shared) >= min(ENOUGH_TERMS, len(terms) or ENOUGH_TERMS) else "unconfirmed"
+    if identifiers & set(owners) or (not identifiers and len(terms) <= FEW_TERMS):
+        enough = 1
+    else:
+        enough = ENOUGH_INSTEAD if identifiers else ENOUGH_TERMS
+    return "confirmed" if len(terms & set(count_terms(near))) >= enough else "unconfirmed"
 
 
 def _identifiers(statement: str) -> set[str]:

@@ -63,6 +63,8 @@ def checker(tmp_path: Path) -> CitationChecker:
         ("`send` sleeps before the next attempt", "src/client.py:10", "confirmed"),
         ("It sleeps longer after each attempt", "src/client.py:10", "confirmed"),
         ("The cache is cleared", "src/client.py:10", "unconfirmed"),
+        ("Client sleeps between attempts of `Session`", "src/client.py:10", "unconfirmed"),
+        ("`Session` sleeps and gives the response of the last attempt", "src/client.py:10", "confirmed"),
         ("`transport` is asked again", "src/client.py:99", "missing"),
         ("`transport` is asked again", "src/client.py:9-5", "missing"),
         ("`transport` is asked again", "src/gone.py:1", "missing"),
@@ -119,6 +121,13 @@ def test_prose_is_marked_sentence_by_sentence(checker: CitationChecker) -> None:
         "See http://localhost:8080 at 12:30, and host:1."
     )
     assert counts == CitationCounts(confirmed=1, unconfirmed=1, missing=1)
+
+
+def test_statement_of_a_citation_is_the_text_before_it(checker: CitationChecker) -> None:
+    text = "`transport` is asked (`src/client.py:7`), and the cache is cleared (`src/client.py:7`, `src/client.py:8`)."
+    marked, counts = check_text(checker, text)
+    assert marked.count("[unconfirmed]") == 2
+    assert counts == CitationCounts(confirmed=1, unconfirmed=2)
 
 
 def test_counts_paragraphs_that_cite_nothing() -> None:
