@@ -130,7 +130,7 @@ def build_research_note(arguments: Mapping[str, Any]) -> ResearchNote:
         raise ToolError(f"A note of kind {arguments['kind']!r} needs its summary or answer.")
     match arguments["kind"]:
         case "research_plan":
-            return ResearchPlan(summary=summary, subtopics=_bounded(arguments["subtopics"], "subtopics"))
+            return ResearchPlan(summary=summary, subtopics=_check_count(arguments["subtopics"], "subtopics"))
         case "research":
             return ResearchResult(
                 summary=summary,
@@ -138,7 +138,7 @@ def build_research_note(arguments: Mapping[str, Any]) -> ResearchNote:
                 open_questions=arguments["open_questions"],
             )
         case "evaluation":
-            gaps = _bounded(arguments["gaps"], "gaps")
+            gaps = _check_count(arguments["gaps"], "gaps")
             if arguments["decision"] == "deepen" and not gaps:
                 raise ToolError("`deepen` needs the gaps to research: give `gaps`, or decide `synthesize`.")
             return Evaluation(summary=summary, decision=arguments["decision"], gaps=gaps)
@@ -158,7 +158,7 @@ def _build_report(arguments: Mapping[str, Any], answer: str) -> ResearchReport:
     )
 
 
-def _bounded(subtopics: tuple[Subtopic, ...], name: str) -> tuple[Subtopic, ...]:
+def _check_count(subtopics: tuple[Subtopic, ...], name: str) -> tuple[Subtopic, ...]:
     if len(subtopics) > MOST_SUBTOPICS:
         raise ToolError(
             f"{len(subtopics)} {name} are too many: join them to at most {MOST_SUBTOPICS}, and leave out "

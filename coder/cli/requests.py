@@ -187,9 +187,9 @@ def _collect_sources(
     """Return the texts beside the repository that the user allows for a question."""
     if not (documents or urls or dependencies):
         return ()
+    from coder.cli.question_sources import collect_sources
     from coder.repo.git import find_checkout
     from coder.settings import load_config
-    from coder.wiring.question_sources import collect_sources
 
     root = find_checkout(repo).root
     hosts = load_config(root, {}).url_hosts

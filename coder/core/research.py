@@ -134,14 +134,14 @@ def format_report(report: ResearchReport, question: str) -> str:
 def _sections(report: ResearchReport, question: str) -> Iterator[str]:
     yield f"# {' '.join(question.split())[:200]}"
     yield report.summary.strip()
-    yield _numbered("Key findings", [claim.line for claim in report.findings])
+    yield _number_section("Key findings", [claim.line for claim in report.findings])
     yield f"## In depth\n{report.details.strip()}"
     if report.recommendations:
-        yield _numbered("Recommendations", report.recommendations)
+        yield _number_section("Recommendations", report.recommendations)
     if report.open_questions:
-        yield _listed("Open questions", report.open_questions)
+        yield _list_section("Open questions", report.open_questions)
     if report.sources:
-        yield _listed("Sources beside the repository", report.sources)
+        yield _list_section("Sources beside the repository", report.sources)
     yield _citation_section(report)
 
 
@@ -160,11 +160,11 @@ def _citation_section(report: ResearchReport) -> str:
     return "\n".join(lines)
 
 
-def _numbered(title: str, texts: Sequence[str]) -> str:
+def _number_section(title: str, texts: Sequence[str]) -> str:
     return "\n".join(
         [f"## {title}", *(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))]
     )
 
 
-def _listed(title: str, texts: Sequence[str]) -> str:
+def _list_section(title: str, texts: Sequence[str]) -> str:
     return "\n".join([f"## {title}", *(f"- {' '.join(text.split())}" for text in texts)])

@@ -20,7 +20,7 @@ WIDEST = 120
 MOST_WORDS_OF_LABEL = 4
 """Words of the longest line that states nothing, such as a caption of a list."""
 ENOUGH_IDENTIFIERS = 2
-"""Identifiers of a statement that must occur near, or name the definition around; one at least occurs near."""
+"""Identifiers of a statement that must occur near or name the definition around; one must be near."""
 ENOUGH_TERMS = 2
 """Words that a statement without identifiers must share with the cited lines."""
 FEW_TERMS = 4

@@ -124,7 +124,10 @@ def test_prose_is_marked_sentence_by_sentence(checker: CitationChecker) -> None:
 
 
 def test_statement_of_a_citation_is_the_text_before_it(checker: CitationChecker) -> None:
-    text = "`transport` is asked (`src/client.py:7`), and the cache is cleared (`src/client.py:7`, `src/client.py:8`)."
+    text = (
+        "`transport` is asked (`src/client.py:7`), and the cache is cleared (`src/client.py:7`, "
+        "`src/client.py:8`)."
+    )
     marked, counts = check_text(checker, text)
     assert marked.count("[unconfirmed]") == 2
     assert counts == CitationCounts(confirmed=1, unconfirmed=2)

@@ -194,7 +194,7 @@ def _find_package(root: Path, name: str) -> Source:
     """Return where the project's environment has the sources of a distribution."""
     for site in _package_directories(root):
         for distribution in distributions(path=[str(site)]):
-            if _normalized(distribution.name) == _normalized(name):
+            if _normalize_name(distribution.name) == _normalize_name(name):
                 return _package_source(distribution)
     raise UserError(
         f"{name} is not installed in the project's environment ($VIRTUAL_ENV, .venv, venv or env): install "
@@ -223,5 +223,5 @@ def _package_directories(root: Path, environment: Mapping[str, str] = os.environ
         yield from sorted(prefix.glob("lib/python*/site-packages"))
 
 
-def _normalized(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
