@@ -42,6 +42,7 @@ BLOCK_TAGS = frozenset(
         "tr",
     }
 )
+PACKAGE_SUFFIXES = (".py", ".pyi", ".pyx", ".md", ".rst", ".txt")
 HIDDEN_TAGS = frozenset({"script", "style", "template", "noscript"})
 
 
@@ -195,19 +196,21 @@ def _find_package(root: Path, name: str) -> Source:
     for site in _package_directories(root):
         for distribution in distributions(path=[str(site)]):
             if _normalize_name(distribution.name) == _normalize_name(name):
-                return _package_source(distribution)
+                return _package_source(distribution, site)
     raise UserError(
         f"{name} is not installed in the project's environment ($VIRTUAL_ENV, .venv, venv or env): install "
         "it there, or leave --dependency away."
     )
 
 
-def _package_source(distribution: Distribution) -> Source:
+def _package_source(distribution: Distribution, site: Path) -> Source:
+    """Return the sources below the environment's own directory, whatever its records or links name."""
     label = f"{distribution.name} {distribution.version}"
+    located = {str(file): Path(str(distribution.locate_file(file))) for file in distribution.files or ()}
     files = {
-        str(file): Path(str(distribution.locate_file(file)))
-        for file in distribution.files or ()
-        if file.suffix in (".py", ".pyi", ".pyx", ".md", ".rst", ".txt") and ".." not in file.parts
+        name: path
+        for name, path in located.items()
+        if path.suffix in PACKAGE_SUFFIXES and path.resolve().is_relative_to(site.resolve())
     }
     size = sum(path.stat().st_size for path in files.values() if path.is_file())
     if not files or size > LARGEST_PACKAGE_BYTES:
