@@ -16,7 +16,7 @@ from coder.index import Definition, enclosing_definitions
 from coder.index.resolve import find_importers
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.index.users import find_uses
-from coder.retrieval.reaching_tests import find_reaching_tests
+from coder.retrieval.reaching_tests import ReachingTest, find_reaching_tests
 from coder.session.context import SessionContext
 from coder.strategies.research.offline_question import (
     Aspect,
@@ -132,7 +132,7 @@ class _Page:
         )
         uses = self._uses(subject)
         callers = {(use.path, use.owner) for use in uses if use.is_call and path_category(use.path) == 0}
-        tests = find_reaching_tests(self.snapshot, subject.places)
+        tests = self._reaching_tests(subject)
         last = next(iter(self._commits(place)), "")
         changed = f" It last changed in {last.rstrip('.')}." if last else ""
         return (
@@ -233,11 +233,7 @@ class _Page:
         return sorted(uses, key=lambda use: (path_category(use.path), not use.is_call, use.is_import))
 
     def _tests(self, subject: QuestionSubject, most: int) -> list[str]:
-        tests = [
-            test
-            for test in find_reaching_tests(self.snapshot, subject.places)
-            if self.workspace.may_read(test.path)
-        ]
+        tests = self._reaching_tests(subject)
         if not tests:
             return ["No test names it or what uses it; it may be reached from further away."]
         lines = []
@@ -247,6 +243,16 @@ class _Page:
             where = f" in `{escape_path(name)}`" if name else ""
             lines.append(f"- `{escape_path(test.path)}:{test.line}`{where}, which names `{test.names}`")
         return lines + ([f"- and {len(tests) - most} more"] if len(tests) > most else [])
+
+    def _reaching_tests(self, subject: QuestionSubject) -> list[ReachingTest]:
+        """Return the readable tests that may reach it, without the imports above them."""
+        tests = [
+            test
+            for test in find_reaching_tests(self.snapshot, subject.places)
+            if self.workspace.may_read(test.path)
+        ]
+        files_with_tests = {test.path for test in tests if test.id != test.path}
+        return [test for test in tests if test.id != test.path or test.path not in files_with_tests]
 
     def _history(self, subject: QuestionSubject, most: int) -> list[str]:
         place = subject.places[0]
