@@ -58,7 +58,8 @@ class LinePrinter:
         self._verbose = verbose
         self._send = send
         self._status = Status()
-        self._calls: dict[str, ToolCall] = {}
+        self._calls: dict[tuple[str, str], ToolCall] = {}
+        """By candidate and id: servers may count the calls of each conversation anew."""
         self._activity = ""
         self._heading: PhaseEntered | None = None
         self._last_output_at: datetime | None = None
@@ -86,7 +87,7 @@ class LinePrinter:
         self._status = advance_status(self._status, record)
         self._activity = current_activity(record.event) or self._activity
         if isinstance(record.event, ToolStarted):
-            self._calls[record.event.call.id] = record.event.call
+            self._calls[record.event.candidate, record.event.call.id] = record.event.call
         lines = self._lines_with_heading(record.event)
         if not lines and isinstance(record.event, ToolStreamed) and self._is_quiet(record):
             lines = [Text(f"  ... {_one_line(record.event.text)}", "dim")]
@@ -127,11 +128,11 @@ class LinePrinter:
 
     def _lines(self, event: Event) -> list[Text]:
         match event:
-            case ToolFinished(message=message):
-                call = self._calls.pop(message.call_id)
+            case ToolFinished(candidate=candidate, message=message):
+                call = self._calls.pop((candidate, message.call_id))
                 line = Text.assemble(
                     "  ",
-                    (_researcher_label(event.candidate), "dim"),
+                    (_researcher_label(candidate), "dim"),
                     (message.name, "cyan" if message.ok else "yellow"),
                     " ",
                     summarize_arguments(call.arguments),

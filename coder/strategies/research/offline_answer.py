@@ -24,6 +24,7 @@ from coder.strategies.research.offline_question import (
     ReadQuestion,
     read_question,
 )
+from coder.strategies.research.sources import write_sources
 from coder.workspace.files import (
     clip_line,
     format_count,
@@ -52,6 +53,7 @@ TITLES: dict[Aspect, str] = {
 async def answer_offline(context: SessionContext, candidate: Candidate) -> Candidate:
     """Answer the question of the task from the index and the history, as the candidate's note."""
     context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
+    write_sources(candidate.worktree, context.task.sources)
     workspace = context.workspace(candidate)
     page = await asyncio.to_thread(write_page, workspace, context.task.issue)
     dirty = " with your uncommitted work" if context.repository.dirty else ""

@@ -56,7 +56,7 @@ def research_phase(topic: Subtopic, *, gap: str) -> PhaseSpec:
     async def settle(context: SessionContext, reader: Candidate, state: PhaseState) -> Note | str | None:
         nonlocal turns
         if isinstance(state.note, ResearchResult):
-            return await asyncio.to_thread(check_result, context, reader, state.note)
+            return await check_result(context, reader, state.note)
         turns += not state.entry
         if state.note is None and turns == RESEARCH.max_turns - 1:
             return "This is your last reply: hand over what you have found, and what is still open."
@@ -82,22 +82,24 @@ def synthesis_phase(results: Sequence[ResearchResult], *, evaluation: str) -> Ph
 
     async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
         if isinstance(state.note, ResearchReport):
-            return await asyncio.to_thread(check_report, context, candidate, state.note)
+            checker = CitationChecker(context.workspace(candidate))
+            return await asyncio.to_thread(check_report, context, checker, state.note)
         return state.note
 
     return PhaseSpec(phase=SYNTHESIZE, opening=opening, settle=settle)
 
 
-def check_result(context: SessionContext, candidate: Candidate, result: ResearchResult) -> ResearchResult:
+async def check_result(
+    context: SessionContext, candidate: Candidate, result: ResearchResult
+) -> ResearchResult:
     """Return a researcher's result with its citations checked."""
     checker = CitationChecker(context.workspace(candidate))
-    claims, dropped, _ = check_claims(checker, result.claims)
+    claims, dropped, _ = await asyncio.to_thread(check_claims, checker, result.claims)
     return result.model_copy(update={"claims": claims, "dropped": (*result.dropped, *dropped)})
 
 
-def check_report(context: SessionContext, candidate: Candidate, report: ResearchReport) -> ResearchReport:
+def check_report(context: SessionContext, checker: CitationChecker, report: ResearchReport) -> ResearchReport:
     """Return a report with the citations of all its parts checked, and the commit that they refer to."""
-    checker = CitationChecker(context.workspace(candidate))
     findings, dropped, counts = check_claims(checker, report.findings)
     texts = [report.summary, report.details, *report.recommendations, *report.open_questions]
     checked_texts: list[str] = []

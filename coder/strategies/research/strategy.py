@@ -186,7 +186,7 @@ async def _run_reader(
     context.log.append(CandidateForked(candidate=reader.id, role=role, approach=approach))
     if (earlier := _interrupted_notes(context).get(reader.id)) is not None:
         if isinstance(earlier, ResearchResult):
-            earlier = await asyncio.to_thread(check_result, context, reader, earlier)
+            earlier = await check_result(context, reader, earlier)
         context.log.append(
             NoteMade(candidate=reader.id, phase=purpose.phase.name, note=earlier, implied=True)
         )

@@ -60,7 +60,8 @@ class Narrator:
         self._status = Status()
         self._activity = ""
         self._replies: dict[str, ReplyView] = {}
-        self._calls: dict[str, CallFold] = {}
+        self._calls: dict[tuple[str, str], CallFold] = {}
+        """By candidate and id: servers may count the calls of each conversation anew."""
 
     def show_record(self, record: Record) -> None:
         """Show one record."""
@@ -76,11 +77,11 @@ class Narrator:
                 self._finish_reply(candidate, text)
             case DeliverNowOffered(offered=offered):
                 self._prompt.offer_delivery(offered=offered)
-            case ToolStarted(call=call):
-                self._calls[call.id] = CallFold(call)
-                self._transcript.add(self._calls[call.id])
-            case ToolFinished(message=message, seconds=seconds):
-                self._calls.pop(message.call_id).finish(message, seconds)
+            case ToolStarted(candidate=candidate, call=call):
+                self._calls[candidate, call.id] = CallFold(call)
+                self._transcript.add(self._calls[candidate, call.id])
+            case ToolFinished(candidate=candidate, message=message, seconds=seconds):
+                self._calls.pop((candidate, message.call_id)).finish(message, seconds)
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._transcript.add(*_event_widgets(record.event))
