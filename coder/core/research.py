@@ -150,8 +150,8 @@ def _citation_section(report: ResearchReport) -> str:
     total = counts.confirmed + counts.unconfirmed + counts.missing
     at = f" at {report.commit}" if report.commit else ""
     lines = [
-        f"## Citations\n{total} opened{at}: {counts.confirmed} share names or words with their statement, "
-        f"{counts.unconfirmed} do not (unconfirmed), {counts.missing} do not exist (dropped). "
+        f"## Citations\n{total} opened{at}: {counts.confirmed} confirmed (their lines share names or words "
+        f"with the statement), {counts.unconfirmed} unconfirmed, {counts.missing} dropped (no such place). "
         "This is a check of words, not of truth."
     ]
     if report.uncited:

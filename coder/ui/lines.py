@@ -111,6 +111,9 @@ class LinePrinter:
 
         A phase without lines has no heading.
         """
+        if isinstance(event, PhaseEntered) and event.phase == "research":
+            self._heading = None
+            return []  # several begin at once; their forks say so
         if isinstance(event, PhaseEntered) and event.phase != "verify":
             self._heading = event
             return []

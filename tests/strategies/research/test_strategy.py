@@ -136,7 +136,7 @@ def test_deepens_once_then_synthesizes(tmp_path: Path) -> None:
         "## Citations",
     ]
     assert "1. `VALUE` is 1 (`a.py:1`)" in page
-    assert "4 opened at head: 4 share names" in page
+    assert "4 opened at head: 4 confirmed" in page
     assert set(context.budget.roles) == {"planner", "researcher", "reviewer", "synthesizer"}
 
 
@@ -204,7 +204,7 @@ def test_wrong_citations_are_dropped_and_doubtful_ones_marked(tmp_path: Path) ->
     assert "`Thing` is cached (`a.py:1`) **Unconfirmed**" in page
     assert "- Dropped: `VALUE` is a lie" in page
     assert "It is never changed ([citation dropped: no such place])." in page
-    assert "4 share names or words with their statement, 1 do not (unconfirmed), 2 do not exist" in page
+    assert "1 unconfirmed, 2 dropped (no such place)" in page
 
 
 def test_dead_researcher_leaves_its_part_open(tmp_path: Path) -> None:
