@@ -91,7 +91,7 @@ def _read_document(path: Path) -> Source:
             f"The document {path} is no UTF-8 text: convert it first, such as with pdftotext."
         ) from None
     return Source(
-        path=f"{SOURCES_DIRECTORY}/{_file_name(path.name)}", origin=f"the document {path}", text=text
+        path=f"{SOURCES_DIRECTORY}/{_file_name(path.name)}", origin=f"the document {path.name}", text=text
     )
 
 
