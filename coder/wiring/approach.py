@@ -54,7 +54,7 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
         UserError: the model cannot be used, or a strategy or mode needs one and there is none.
     """
     nobody = ScriptedModel((), name="no model")
-    if config.strategy == "offline" and mode != "change":
+    if config.strategy == "offline" and (mode == "fix" or (mode == "ask" and model_name is None)):
         strategy = answer_offline if mode == "ask" else search_repair()
         return Approach(model=nobody, strategy=strategy, reason="as asked", is_offline=True)
     choice = choose_model(
