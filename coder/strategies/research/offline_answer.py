@@ -15,9 +15,17 @@ from coder.files.ripgrep import escape_path, grep
 from coder.index import Definition, enclosing_definitions
 from coder.index.resolve import find_importers
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from coder.index.users import find_uses
-from coder.retrieval.reaching_tests import ReachingTest, find_reaching_tests
 from coder.session.context import SessionContext
+from coder.strategies.research.offline_evidence import (
+    definition_of,
+    find_commits,
+    find_source_uses,
+    find_tests,
+    format_commit,
+    quote_code,
+    render_newest_patch,
+    source_lines,
+)
 from coder.strategies.research.offline_question import (
     Aspect,
     QuestionSubject,
@@ -29,7 +37,6 @@ from coder.workspace.files import (
     clip_line,
     format_count,
     path_category,
-    read_text_or_empty,
     replace_control_characters,
 )
 from coder.workspace.workspace import Workspace
@@ -38,10 +45,9 @@ MOST_ASKED, MOST_BESIDE = 25, 6
 """Entries of what the question asks for, and of what it does not."""
 EXCERPT_LINES = 24
 SHORT_EXCERPT_LINES = 8
-MOST_COMMITS = 100
 SHOWN_COMMITS = 6
 MOST_HITS = 20
-LINE_CHARACTERS = 120
+COMMIT_LINE = re.compile(r"[0-9a-f]{7,40} \d{4}-")
 TITLES: dict[Aspect, str] = {
     "definition": "Where it is defined",
     "callers": "What uses it",
@@ -93,6 +99,8 @@ class _Page:
             yield f"Nothing here defines `{name}`.{f' Near: {similar}.' if similar else ''}"
         for text in (*self.read.texts, *self.read.unknown):
             yield from self._text_section(text)
+        for name in self.read.unknown:
+            yield from self._mentions_section(name)
         for path in self.read.files:
             yield from self._file_sections(path)
         subjects = self.read.subjects
@@ -130,14 +138,14 @@ class _Page:
     def _summary(self, subject: QuestionSubject) -> str:
         """Answer in a sentence or two."""
         place = subject.places[0]
-        definition = _definition(place)
+        definition = definition_of(place)
         others = f", and {format_count(len(subject.places) - 1, 'more definition')}" * (
             len(subject.places) > 1
         )
-        uses = self._uses(subject)
+        uses = find_source_uses(self.workspace, self.snapshot, subject.places)
         callers = {(use.path, use.owner) for use in uses if use.is_call and path_category(use.path) == 0}
-        tests = self._reaching_tests(subject)
-        last = next(iter(self._commits(place)), "")
+        tests = find_tests(self.workspace, self.snapshot, subject.places)
+        last = next(iter(find_commits(self.workspace, place)), "")
         changed = f" It last changed in {last.rstrip('.')}." if last else ""
         return (
             f"A {definition.kind} at `{escape_path(place.path)}:{definition.line}`{others}; "
@@ -154,11 +162,11 @@ class _Page:
 
     def _definition_lines(self, subject: QuestionSubject, excerpt_lines: int) -> Iterator[str]:
         for order, place in enumerate(subject.places[:MOST_BESIDE]):
-            definition = _definition(place)
+            definition = definition_of(place)
             owner = definition.name.rpartition(".")[0]
             yield (
                 f"- `{escape_path(place.path)}:{definition.line}` to {definition.end}: {definition.kind} "
-                f"`{_code(definition.signature or definition.name)}`{f' in `{owner}`' if owner else ''}"
+                f"`{quote_code(definition.signature or definition.name)}`{f' in `{owner}`' if owner else ''}"
                 f"{f'. {replace_control_characters(definition.summary)}' if definition.summary else ''}"
             )
             if order == 0:
@@ -167,8 +175,8 @@ class _Page:
             yield f"- and {len(subject.places) - MOST_BESIDE} more; a dotted name narrows them"
 
     def _excerpt(self, place: IndexedPlace, most: int) -> str:
-        definition = _definition(place)
-        lines = self._lines(place.path)
+        definition = definition_of(place)
+        lines = source_lines(self.workspace, place.path)
         last = min(definition.end, definition.start + most - 1, len(lines))
         shown = [
             f"{number:>5}| {clip_line(lines[number - 1].expandtabs(4))}"
@@ -179,10 +187,10 @@ class _Page:
         return "\n".join([fence, *shown, *([f"      ... {more} more"] if more > 0 else []), fence])
 
     def _callers(self, subject: QuestionSubject, most: int) -> list[str]:
-        uses = self._uses(subject)
+        uses = find_source_uses(self.workspace, self.snapshot, subject.places)
         if not uses:
             return ["Nothing here uses it by name."]
-        bare = _definition(subject.places[0]).bare_name
+        bare = definition_of(subject.places[0]).bare_name
         namesakes = [place for place in self.snapshot.definitions_named(bare) if place not in subject.places]
         imports = [use for use in uses if use.is_import]
         others = [use for use in uses if not use.is_import]
@@ -202,42 +210,8 @@ class _Page:
             )
         return lines
 
-    def _uses(self, subject: QuestionSubject) -> list["_Use"]:
-        """Return the uses outside of tests and of the definitions themselves: calls first, imports last."""
-        bare = _definition(subject.places[0]).bare_name
-        own = {
-            (place.path, line)
-            for place in subject.places
-            for line in range(_definition(place).start, _definition(place).end + 1)
-        }
-        own |= {
-            (place.path, place.definition.line)
-            for place in self.snapshot.definitions_named(bare)
-            if place.definition
-        }
-        uses: list[_Use] = []
-        for use in find_uses(self.snapshot, subject.places):
-            if path_category(use.path) == 1 or not self.workspace.may_read(use.path):
-                continue
-            lines = self._lines(use.path)
-            file_definitions = self.snapshot.definitions(use.path)
-            for line in use.lines:
-                if (use.path, line) in own or line > len(lines):
-                    continue
-                owners = enclosing_definitions(line, file_definitions)
-                uses.append(
-                    _Use(
-                        path=use.path,
-                        line=line,
-                        owner=owners[-1].name if owners else "",
-                        text=lines[line - 1].strip(),
-                        is_call=bool(re.search(rf"\b{re.escape(bare)}\s*\(", lines[line - 1])),
-                    )
-                )
-        return sorted(uses, key=lambda use: (path_category(use.path), not use.is_call, use.is_import))
-
     def _tests(self, subject: QuestionSubject, most: int) -> list[str]:
-        tests = self._reaching_tests(subject)
+        tests = find_tests(self.workspace, self.snapshot, subject.places)
         if not tests:
             return ["No test names it or what uses it; it may be reached from further away."]
         lines = []
@@ -248,19 +222,9 @@ class _Page:
             lines.append(f"- `{escape_path(test.path)}:{test.line}`{where}, which names `{test.names}`")
         return lines + ([f"- and {len(tests) - most} more"] if len(tests) > most else [])
 
-    def _reaching_tests(self, subject: QuestionSubject) -> list[ReachingTest]:
-        """Return the readable tests that may reach it, without the imports above them."""
-        tests = [
-            test
-            for test in find_reaching_tests(self.snapshot, subject.places)
-            if self.workspace.may_read(test.path)
-        ]
-        files_with_tests = {test.path for test in tests if test.id != test.path}
-        return [test for test in tests if test.id != test.path or test.path not in files_with_tests]
-
     def _history(self, subject: QuestionSubject, most: int) -> list[str]:
         place = subject.places[0]
-        commits = self._commits(place)
+        commits = find_commits(self.workspace, place)
         if not commits:
             return ["git has no history of these lines."]
         shown = SHOWN_COMMITS * 2 if most == MOST_ASKED else SHOWN_COMMITS // 2
@@ -270,34 +234,8 @@ class _Page:
             lines += [f"- and {between} between"] if between else []
             lines.append(f"- {commits[-1]} (the first of these lines that git can follow)")
         if most == MOST_ASKED:
-            lines += self._newest_patch(place)
+            lines += render_newest_patch(self.workspace, place)
         return lines
-
-    def _newest_patch(self, place: IndexedPlace) -> list[str]:
-        """Return how the newest commit changed the definition, as git log -L shows it."""
-        definition = _definition(place)
-        try:
-            text = self.workspace.history.log(
-                path=place.path, lines=(definition.start, definition.end), count=1, patch=True
-            )
-        except CoderError:
-            return []
-        body = text[text.find("@@") :] if "@@" in text else ""
-        hunk = [replace_control_characters(line) for line in body.splitlines()]
-        kept = hunk[: EXCERPT_LINES * 2]
-        more = [f"... {len(hunk) - len(kept)} more"] if len(hunk) > len(kept) else []
-        return ["", "The newest of them:", "````diff", *kept, *more, "````"] if kept else []
-
-    def _commits(self, place: IndexedPlace) -> list[str]:
-        """Return the commits that changed a definition, newest first, as lines."""
-        definition = _definition(place)
-        try:
-            text = self.workspace.history.log(
-                path=place.path, lines=(definition.start, definition.end), count=MOST_COMMITS
-            )
-        except CoderError:
-            return []
-        return [_commit_line(line) for line in text.splitlines() if line.strip() and not line.startswith("[")]
 
     def _text_section(self, text: str) -> Iterator[str]:
         found = grep(
@@ -309,15 +247,25 @@ class _Page:
         )
         hits = sorted(found.hits, key=lambda hit: (path_category(hit.path), hit.path, hit.line))
         if not hits:
-            yield f"The text `{_code(text)}` occurs nowhere here as it is written."
+            yield f"The text `{quote_code(text)}` occurs nowhere here as it is written."
             return
         lines = []
         for hit in hits[:MOST_HITS]:
             owners = enclosing_definitions(hit.line, self.snapshot.definitions(hit.path))
             where = f" in `{owners[-1].name}`" if owners else ""
-            lines.append(f"- `{escape_path(hit.path)}:{hit.line}`{where}: `{_code(hit.text)}`")
+            lines.append(f"- `{escape_path(hit.path)}:{hit.line}`{where}: `{quote_code(hit.text)}`")
         more = [f"- and {format_count(len(hits) - MOST_HITS, 'more line')}"] if len(hits) > MOST_HITS else []
-        yield "\n".join([f"## Where the text `{_code(text)}` occurs", *lines, *more])
+        yield "\n".join([f"## Where the text `{quote_code(text)}` occurs", *lines, *more])
+
+    def _mentions_section(self, name: str) -> Iterator[str]:
+        """List the commits that mention, add or remove a name that nothing defines any more."""
+        try:
+            found = self.workspace.history.log(word=name.rpartition(".")[2]).splitlines()
+        except CoderError:
+            return
+        lines = [f"- {format_commit(line)}" if COMMIT_LINE.match(line) else f"\n{line}" for line in found]
+        if lines:
+            yield "\n".join([f"## Commits with `{name}`", *lines])
 
     def _file_sections(self, path: str) -> Iterator[str]:
         outline = [
@@ -327,7 +275,7 @@ class _Page:
         ]
         lines = [
             f"- `{escape_path(path)}:{definition.line}` {definition.kind} "
-            f"`{_code(definition.signature or definition.name)}`"
+            f"`{quote_code(definition.signature or definition.name)}`"
             f"{f'. {replace_control_characters(definition.summary)}' if definition.summary else ''}"
             for definition in outline[:MOST_ASKED]
         ]
@@ -342,7 +290,7 @@ class _Page:
             commits = self.workspace.history.log(path=path, count=SHOWN_COMMITS).splitlines()
         except CoderError:
             commits = []
-        changed = [f"- {_commit_line(line)}" for line in commits]
+        changed = [f"- {format_commit(line)}" for line in commits]
         yield "\n".join([f"### {TITLES['history']}", *(changed or ["git has no history of it."])])
 
     def _file_users(self, path: str, outline: list[Definition]) -> list[str]:
@@ -350,48 +298,11 @@ class _Page:
         uses = [
             use
             for definition in outline
-            for use in self._uses(
-                QuestionSubject(
-                    name=definition.name, places=(IndexedPlace(path=path, definition=definition),)
-                )
+            for use in find_source_uses(
+                self.workspace, self.snapshot, (IndexedPlace(path=path, definition=definition),)
             )
             if use.path != path
         ]
         lines = [use.list_item for use in uses[:MOST_ASKED]]
         more = [f"- and {format_count(len(uses) - MOST_ASKED, 'more use')}"] if len(uses) > MOST_ASKED else []
         return [*lines, *more] or ["Nothing here uses it by name."]
-
-    def _lines(self, path: str) -> list[str]:
-        return read_text_or_empty(self.workspace.root, path).split("\n")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Use:
-    path: str
-    line: int
-    owner: str
-    text: str
-    is_call: bool
-
-    @property
-    def list_item(self) -> str:
-        where = f"in `{self.owner}`" if self.owner else "at the top level"
-        return f"- `{escape_path(self.path)}:{self.line}` {where}: `{_code(self.text)}`"
-
-    @property
-    def is_import(self) -> bool:
-        return self.text.startswith(("import ", "from ", "use ", "#include", "require", "export "))
-
-
-def _definition(place: IndexedPlace) -> Definition:
-    assert place.definition is not None  # subjects have no modules
-    return place.definition
-
-
-def _commit_line(line: str) -> str:
-    return replace_control_characters(line).replace("`", "'")
-
-
-def _code(text: str) -> str:
-    """Return a text for one line of inline code."""
-    return replace_control_characters(clip_line(" ".join(text.split()), LINE_CHARACTERS)).replace("`", "'")

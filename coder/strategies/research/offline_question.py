@@ -96,7 +96,7 @@ def read_question(workspace: Workspace, question: str) -> ReadQuestion:
     files = _named_files(snapshot, question)
     named, unknown = _named_subjects(workspace, snapshot, question)
     texts = tuple(next(filter(None, groups)) for groups in QUOTED_TEXT.findall(question))
-    subjects = named or (() if files or texts else _ranked_subjects(workspace, snapshot, question))
+    subjects = named or (() if files or texts or unknown else _ranked_subjects(workspace, snapshot, question))
     asked = [aspect for aspect, pattern in ASPECTS.items() if pattern.search(INLINE.sub(" ", question))]
     rest: tuple[Aspect, ...] = ("definition", "callers", "tests", "history")
     return ReadQuestion(
@@ -127,7 +127,10 @@ def _named_subjects(
     subjects: dict[str, QuestionSubject] = {}
     unknown: list[str] = []
     covered: set[str] = set()
-    for name, is_certain in _candidate_names(question):
+    asks_history = bool(ASPECTS["history"].search(question))
+    for name, is_quoted in _candidate_names(question):
+        # What a question about the past names may be gone.
+        is_certain = is_quoted or (asks_history and is_code_like(name))
         if name in covered:
             continue
         places = _definition_places(workspace, snapshot, name)
@@ -158,7 +161,11 @@ def _definition_places(workspace: Workspace, snapshot: IndexSnapshot, name: str)
     spellings = (name, f"_{name}") if is_code_like(name) else (name,)
     definitions = next(filter(None, (find_definitions(snapshot, spelling) for spelling in spellings)), [])
     found = [place for place in definitions if place.definition and workspace.may_read(place.path)]
-    return tuple([place for place in found if path_category(place.path) == 0] or found)
+    found = [place for place in found if path_category(place.path) == 0] or found
+    # A variable beside a function of its name usually holds an import of it.
+    return tuple(
+        [place for place in found if place.definition and place.definition.kind != "variable"] or found
+    )
 
 
 def _is_distinctive(places: Sequence[IndexedPlace]) -> bool:

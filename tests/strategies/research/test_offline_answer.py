@@ -97,6 +97,20 @@ def test_misspelled_name_is_said_to_be_unknown(place: Workspace) -> None:
     assert "Nothing here defines `totl`. Near: `total`." in page
 
 
+def test_removed_name_is_answered_from_the_history(place: Workspace) -> None:
+    root = place.root
+    write(root, {"shop/order.py": "place_order_now = 1\n"})
+    git(root, "commit", "--quiet", "--all", "--message", "Order at once")
+    write(root, {"shop/order.py": FILES["shop/order.py"]})
+    git(root, "commit", "--quiet", "--all", "--message", "Do not order at once")
+    checkout = find_checkout(root)
+    history = GitHistory(git=checkout.git, revision=checkout.head)
+    page = write_page(replace(place, history=history), "Why was place_order_now removed?")
+    assert "Nothing here defines `place_order_now`" in page
+    assert "## Commits with `place_order_now`" in page
+    assert "Ada: Do not order at once" in page
+
+
 def test_question_without_names_is_ranked_by_words_and_says_so(place: Workspace) -> None:
     write(place.root, {f"shop/part{number}.py": f"def part{number}():\n    pass\n" for number in range(20)})
     page = write_page(place, "How are the prices of a cart added?")
