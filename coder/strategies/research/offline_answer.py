@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from coder.index.resolve import find_importers
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.session.context import SessionContext
 from coder.strategies.research.offline_evidence import (
+    SourceUse,
     definition_of,
     find_commits,
     find_source_uses,
@@ -143,13 +144,16 @@ class _Page:
             len(subject.places) > 1
         )
         uses = find_source_uses(self.workspace, self.snapshot, subject.places)
-        callers = {(use.path, use.owner) for use in uses if use.is_call and path_category(use.path) == 0}
+        calls = [use for use in uses if use.is_call and path_category(use.path) == 0]
+        callers = {(use.path, use.owner) for use in calls if not use.is_uncertain}
+        uncertain = len({(use.path, use.owner) for use in calls if use.is_uncertain})
+        perhaps = f" (perhaps {uncertain} more: its name has others)" if uncertain else ""
         tests = find_tests(self.workspace, self.snapshot, subject.places)
         last = next(iter(find_commits(self.workspace, place)), "")
         changed = f" It last changed in {last.rstrip('.')}." if last else ""
         return (
             f"A {definition.kind} at `{escape_path(place.path)}:{definition.line}`{others}; "
-            f"called from {format_count(len(callers), 'place')} in the source; "
+            f"called from {format_count(len(callers), 'place')} in the source{perhaps}; "
             f"{format_count(len(tests), 'test')} may reach it.{changed}"
         )
 
@@ -190,25 +194,33 @@ class _Page:
         uses = find_source_uses(self.workspace, self.snapshot, subject.places)
         if not uses:
             return ["Nothing here uses it by name."]
-        bare = definition_of(subject.places[0]).bare_name
-        namesakes = [place for place in self.snapshot.definitions_named(bare) if place not in subject.places]
-        imports = [use for use in uses if use.is_import]
-        others = [use for use in uses if not use.is_import]
+        likely = [use for use in uses if not use.is_uncertain]
+        imports = [use for use in likely if use.is_import]
+        others = [use for use in likely if not use.is_import]
         lines = [use.list_item for use in others[:most]]
         if len(others) > most:
-            counts = Counter(use.path for use in others[most:])
-            files = ", ".join(f"{escape_path(path)} ({count})" for path, count in counts.most_common(5))
-            lines.append(f"- and {format_count(len(others) - most, 'more use')}, such as in {files}")
+            lines.append(f"- and {_count_by_file(others[most:], 'more use')}")
         if imports:
             cited = ", ".join(f"`{escape_path(use.path)}:{use.line}`" for use in imports[:most])
             more = f" and {len(imports) - most} more" if len(imports) > most else ""
             lines.append(f"- imported at {cited}{more}")
-        if namesakes:
-            lines.append(
-                f"- {format_count(len(namesakes), 'other definition')} of the name `{bare}`: some uses may "
-                "mean those"
-            )
-        return lines
+        return lines + self._uncertain_uses(subject, [use for use in uses if use.is_uncertain])
+
+    def _uncertain_uses(self, subject: QuestionSubject, uncertain: list[SourceUse]) -> list[str]:
+        definition = definition_of(subject.places[0])
+        namesakes = [
+            place
+            for place in self.snapshot.definitions_named(definition.bare_name)
+            if place not in subject.places
+        ]
+        if not namesakes:
+            return []
+        count = format_count(len(namesakes), "other definition")
+        remark = f"- {count} of the name `{definition.bare_name}`: some uses may mean those"
+        if not uncertain:
+            return [remark]
+        owner = definition.name.rpartition(".")[0]
+        return [f"- {_count_by_file(uncertain, 'use')}, in files that do not name `{owner}`", remark]
 
     def _tests(self, subject: QuestionSubject, most: int) -> list[str]:
         tests = find_tests(self.workspace, self.snapshot, subject.places)
@@ -306,3 +318,9 @@ class _Page:
         lines = [use.list_item for use in uses[:MOST_ASKED]]
         more = [f"- and {format_count(len(uses) - MOST_ASKED, 'more use')}"] if len(uses) > MOST_ASKED else []
         return [*lines, *more] or ["Nothing here uses it by name."]
+
+
+def _count_by_file(uses: Sequence[SourceUse], noun: str) -> str:
+    counts = Counter(use.path for use in uses)
+    files = ", ".join(f"{escape_path(path)} ({count})" for path, count in counts.most_common(5))
+    return f"{format_count(len(uses), noun)}, such as in {files}"

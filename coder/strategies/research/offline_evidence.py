@@ -33,6 +33,8 @@ class SourceUse:
     owner: str
     text: str
     is_call: bool
+    is_uncertain: bool
+    """Whether it may mean a namesake: a method of a class that this file does not name."""
 
     @property
     def list_item(self) -> str:
@@ -71,6 +73,7 @@ def find_source_uses(
     own |= {
         (place.path, place.definition.line) for place in snapshot.definitions_named(bare) if place.definition
     }
+    likely_files = _files_that_mean(snapshot, places)
     uses: list[SourceUse] = []
     for use in find_uses(snapshot, places):
         if path_category(use.path) == 1 or not workspace.may_read(use.path):
@@ -88,18 +91,33 @@ def find_source_uses(
                     owner=owners[-1].name if owners else "",
                     text=lines[line - 1].strip(),
                     is_call=bool(re.search(rf"\b{re.escape(bare)}\s*\(", lines[line - 1])),
+                    is_uncertain=likely_files is not None and use.path not in likely_files,
                 )
             )
-    return sorted(uses, key=lambda use: (path_category(use.path), not use.is_call, use.is_import))
+    return sorted(
+        uses, key=lambda use: (use.is_uncertain, path_category(use.path), not use.is_call, use.is_import)
+    )
+
+
+def _files_that_mean(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> set[str] | None:
+    """Return the files that define or name the class of a method; None where no namesake exists."""
+    definition = definition_of(places[0])
+    owner = definition.name.rpartition(".")[0].rpartition(".")[2]
+    namesakes = [place for place in snapshot.definitions_named(definition.bare_name) if place not in places]
+    if not owner or not namesakes:
+        return None
+    return {place.path for place in places} | {use.path for use in snapshot.uses_of_name(owner)}
 
 
 def find_tests(
     workspace: Workspace, snapshot: IndexSnapshot, places: Sequence[IndexedPlace]
 ) -> list[ReachingTest]:
-    """Return the readable tests that may reach it, without the imports above them."""
+    """Return the readable tests that may reach it, without the imports above them, the likeliest first."""
     tests = [test for test in find_reaching_tests(snapshot, places) if workspace.may_read(test.path)]
     files_with_tests = {test.path for test in tests if test.id != test.path}
-    return [test for test in tests if test.id != test.path or test.path not in files_with_tests]
+    own = [test for test in tests if test.id != test.path or test.path not in files_with_tests]
+    likely_files = _files_that_mean(snapshot, places)
+    return sorted(own, key=lambda test: likely_files is not None and test.path not in likely_files)
 
 
 def find_commits(workspace: Workspace, place: IndexedPlace) -> list[str]:

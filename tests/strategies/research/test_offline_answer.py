@@ -97,6 +97,18 @@ def test_misspelled_name_is_said_to_be_unknown(place: Workspace) -> None:
     assert "Nothing here defines `totl`. Near: `total`." in page
 
 
+def test_uses_that_may_mean_a_namesake_are_set_apart(place: Workspace) -> None:
+    files = {
+        "shop/lamp.py": "class Lamp:\n    def show(self): ...\n\n\ndef light(lamp):\n    lamp.show()\n",
+        "shop/page.py": "from shop.cart import Basket\n\n\ndef page():\n    Basket().show()\n",
+    }
+    write(place.root, files)
+    page = write_page(place, "Who calls `Basket.show`?")
+    assert "called from 1 place in the source (perhaps 1 more: its name has others)" in page
+    assert "- `shop/page.py:5` in `page`: `Basket().show()`" in page
+    assert "- 1 use, such as in shop/lamp.py (1), in files that do not name `Basket`" in page
+
+
 def test_removed_name_is_answered_from_the_history(place: Workspace) -> None:
     root = place.root
     write(root, {"shop/order.py": "place_order_now = 1\n"})

@@ -29,6 +29,7 @@ from coder.core.values.task import Budget
 from coder.models.scripted import Scene, ScriptedCall, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.continuation import Continuation, read_continuation
+from coder.strategies.follow import answer_question
 from coder.strategies.research.strategy import research_question
 from tests.session.fakes import kit
 
@@ -266,6 +267,19 @@ def test_another_question_builds_on_known_findings(tmp_path: Path) -> None:
     planner = context.model.requests[0].messages[0].text  # type: ignore[attr-defined]
     assert "# Known from before" in planner
     assert "Known already." in planner
+
+
+def test_plain_question_after_an_interruption_hears_of_the_findings(tmp_path: Path) -> None:
+    earlier = Continuation(
+        session="earlier",
+        question=QUESTION,
+        research={"c1/research-1/1": ResearchResult(summary="Known already.")},
+    )
+    context = replace(kit(tmp_path, [ScriptStep(text="It is 1.")], issue="And why?"), continued=earlier)
+    asyncio.run(answer_question(context, context.repository.create_candidate("c1")))
+    (request,) = context.model.requests  # type: ignore[attr-defined]
+    assert "Known already." in request.messages[0].text
+    assert request.system.startswith("You answer questions")
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
