@@ -134,7 +134,8 @@ def format_report(report: ResearchReport, question: str) -> str:
 def _sections(report: ResearchReport, question: str) -> Iterator[str]:
     yield f"# {' '.join(question.split())[:200]}"
     yield report.summary.strip()
-    yield _number_section("Key findings", [claim.line for claim in report.findings])
+    findings = [claim.line for claim in report.findings]
+    yield _number_section("Key findings", findings or ["None that the repository shows."])
     yield f"## In depth\n{report.details.strip()}"
     if report.recommendations:
         yield _number_section("Recommendations", report.recommendations)

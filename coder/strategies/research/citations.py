@@ -7,6 +7,7 @@ from typing import Literal
 
 from coder.core.errors import CoderError, ToolError
 from coder.core.research import CheckedClaim, CitationCounts
+from coder.core.values.paths import SOURCE_SUFFIXES
 from coder.files.tokenize import WORD, count_terms
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.retrieval.locating.issue_terms import is_code_like
@@ -28,14 +29,29 @@ FEW_TERMS = 4
 ENOUGH_INSTEAD = 3
 """Words that it must share where it has identifiers, but none of them occurs there."""
 
-LINES = r"\d{1,7}(?:\s?[-\u2013]\s?\d{1,7})?"
-PLACE = re.compile(rf"(?P<path>[^\s:`()]+):(?P<lines>{LINES}(?:,\s?{LINES})*)")
+LINES = r"\d{1,7}(?:\s?[-\u2013]\s?L?\d{1,7})?"
+PLACE = re.compile(rf"(?P<path>[^\s:`()#]+)(?::L?|#L)(?P<lines>{LINES}(?:,\s?{LINES})*)")
+"""`path:3`, `path:3-9`, `path:3,7-9`, and the forms of GitHub: `path:L3-L9`, `path#L3-L9`."""
 COMMIT = re.compile(r"commit[ :]`?(?P<commit>[0-9a-f]{7,40})`?", re.IGNORECASE)
 IN_TEXT = re.compile(rf"`?(?:{PLACE.pattern})`?|{COMMIT.pattern}", re.IGNORECASE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])")
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 QUOTED_CODE = re.compile(r"`([^`\n]+)`")
 
+TEXT_SUFFIXES = (
+    ".md",
+    ".rst",
+    ".txt",
+    ".toml",
+    ".cfg",
+    ".ini",
+    ".json",
+    ".yml",
+    ".yaml",
+    ".html",
+    ".css",
+    ".sh",
+)
 Result = Literal["confirmed", "unconfirmed", "missing"]
 
 
@@ -65,6 +81,10 @@ class CitationChecker:
             self._check_range(source, first, last, statement) for first, last in _ranges(match["lines"])
         ]
         return next((result for result in ("confirmed", "unconfirmed") if result in results), "missing")
+
+    def has_file(self, path: str) -> bool:
+        """Tell whether there is a readable text file at a path."""
+        return self._source(path) is not None
 
     def _check_range(self, source: _SourceText, first: int, last: int, statement: str) -> Result:
         if not 1 <= first <= last <= len(source.lines):
@@ -155,7 +175,7 @@ def _check_line(checker: CitationChecker, line: str) -> tuple[str, CitationCount
     results: list[Result] = []
 
     def mark(citation: re.Match[str], sentence: str) -> str:
-        if not citation["commit"] and not _names_file(citation["path"]):
+        if not (citation["commit"] or _names_file(citation["path"]) or checker.has_file(citation["path"])):
             return citation[0]
         result = checker.check(citation[0].strip("`"), sentence)
         results.append(result)
@@ -192,17 +212,12 @@ def _join(sentences: Sequence[str], gaps: Sequence[str]) -> str:
 
 
 def _names_file(path: str) -> bool:
-    """Tell whether the text before a colon and a number is a path, and no host or time of day."""
-    name = path.rpartition("/")[2]
-    return (
-        bool(re.search(r"[A-Za-z]", name))
-        and "//" not in path
-        and ("." in name or "/" in path or name[:1].isupper())
-    )
+    """Tell whether the text before a line number is meant as a path, and not as a host or a label."""
+    return "//" not in path and ("/" in path or path.endswith((*SOURCE_SUFFIXES, *TEXT_SUFFIXES)))
 
 
 def _ranges(text: str) -> Iterator[tuple[int, int]]:
-    for part in text.replace("\u2013", "-").split(","):
+    for part in text.replace("\u2013", "-").replace("L", "").split(","):
         first, _, last = part.partition("-")
         yield int(first), int(last or first)
 

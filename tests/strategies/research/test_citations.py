@@ -58,6 +58,8 @@ def checker(tmp_path: Path) -> CitationChecker:
         ("`Client.send` asks `transport` again", "src/client.py:7", "confirmed"),
         ("`Client.send` asks `transport` again", "src/client.py:6-10", "confirmed"),
         ("`Client.send` asks `transport` again", "`src/client.py:6,10`", "confirmed"),
+        ("`Client.send` asks `transport` again", "src/client.py#L6-L10", "confirmed"),
+        ("`Client.send` asks `transport` again", "./src/client.py:L7", "confirmed"),
         ("`transport` is asked again", "src/client.py:14", "unconfirmed"),
         ("`send` opens a socket", "src/client.py:9", "unconfirmed"),
         ("`send` sleeps before the next attempt", "src/client.py:10", "confirmed"),
@@ -111,14 +113,14 @@ def test_prose_is_marked_sentence_by_sentence(checker: CitationChecker) -> None:
         "It asks `transport` again (`src/client.py:7`). The `cache` is cleared (src/client.py:14). "
         "`send` ends (src/client.py:70).\n"
         "```\nsrc/client.py:99\n```\n"
-        "See http://localhost:8080 at 12:30, and host:1."
+        "See http://localhost:8080 at 12:30, and example.com:443."
     )
     marked, counts = check_text(checker, text)
     assert marked == (
         "It asks `transport` again (`src/client.py:7`). The `cache` is cleared "
         "(src/client.py:14 [unconfirmed]). `send` ends ([citation dropped: no such place]).\n"
         "```\nsrc/client.py:99\n```\n"
-        "See http://localhost:8080 at 12:30, and host:1."
+        "See http://localhost:8080 at 12:30, and example.com:443."
     )
     assert counts == CitationCounts(confirmed=1, unconfirmed=1, missing=1)
 
