@@ -30,7 +30,7 @@ ENOUGH_INSTEAD = 3
 """Words that it must share where it has identifiers, but none of them occurs there."""
 
 LINES = r"\d{1,7}(?:\s?[-\u2013]\s?L?\d{1,7})?"
-PLACE = re.compile(rf"(?P<path>[^\s:`()#]+)(?::L?|#L)(?P<lines>{LINES}(?:,\s?{LINES})*)")
+PLACE = re.compile(rf'(?P<path>[\w.@+~-][^\s:`()#*"<>]*)(?::L?|#L)(?P<lines>{LINES}(?:,\s?{LINES})*)')
 """`path:3`, `path:3-9`, `path:3,7-9`, and the forms of GitHub: `path:L3-L9`, `path#L3-L9`."""
 COMMIT = re.compile(r"commit[ :]`?(?P<commit>[0-9a-f]{7,40})`?", re.IGNORECASE)
 IN_TEXT = re.compile(rf"`?(?:{PLACE.pattern})`?|{COMMIT.pattern}", re.IGNORECASE)
@@ -38,20 +38,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])")
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 QUOTED_CODE = re.compile(r"`([^`\n]+)`")
 
-TEXT_SUFFIXES = (
-    ".md",
-    ".rst",
-    ".txt",
-    ".toml",
-    ".cfg",
-    ".ini",
-    ".json",
-    ".yml",
-    ".yaml",
-    ".html",
-    ".css",
-    ".sh",
-)
+TEXT_SUFFIXES = (".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".json", ".yml", ".yaml", ".html", ".css")
 Result = Literal["confirmed", "unconfirmed", "missing"]
 
 

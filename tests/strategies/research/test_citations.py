@@ -110,14 +110,14 @@ def test_claims_without_existing_place_are_dropped(checker: CitationChecker) -> 
 
 def test_prose_is_marked_sentence_by_sentence(checker: CitationChecker) -> None:
     text = (
-        "It asks `transport` again (`src/client.py:7`). The `cache` is cleared (src/client.py:14). "
+        "It asks `transport` again (**src/client.py:7**). The `cache` is cleared (src/client.py:14). "
         "`send` ends (src/client.py:70).\n"
         "```\nsrc/client.py:99\n```\n"
         "See http://localhost:8080 at 12:30, and example.com:443."
     )
     marked, counts = check_text(checker, text)
     assert marked == (
-        "It asks `transport` again (`src/client.py:7`). The `cache` is cleared "
+        "It asks `transport` again (**src/client.py:7**). The `cache` is cleared "
         "(src/client.py:14 [unconfirmed]). `send` ends ([citation dropped: no such place]).\n"
         "```\nsrc/client.py:99\n```\n"
         "See http://localhost:8080 at 12:30, and example.com:443."
