@@ -64,8 +64,8 @@ def collect_sources(
     sources: dict[str, Source] = {}
     found = (
         *map(_read_document, documents),
-        *(_fetch_page(url, hosts) for url in urls),
         *(_find_package(root, name) for name in dependencies),
+        *(_fetch_page(url, hosts) for url in urls),
     )
     for source in found:
         path = _free_path(source.path, sources)

@@ -67,7 +67,8 @@ async def answer_offline(context: SessionContext, candidate: Candidate) -> Candi
     page = await asyncio.to_thread(write_page, workspace, context.task.issue)
     dirty = " with your uncommitted work" if context.repository.dirty else ""
     found_at = f"Places are those of {context.repository.head[:12]}{dirty}."
-    note = WrittenAnswer(summary=f"{page}\n\n{METHOD} {found_at}")
+    read_beside = "".join(f"\n- `{source.path}`: {source.origin}" for source in context.task.sources)
+    note = WrittenAnswer(summary=f"{page}\n\n{METHOD} {found_at}{read_beside}")
     context.log.append(NoteMade(candidate=candidate.id, phase="locate", note=note, implied=True))
     return candidate
 
@@ -144,16 +145,22 @@ class _Page:
             len(subject.places) > 1
         )
         uses = find_source_uses(self.workspace, self.snapshot, subject.places)
-        calls = [use for use in uses if use.is_call and path_category(use.path) == 0]
-        callers = {(use.path, use.owner) for use in calls if not use.is_uncertain}
-        uncertain = len({(use.path, use.owner) for use in calls if use.is_uncertain})
+        is_callable = definition.kind in ("function", "method")
+        counted = [
+            use
+            for use in uses
+            if path_category(use.path) == 0 and not use.is_import and (use.is_call or not is_callable)
+        ]
+        callers = {(use.path, use.owner) for use in counted if not use.is_uncertain}
+        uncertain = len({(use.path, use.owner) for use in counted if use.is_uncertain})
         perhaps = f" (perhaps {uncertain} more: its name has others)" if uncertain else ""
         tests = find_tests(self.workspace, self.snapshot, subject.places)
         last = next(iter(find_commits(self.workspace, place)), "")
         changed = f" It last changed in {last.rstrip('.')}." if last else ""
         return (
             f"A {definition.kind} at `{escape_path(place.path)}:{definition.line}`{others}; "
-            f"called from {format_count(len(callers), 'place')} in the source{perhaps}; "
+            f"{'called' if is_callable else 'used'} from {format_count(len(callers), 'place')} in the "
+            f"source{perhaps}; "
             f"{format_count(len(tests), 'test')} may reach it.{changed}"
         )
 

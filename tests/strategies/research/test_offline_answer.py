@@ -67,6 +67,12 @@ def test_page_begins_with_what_is_asked(place: Workspace) -> None:
     assert ".env" not in page
 
 
+def test_classes_are_used_rather_than_called(place: Workspace) -> None:
+    write(place.root, {"shop/page.py": "from shop.cart import Basket\n\n\ndef page(basket: Basket): ...\n"})
+    page = write_page(place, "Who uses `Basket`?")
+    assert "A class at `shop/cart.py:6`; used from 1 place in the source; 0 tests may reach it." in page
+
+
 def test_history_is_that_of_the_lines_with_the_newest_change(place: Workspace) -> None:
     page = write_page(place, "When did total() change, and how?")
     history = page[page.index("### How and when it changed") : page.index("### Where it is defined")]
