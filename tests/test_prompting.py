@@ -78,6 +78,7 @@ CASES: dict[str, dict[str, Any]] = {
     "system_research": {},
     "research_findings": {"results": (FOUND,)},
     "research_plan": {
+        "earlier": Continuation(session="s", question="And before?", answer="Two."),
         "task": ASKED,
         "instructions": "Be kind.",
         "known": (FOUND,),

@@ -28,6 +28,8 @@ class Continuation(Value):
     """Unfinished change of a session that was interrupted."""
     question: str = ""
     """Its request."""
+    answer: str = ""
+    """Its report, which answers a question."""
     sources: tuple[Source, ...] = ()
     """Texts beside the repository that its question was allowed."""
     research: Mapping[str, ResearchNote] = Field(default_factory=dict)
@@ -60,6 +62,7 @@ def read_continuation(session: str, records: Sequence[Record]) -> Continuation:
         branch=delivery.branch if delivery else "",
         diff=_newest_diff(records, candidate) if finished is None or finished.kind is None else "",
         question=started.task.issue if started else "",
+        answer=finished.report if finished else "",
         sources=started.task.sources if started else (),
         research=research,
     )

@@ -34,6 +34,7 @@ def planning_phase(known: Sequence[ResearchResult]) -> PhaseSpec:
             task=context.task,
             instructions=context.instructions,
             known=known,
+            earlier=context.continued,
             look=await _look(context, reader, context.task.issue, FIRST_LOOK_CHARACTERS),
         )
 

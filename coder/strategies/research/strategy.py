@@ -48,7 +48,7 @@ async def research_question(context: SessionContext, candidate: Candidate) -> Ca
     An interrupted research of the same question that this session continues is not repeated: its notes are
     taken over, with their citations checked again.
     """
-    findings = _Findings(known=_known_results(context))
+    findings = _Findings(known=await _known_results(context, candidate))
     plan = await _plan(context, candidate, findings.known)
     if isinstance(plan, GiveUp):
         context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
@@ -145,7 +145,12 @@ async def _research_round(
         context.log.append(CandidateDropped(candidate=f"{candidate.id}/{name}", reason=reason))
         return None
 
-    notes = await asyncio.gather(*(research(order, topic) for order, topic in enumerate(topics, start=1)))
+    tasks = [asyncio.ensure_future(research(order, topic)) for order, topic in enumerate(topics, start=1)]
+    try:
+        notes = await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:  # a bug in one must not leave the others at work
+            task.cancel()
     findings.results += [note for note in notes if note is not None]
     findings.unanswered = [topic for topic, note in zip(topics, notes, strict=True) if note is None]
 
@@ -203,9 +208,13 @@ def _interrupted_notes(context: SessionContext) -> dict[str, ResearchNote]:
     return dict(earlier.research)
 
 
-def _known_results(context: SessionContext) -> tuple[ResearchResult, ...]:
-    """Return the findings of the session that this one continues, unless it goes on with that research."""
+async def _known_results(context: SessionContext, candidate: Candidate) -> tuple[ResearchResult, ...]:
+    """Return the findings of the session that this one continues, unless it goes on with that research.
+
+    Their citations are checked again, because the repository may have changed.
+    """
     earlier = context.continued
     if earlier is None or earlier.is_unfinished_research(context.task.issue):
         return ()
-    return tuple(note for note in earlier.research.values() if isinstance(note, ResearchResult))
+    results = [note for note in earlier.research.values() if isinstance(note, ResearchResult)]
+    return tuple([await check_result(context, candidate, result) for result in results])

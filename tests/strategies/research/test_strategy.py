@@ -23,7 +23,7 @@ from coder.core.events import (
 )
 from coder.core.messages import Request, Usage
 from coder.core.notes import GiveUp
-from coder.core.research import ResearchReport, ResearchResult, format_report
+from coder.core.research import CheckedClaim, ResearchReport, ResearchResult, format_report
 from coder.core.state import active_candidates
 from coder.core.values.task import Budget
 from coder.models.scripted import Scene, ScriptedCall, ScriptStep
@@ -257,7 +257,13 @@ def test_another_question_builds_on_known_findings(tmp_path: Path) -> None:
     earlier = Continuation(
         session="earlier",
         question="Something else?",
-        research={"c1/research-1/1": ResearchResult(summary="Known already.")},
+        answer="It was 0.",
+        research={
+            "c1/research-1/1": ResearchResult(
+                summary="Known already.",
+                claims=(CheckedClaim(text="`VALUE` was 0", places=("a.py:9",)),),
+            )
+        },
     )
     context = run(
         tmp_path,
@@ -266,7 +272,9 @@ def test_another_question_builds_on_known_findings(tmp_path: Path) -> None:
     )
     planner = context.model.requests[0].messages[0].text  # type: ignore[attr-defined]
     assert "# Known from before" in planner
-    assert "Known already." in planner
+    assert "Something else?" in planner
+    assert "It was 0." in planner
+    assert "- dropped by the check of citations: `VALUE` was 0" in planner
 
 
 def test_plain_question_after_an_interruption_hears_of_the_findings(tmp_path: Path) -> None:
