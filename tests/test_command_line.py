@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -424,6 +425,26 @@ def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> No
     second = place.coder("verify", "--check", "--evidence", str(tmp_path / "evidence.json"), "--trust")
     assert (second.returncode, second.stderr) == (0, "The evidence still holds: PROVEN.\n")
     assert "test_clock.py::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+def test_signed_statement_is_judged_again(place: Place, tmp_path: Path) -> None:
+    (place.repository / "fix.diff").write_text(FIX)
+    assert place.coder("verify", "fix.diff", "--trust", "--against", "HEAD").returncode == 0
+    key, statement = tmp_path / "key", tmp_path / "statement.json"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    options = ("log", "evidence", "last", "--in-toto", "--output", str(statement), "--sign")
+    assert place.coder(*options, str(key)).returncode == 0
+    signers = tmp_path / "signers"
+    signers.write_text(f"me {key.with_suffix('.pub').read_text()}")
+    check = ["ssh-keygen", "-Y", "verify", "-f", str(signers), "-I", "me", "-n", "coder", "-s"]
+    with statement.open() as file:
+        subprocess.run([*check, f"{statement}.sig"], stdin=file, check=True, capture_output=True)
+    second = place.coder("verify", "--check", "--evidence", str(statement), "--trust")
+    assert (second.returncode, second.stderr) == (0, "The evidence still holds: PROVEN.\n")
+    refused = place.coder(*options, str(tmp_path / "nothing"))
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "is written, but not signed: ssh-keygen says: " in refused.stderr
 
 
 def test_check_ignores_test_command_of_foreign_evidence(place: Place, tmp_path: Path) -> None:

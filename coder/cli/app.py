@@ -20,9 +20,11 @@ from coder.cli import (
     mcp,
     requests,
     resume,
+    review,
     trust,
     undo,
     verify,
+    watch,
 )
 from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
@@ -43,6 +45,8 @@ app.command("ask")(requests.ask)
 app.command("resume")(resume.resume)
 app.command("demo")(demo.demo)
 app.command("verify")(verify.verify)
+app.command("watch")(watch.watch)
+app.command("review")(review.review)
 app.command("locate")(locate.locate)
 app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)

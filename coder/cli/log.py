@@ -1,5 +1,6 @@
 """`coder log`: list and show stored sessions."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,13 +9,15 @@ from coder.cli.cost import cost
 from coder.cli.options import SessionArgument
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from coder.core.messages import UsageTotals
 
 app = typer.Typer(
     help="List sessions; show one, or its diff.", rich_markup_mode=None, invoke_without_command=True
 )
+
+
+SIGNATURE_NAMESPACE = "coder"
+"""Namespace of signatures, which `ssh-keygen -Y verify -n coder` must be given."""
 
 
 @app.callback()
@@ -58,7 +61,6 @@ def _format_cost(spent: "UsageTotals") -> str:
 
 def _current_repository() -> "Path | None":
     """Return the root of the repository that contains the current directory, if there is one."""
-    from pathlib import Path
 
     from coder.core.errors import UserError
     from coder.repo.git import find_checkout
@@ -103,7 +105,6 @@ def show(id: SessionArgument) -> None:
 @app.command()
 def diff(id: SessionArgument) -> None:
     """Print a session's fix, or the patch that came closest, as a diff."""
-    from pathlib import Path
 
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
@@ -133,21 +134,69 @@ def diff(id: SessionArgument) -> None:
 def evidence(
     id: SessionArgument,
     json: Annotated[bool, typer.Option("--json", help="All of it, as evidence.json.")] = False,
+    in_toto: Annotated[
+        bool, typer.Option("--in-toto", help="All of it, as an in-toto statement (predicate test-result).")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write there instead of printing.")
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="SSH key that signs the file: FILE.sig, by ssh-keygen -Y sign."),
+    ] = None,
 ) -> None:
-    """Print what a session's verdict rests on; --json is what `coder verify --check` reads."""
+    """Print what a session's verdict rests on; `coder verify --check` reads --json and --in-toto.
+
+    A signature says who attests, and `coder verify --check` trusts none: it judges the change again.
+    """
+    from json import dumps
+
     from coder.core.attestation import build_attestation
     from coder.core.errors import UserError
+    from coder.core.in_toto import build_statement
     from coder.settings import sessions_directory
     from coder.store.jsonl import find_session, read_records
     from coder.verify.verdict.evidence import markdown_report
 
+    if sign is not None and output is None:
+        raise UserError("--sign signs a file: name it with --output FILE.")
     directory = find_session(
         sessions_directory(), id, repository=_current_repository() if id == "last" else None
     )
     statement = build_attestation(read_records(directory))
     if statement is None:
         raise UserError(f"Session {directory.name} came to no verdict, so there is no evidence.")
-    print(
-        statement.model_dump_json(indent=2) if json else markdown_report(statement.verdict),
-        end="\n" if json else "",
-    )
+    if in_toto:
+        text = dumps(build_statement(statement), indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = statement.model_dump_json(indent=2) + "\n" if json else markdown_report(statement.verdict)
+    if output is None:
+        print(text, end="")
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{output} cannot be written: {error.strerror}.") from None
+    if sign is not None:
+        _sign(output, sign)
+
+
+def _sign(file: Path, key: Path) -> None:
+    """Sign a file with an SSH key, which asks for its passphrase itself.
+
+    Raises:
+        UserError: there is no ssh-keygen, or it refuses.
+    """
+    import subprocess
+
+    from coder.core.errors import UserError
+
+    file.with_name(f"{file.name}.sig").unlink(missing_ok=True)
+    command = ["ssh-keygen", "-Y", "sign", "-q", "-f", str(key), "-n", SIGNATURE_NAMESPACE, str(file)]
+    try:
+        result = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    except FileNotFoundError:
+        raise UserError(f"{file} is written, but not signed: ssh-keygen is not installed.") from None
+    if result.returncode:
+        reason = " ".join(result.stderr.split()) or f"exit code {result.returncode}"
+        raise UserError(f"{file} is written, but not signed: ssh-keygen says: {reason}")

@@ -28,7 +28,9 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
     from coder.core.errors import UserError
 
     if find_spec("mcp") is None:
-        raise UserError("The MCP server needs the package mcp: install coder with the extra, 'coder[mcp]'.")
+        raise UserError(
+            "The MCP server needs the package mcp: install coder with the extra, 'coder-proof[mcp]'."
+        )
     from coder.api.mcp_server import build_server
 
     build_server(repo.resolve(), unsafe_no_sandbox=unsafe_no_sandbox).run("stdio")

@@ -91,7 +91,7 @@ def verify(
             )
         else:
             chosen_approach, existing_task = judging_approach(
-                repo, diff=_read_diff(change, repo), revision=change, against=against
+                repo, diff=read_diff(change, repo), revision=change, against=against
             )
 
         def task(root: Path, config: "Config") -> "Task":
@@ -195,7 +195,7 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
     return stored_command
 
 
-def _read_diff(change: str | None, repo: Path) -> str | None:
+def read_diff(change: str | None, repo: Path) -> str | None:
     """Return the text of a diff if `change` names one; a revision of the same name takes precedence."""
     from coder.core.errors import UserError
     from coder.repo.git import find_checkout
@@ -216,20 +216,19 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
     Raises:
         UserError: it is missing or invalid, or what it attests cannot be judged again.
     """
-    from pydantic import ValidationError
-
     from coder.core.attestation import Attestation
     from coder.core.errors import UserError
+    from coder.core.in_toto import extract_evidence
 
     if file is None or change is not None:
         raise UserError(
             "--check judges again what an evidence file attests: coder verify --evidence FILE.json --check"
         )
     try:
-        statement = Attestation.model_validate_json(file.read_text(encoding="utf-8"))
+        statement = Attestation.model_validate_json(extract_evidence(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise UserError(f"The evidence {str(file)!r} cannot be read: {error.strerror}.") from None
-    except (ValidationError, UnicodeDecodeError):
+    except ValueError:  # pydantic's ValidationError included
         raise UserError(
             f"{str(file)!r} is no evidence of this version's format; coder verify --evidence writes it."
         ) from None

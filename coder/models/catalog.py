@@ -7,7 +7,10 @@ from pydantic import SecretStr
 
 from coder.core.errors import UserError
 from coder.core.values.base import Value
+from coder.models.gguf import PROVIDER as GGUF
+from coder.models.gguf import find_model_file
 from coder.models.servers import PORTS, LocalServer, list_models, probe_servers, server_addresses
+from coder.models.stored_keys import read_stored_key
 
 
 class Provider(Value):
@@ -16,12 +19,23 @@ class Provider(Value):
     name: str
     keys: tuple[str, ...]
     """Environment variables that may contain its key; the first that is set counts."""
-    default: str
-    """The model used if only a key selects the provider; as of November 2026, priced for everyday coding."""
+    default: str = ""
+    """The model used if only a key selects the provider; as of November 2026, priced for everyday coding.
+
+    Empty where each account has models of its own: the user must name one.
+    """
     families: tuple[str, ...] = ()
     """Prefixes of the bare names of its models."""
     address: str = ""
     """The environment variable that may contain another base URL."""
+    accounts: tuple[str, ...] = ()
+    """Variables without secrets, such as a project, that make it usable with stored credentials."""
+    requires_address: bool = False
+    """Whether there is no address of its own."""
+    module: str = ""
+    """The library that it needs beyond the base installation."""
+    extra: str = ""
+    """The extra of this distribution that installs the library."""
 
 
 PROVIDERS = (
@@ -40,10 +54,28 @@ PROVIDERS = (
         keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         default="gemini-4-argon",
         families=("gemini-",),
+        module="google.genai",
+        extra="google",
     ),
     Provider(name="openrouter", keys=("OPENROUTER_API_KEY",), default="anthropic/claude-sonnet-5.5"),
+    Provider(
+        name="azure", keys=("AZURE_OPENAI_API_KEY",), address="AZURE_OPENAI_ENDPOINT", requires_address=True
+    ),
+    Provider(
+        name="vertex", keys=(), accounts=("GOOGLE_CLOUD_PROJECT",), module="google.genai", extra="google"
+    ),
+    Provider(
+        name="bedrock",
+        keys=("AWS_BEARER_TOKEN_BEDROCK", "AWS_SECRET_ACCESS_KEY"),
+        accounts=("AWS_PROFILE",),
+        module="boto3",
+        extra="bedrock",
+    ),
 )
-"""Providers in the order in which their keys are tried if no model is named."""
+"""Providers in the order in which keys are tried if no model is named; those without a default are not."""
+
+DISTRIBUTION = "coder-proof"
+"""The name under which coder is published; the command is `coder`."""
 
 COMPATIBLE_PROVIDER = "compatible"
 """The provider of a model at --base-url; its key, if it needs one, is CODER_API_KEY."""
@@ -56,8 +88,8 @@ NAME_HINT = (
     "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, "
     "google:gemini-4-argon, "
     + (
-        "openrouter:anthropic/claude-sonnet-5.5 or ollama:qwen3:8b, or add --base-url URL for any "
-        "other OpenAI-compatible server."
+        "openrouter:anthropic/claude-sonnet-5.5, azure:DEPLOYMENT, vertex:NAME, bedrock:NAME, "
+        "ollama:qwen3:8b or gguf:PATH, or add --base-url URL for any other OpenAI-compatible server."
     )
 )
 
@@ -78,16 +110,18 @@ class ModelChoice(Value):
 
 
 def find_key(provider: str, environment: Mapping[str, str]) -> SecretStr | None:
-    """Return the key of a provider, if one is set."""
-    return next(
-        (SecretStr(environment[name]) for name in KEY_VARIABLES.get(provider, ()) if environment.get(name)),
-        None,
-    )
+    """Return the key of a provider, if the environment or the keyring has one."""
+    keys = (_read_key(name, environment) for name in KEY_VARIABLES.get(provider, ()))
+    return next((SecretStr(key) for key in keys if key), None)
+
+
+def _read_key(variable: str, environment: Mapping[str, str]) -> str:
+    return environment.get(variable) or read_stored_key(variable)
 
 
 def list_key_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names (never values) of the key variables that are set, in order of priority."""
-    return tuple(name for names in KEY_VARIABLES.values() for name in names if environment.get(name))
+    """Return the names (never values) of the keys that are set or stored, in order of priority."""
+    return tuple(name for names in KEY_VARIABLES.values() for name in names if _read_key(name, environment))
 
 
 def find_local_servers(environment: Mapping[str, str]) -> tuple[LocalServer, ...]:
@@ -124,7 +158,8 @@ def choose_model(
     if name:
         return choose_by_name(name, reason=reason, environment=environment)
     for provider in PROVIDERS:
-        if variable := _find_enabling_variable(provider, environment):
+        if provider.default and (variable := _find_enabling_variable(provider, environment)):
+            _check_library(provider)
             return ModelChoice(
                 provider=provider.name,
                 model=provider.default,
@@ -149,22 +184,20 @@ def choose_by_name(name: str, *, reason: str, environment: Mapping[str, str]) ->
     Raises:
         UserError: the name fits no provider, or the provider's key is not set.
     """
+    if name.startswith(f"{GGUF}:"):
+        path = find_model_file(name.partition(":")[2])
+        return ModelChoice(provider=GGUF, model=str(path), reason=reason)
     prefix, model = _split_name(name)
     if prefix in PORTS:
         return _choose_local(prefix, model, reason=reason, environment=environment)
     for provider in PROVIDERS:
         if prefix == provider.name or (not prefix and name.startswith(provider.families)):
             selected = model or provider.default
-            if not _find_enabling_variable(provider, environment):
-                variables = " or ".join(provider.keys)
-                raise UserError(
-                    f"{provider.name}:{selected} needs a key, and {variables} is not set. Export it, or "
-                    "take another model."
-                )
+            _check_usable(provider, selected, environment)
             return ModelChoice(
                 provider=provider.name,
                 model=selected,
-                base_url=environment.get(provider.address) or None,
+                base_url=_provider_address(provider, environment),
                 reason=reason,
             )
     raise UserError(f"No provider is known for the model {name!r}. {NAME_HINT}")
@@ -224,5 +257,53 @@ def choose_beside(name: str, beside: ModelChoice, *, reason: str) -> ModelChoice
 
 def _find_enabling_variable(provider: Provider, environment: Mapping[str, str]) -> str:
     """Return the variable that makes a provider usable; a custom address may need no key."""
-    candidates = (*provider.keys, *([provider.address] if provider.address else []))
-    return next((name for name in candidates if environment.get(name)), "")
+    addresses = () if provider.requires_address or not provider.address else (provider.address,)
+    for name in provider.keys:
+        if _read_key(name, environment):
+            return name
+    return next((name for name in (*provider.accounts, *addresses) if environment.get(name)), "")
+
+
+def _check_usable(provider: Provider, model: str, environment: Mapping[str, str]) -> None:
+    """Check that a named model of a provider can be asked.
+
+    Raises:
+        UserError: its name, a key, an address or a library is missing.
+    """
+    if not model:
+        raise UserError(
+            f"{provider.name} has no default model: name one of your account's, as in {provider.name}:NAME."
+        )
+    if not _find_enabling_variable(provider, environment):
+        variables = " or ".join((*provider.keys, *provider.accounts))
+        need = f"a key, and {variables} is not set" if provider.keys else f"{variables}, which is not set"
+        raise UserError(f"{provider.name}:{model} needs {need}. Export it, or take another model.")
+    if provider.requires_address and not environment.get(provider.address):
+        raise UserError(
+            f"{provider.name}:{model} needs the address of your resource, and {provider.address} is not set."
+        )
+    _check_library(provider)
+
+
+def _check_library(provider: Provider) -> None:
+    """Check that a provider's library is installed.
+
+    Raises:
+        UserError: it is not.
+    """
+    from importlib.util import find_spec
+
+    package, _, _ = provider.module.partition(".")
+    if provider.module and (find_spec(package) is None or find_spec(provider.module) is None):
+        raise UserError(
+            f"{provider.name} needs a library that is not installed: pip install "
+            f"'{DISTRIBUTION}[{provider.extra}]', or take another model."
+        )
+
+
+def _provider_address(provider: Provider, environment: Mapping[str, str]) -> str | None:
+    """Return the base URL that the environment names for a provider, if any."""
+    url = environment.get(provider.address) or None
+    if provider.name == "azure" and url and not url.rstrip("/").endswith("/v1"):
+        return f"{url.rstrip('/')}/openai/v1"
+    return url

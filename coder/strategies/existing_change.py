@@ -1,4 +1,4 @@
-"""Judgement of an existing change, applied to the candidate's worktree."""
+"""Judgement and review of an existing change, applied to the candidate's worktree."""
 
 import asyncio
 
@@ -7,6 +7,8 @@ from coder.core.events import FilesChanged, PhaseEntered
 from coder.core.values.candidate import Candidate, Patch
 from coder.patching import PatchError, apply
 from coder.session.context import SessionContext, Strategy
+from coder.strategies.review.committee import ChooseReviewers
+from coder.strategies.review.review_phase import try_review
 from coder.strategies.verify_phase import judge_change
 
 
@@ -19,6 +21,20 @@ def judge_existing_change(change: Patch, test_ids: tuple[str, ...] = ()) -> Stra
         context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
         await judge_change(context, candidate, patch, test_ids)
+        return candidate
+
+    return strategy
+
+
+def judge_and_review(judge: Strategy, *, choose_reviewers: ChooseReviewers) -> Strategy:
+    """Return a strategy that judges an existing change and has it read; nothing is repaired."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        candidate = await judge(context, candidate)
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        await asyncio.gather(
+            *(try_review(context, candidate, reviewer) for reviewer in choose_reviewers(patch))
+        )
         return candidate
 
     return strategy

@@ -18,11 +18,12 @@ from coder.repo.history.existing_change import has_tree, resolve_change
 from coder.session.context import Strategy
 from coder.settings import Config
 from coder.strategies.auto import log_strategy_choice
-from coder.strategies.existing_change import judge_existing_change
+from coder.strategies.existing_change import judge_and_review, judge_existing_change
 from coder.strategies.offline import search_repair
 from coder.strategies.offline_first import offline_first
 from coder.strategies.registry import answer_strategy, build_strategy
 from coder.strategies.research.offline_answer import answer_offline
+from coder.strategies.review.reviewers import committee_reviewers
 
 NO_MODEL = (
     "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model "
@@ -123,6 +124,24 @@ def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, 
         role: (open_named(name, f"for the {role}"), main, *spare) for role, name in roles.items() if name
     }
     return main, {"executor": (main, *spare), **own_models}
+
+
+def reviewing_approach(judging: Approach, config: Config, *, model_name: str | None) -> Approach:
+    """Return how to judge an existing change and have it read by the committee's reviewers.
+
+    Raises:
+        UserError: there is no model.
+    """
+    choice = choose_model(
+        model=model_name, configured=config.model, base_url=config.base_url, environment=os.environ
+    )
+    if choice is None:
+        raise UserError(f"A review needs a model: {NO_MODEL} coder verify judges a change without one.")
+    model, models = _open_models(choice, config)
+    strategy = judge_and_review(judging.strategy, choose_reviewers=committee_reviewers)
+    return Approach(
+        model=model, models=models, strategy=strategy, reason=f"{choice.reason}; {judging.reason}"
+    )
 
 
 def judging_approach(

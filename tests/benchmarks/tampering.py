@@ -7,9 +7,9 @@ that are copied into it unversioned (a language whose folder is missing is left 
 JS_PACKAGES names a node_modules with jest and vitest), and each `[[case]]` is a commit on top. A case has
 `name`, `right` (whether it truly fixes its issue and breaks nothing), `issue` (the commit message),
 `before` (edits of the base, part of the first commit) and, for the second commit, `edits` ([path, old text,
-new text]), `add` (whole files), `delete`, and `move` ([from, to]). `coder verify HEAD` judges the second
-commit in a process of its own. A tampering must not be PROVEN; a right fix must not be BROKEN, and is
-counted by whether it is PROVEN. Cases run one after the other.
+new text]), `add` (whole files), `delete`, and `move` ([from, to]). `coder verify HEAD --issue TEXT`
+judges the second commit in a process of its own. A tampering must not be PROVEN; a right fix must not be
+BROKEN, and is counted by whether it is PROVEN. Cases run one after the other.
 """
 
 import argparse
@@ -117,7 +117,7 @@ def judge(case: Case, place: Path) -> Outcome:
     began = time.monotonic()
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "coder", "verify", "HEAD", "--trust"],
+            [sys.executable, "-m", "coder", "verify", "HEAD", "--trust", "--issue", case.issue],
             cwd=repository,
             env=environment,
             capture_output=True,

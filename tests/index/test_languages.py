@@ -113,7 +113,27 @@ module Shop
   end
 end
 """
+PHP = """\
+<?php
+interface Sized {}
+final class Box extends Shelf implements Sized
+{
+    const LIMIT = 3;
+    private int $count = 0;
+    /** Counts. */
+    public function size(bool $deep): int { return helper("size $deep"); }
+}
+function make() { $local = 1; }
+"""
 DEFINED = {
+    ("box.php", PHP): [
+        ("Sized", "interface", 2, 2),
+        ("Box", "class", 3, 9),
+        ("Box.LIMIT", "variable", 5, 5),
+        ("Box.count", "variable", 6, 6),
+        ("Box.size", "method", 8, 8),
+        ("make", "function", 10, 10),
+    ],
     ("box.js", JAVASCRIPT): [
         ("Box", "class", 3, 6),
         ("Box.limit", "variable", 4, 4),
@@ -222,6 +242,7 @@ def test_definitions_have_owners_kinds_and_lines(
         ("a.c", C, "size", "static int *size(struct box *box)", "Counts."),
         ("a.cpp", CPP, "shop.pick", "template <typename T> T& pick(T item)", ""),
         ("a.rb", RUBY, "Shop.Box.size", "def size(deep)", "Counts."),
+        ("a.php", PHP, "Box.size", "public function size(bool $deep): int", "Counts."),
     ],
 )
 def test_signature_and_comment_of_a_definition(
@@ -254,6 +275,7 @@ def test_signature_and_comment_of_a_definition(
         ("a.c", C, {"shelf.h": {""}}, {}),
         ("a.cpp", CPP, {"shelf": {""}}, {"shop.Box": ("Shelf", "other.Part")}),
         ("a.rb", RUBY, {"shelf": {""}}, {"Shop.Box": ("Base.Shelf",)}),
+        ("a.php", PHP, {}, {"Box": ("Shelf", "Sized")}),
     ],
 )
 def test_imports_and_bases(
@@ -276,6 +298,7 @@ def test_imports_and_bases(
         ("a.c", C, 7),
         ("a.cpp", CPP, 6),
         ("a.rb", RUBY, 6),
+        ("a.php", PHP, 8),
     ],
 )
 def test_uses_exclude_strings_and_keywords(path: str, text: str, line: int) -> None:

@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from pydantic import SecretStr
 
 from coder.core.errors import ModelError
 from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMessage
 from coder.core.ports.model import Model
 from coder.models import cassette
-from coder.models.catalog import ModelChoice
+from coder.models.catalog import KEY_VARIABLES, ModelChoice
 from coder.models.opening import open_model
 from coder.models.scripted import ScriptedCall, ScriptedError, ScriptedModel, ScriptStep
 from coder.models.wire import clients
@@ -78,8 +79,7 @@ def wire_bench(
     with serve(stream, error, turns) as fake:
         pauses: list[float] = []
         choice = ModelChoice(provider=provider, model="m", base_url=fake.url + path, reason="named by a test")
-        keys = {"anthropic": "ANTHROPIC_API_KEY", "google": "GOOGLE_API_KEY"}
-        environment = {keys.get(provider, "CODER_API_KEY"): KEY}
+        environment = {KEY_VARIABLES[provider][0]: KEY}
         yield Bench(
             open_model(
                 choice, environment=environment, tool_calling=tools, retry_policy=record_pauses(pauses)
@@ -87,6 +87,19 @@ def wire_bench(
             pauses,
             fake,
         )
+
+
+@contextmanager
+def bedrock_bench(turns: list[Turn]) -> Iterator[Bench]:
+    """Yield Amazon Bedrock, whose client finds region and key in the environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
+        patch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        with wire_bench(
+            turns, stream=wires.bedrock_stream, error=wires.bedrock_error, provider="bedrock"
+        ) as bench:
+            yield bench
 
 
 @contextmanager
@@ -186,6 +199,10 @@ WIRES: dict[str, Rig] = {
 }
 RIGS: dict[str, Rig] = {
     **WIRES,
+    "azure": partial(
+        wire_bench, stream=wires.chat_stream, error=wires.openai_error, provider="azure", path="/openai/v1"
+    ),
+    "bedrock": bedrock_bench,
     "text_protocol": text_protocol_bench,
     "scripted": scripted_bench,
     "recorded": recording_bench,

@@ -1,6 +1,8 @@
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import pytest
 
@@ -175,3 +177,59 @@ def test_resolving_names_loads_no_model_library() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "[]\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "environment", "message"),
+    [
+        ("azure", {}, "azure has no default model: name one of your account's, as in azure:NAME."),
+        ("azure:gpt", {}, "azure:gpt needs a key, and AZURE_OPENAI_API_KEY is not set"),
+        (
+            "azure:gpt",
+            {"AZURE_OPENAI_API_KEY": "k"},
+            "azure:gpt needs the address of your resource, and AZURE_OPENAI_ENDPOINT is not set.",
+        ),
+        ("vertex:gemini-4-argon", {}, "vertex:gemini-4-argon needs GOOGLE_CLOUD_PROJECT, which is not set"),
+        ("bedrock:m", {}, "AWS_BEARER_TOKEN_BEDROCK or AWS_SECRET_ACCESS_KEY or AWS_PROFILE is not set"),
+    ],
+)
+def test_names_what_an_account_lacks(model: str, environment: Mapping[str, str], message: str) -> None:
+    with pytest.raises(UserError) as failure:
+        choose_with(environment, model=model)
+    assert message in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "url"),
+    [
+        ("https://r.openai.azure.com/", "https://r.openai.azure.com/openai/v1"),
+        ("https://r.openai.azure.com/openai/v1", "https://r.openai.azure.com/openai/v1"),
+    ],
+)
+def test_azure_address_leads_to_its_v1_api(endpoint: str, url: str) -> None:
+    environment = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": endpoint}
+    choice = choose_with(environment, model="azure:gpt")
+    assert choice and choice.base_url == url
+    assert choose_with(environment) is None, "its deployments have names of the account's own"
+
+
+def test_names_extra_of_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    for name in ("gemini-4-argon", None):
+        with pytest.raises(UserError, match=r"pip install 'coder-proof\[google\]'"):
+            choose_with({"GEMINI_API_KEY": "g"}, model=name)
+    assert choice_name(choose_with(KEYS)) == "anthropic:claude-sonnet-5-5"
+
+
+def test_key_may_come_from_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring, errors = ModuleType("keyring"), ModuleType("keyring.errors")
+    stored = {("coder", "OPENROUTER_API_KEY"): "stored"}
+    monkeypatch.setattr(keyring, "__spec__", ModuleSpec("keyring", None))
+    monkeypatch.setattr(keyring, "get_password", lambda *entry: stored.get(entry), raising=False)
+    monkeypatch.setattr(errors, "KeyringError", RuntimeError, raising=False)
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
+    assert choice_name(choose_with({})) == "openrouter:anthropic/claude-sonnet-5.5"
+    key = find_key("openrouter", {})
+    assert key and key.get_secret_value() == "stored"
+    assert list_key_variables({"OPENAI_API_KEY": "o"}) == ("OPENAI_API_KEY", "OPENROUTER_API_KEY")

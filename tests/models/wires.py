@@ -1,6 +1,8 @@
 """Streams and errors of OpenAI (chat and responses), Anthropic and Google, as in their API references."""
 
 import json
+import struct
+import zlib
 from typing import Any
 
 from tests.models.fakes import Turn
@@ -345,3 +347,70 @@ def google_error(turn: Turn) -> dict[str, Any]:
         500: "INTERNAL",
     }
     return {"error": {"code": turn.status, "message": message, "status": names.get(turn.status, "UNKNOWN")}}
+
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+
+
+def bedrock_stream(turn: Turn) -> list[bytes]:
+    events = [aws_event("messageStart", {"role": "assistant"})]
+    index = 0
+    if turn.reasoning:
+        pieces = [{"text": piece} for piece in split_text(turn.reasoning)]
+        deltas = [{"reasoningContent": piece} for piece in [*pieces, {"signature": "seal"}]]
+        events += block_events(index, deltas)
+        index += 1
+    if turn.text:
+        deltas_of_text = [{"text": piece} for piece in split_text(turn.text)]
+        events += block_events(index, deltas_of_text, closed=is_complete(turn))
+        index += 1
+    for number, (name, arguments) in enumerate(turn.calls):
+        start = {"toolUse": {"toolUseId": f"call_{number}", "name": name}}
+        events.append(aws_event("contentBlockStart", {"contentBlockIndex": index, "start": start}))
+        events += block_events(index, [{"toolUse": {"input": piece}} for piece in split_text(arguments)])
+        index += 1
+    if turn.garbage:
+        events.append(turn.garbage)
+    if not is_complete(turn):
+        return events
+    finish = {"length": "max_tokens", "refusal": "guardrail_intervened", "odd": "moonlight"}.get(
+        turn.finish, "tool_use" if turn.calls else "end_turn"
+    )
+    usage = {
+        "inputTokens": turn.input_tokens - turn.cached_tokens,
+        "cacheReadInputTokens": turn.cached_tokens,
+        "outputTokens": turn.output_tokens,
+        "totalTokens": turn.input_tokens + turn.output_tokens,
+    }
+    return [
+        *events,
+        aws_event("messageStop", {"stopReason": finish}),
+        aws_event("metadata", {"usage": usage, "metrics": {"latencyMs": 1}}),
+    ]
+
+
+def block_events(index: int, deltas: list[dict[str, Any]], *, closed: bool = True) -> list[bytes]:
+    events = [
+        aws_event("contentBlockDelta", {"contentBlockIndex": index, "delta": delta}) for delta in deltas
+    ]
+    return [*events, aws_event("contentBlockStop", {"contentBlockIndex": index})] if closed else events
+
+
+def aws_event(kind: str, payload: dict[str, Any]) -> bytes:
+    """Return a message of AWS's binary event stream: lengths, headers, payload, checksums."""
+    names = {":event-type": kind, ":content-type": "application/json", ":message-type": "event"}
+    headers = b"".join(
+        struct.pack("!B", len(name)) + name.encode() + struct.pack("!BH", 7, len(value)) + value.encode()
+        for name, value in names.items()
+    )
+    body = json.dumps(payload).encode()
+    prelude = struct.pack("!II", len(headers) + len(body) + 16, len(headers))
+    message = prelude + struct.pack("!I", zlib.crc32(prelude)) + headers + body
+    return message + struct.pack("!I", zlib.crc32(message))
+
+
+def bedrock_error(turn: Turn) -> dict[str, Any]:
+    message = {
+        "overflow": "The model returned the following errors: Input is too long: prompt is too long"
+    }.get(turn.error, turn.error or f"status {turn.status}")
+    return {"message": message}

@@ -10,6 +10,8 @@ import pytest
 from coder.core.errors import SandboxError
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import backends, probe_backend
+from coder.sandbox.process import launcher_client
+from coder.sandbox.process.launcher_client import SERVE_SCRIPT
 from coder.sandbox.process.process import ProcessSandbox
 
 NAMES = tuple(name for name, _ in backends())
@@ -49,10 +51,19 @@ def isolated_sandbox(walls: SandboxBackend) -> Iterator[ProcessSandbox]:
         yield sandbox
 
 
-@pytest.fixture(params=("no walls", *NAMES))
-def sandbox(request: pytest.FixtureRequest) -> Iterator[ProcessSandbox]:
+PORTABLE_SCRIPT = SERVE_SCRIPT.replace(
+    "import serve",
+    "import serve\nfrom coder.sandbox.process import launcher\nlauncher.has_proc = lambda: False",
+)
+"""Start of a launcher whose process table comes from ps(1), as on systems without /proc."""
+
+
+@pytest.fixture(params=("no walls", "no walls, no /proc", *NAMES))
+def sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessSandbox]:
     """Yield a sandbox of each kind: the contract holds for all."""
-    walls = None if request.param == "no walls" else walls_or_skip(request.param)
+    walls = None if request.param.startswith("no walls") else walls_or_skip(request.param)
+    if request.param.endswith("no /proc"):
+        monkeypatch.setattr(launcher_client, "SERVE_SCRIPT", PORTABLE_SCRIPT)
     with ProcessSandbox(os.environ, backend=walls) as sandbox:
         yield sandbox
 

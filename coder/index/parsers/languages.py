@@ -147,6 +147,19 @@ RUBY = """
   (#match? @require "^(require|require_relative|load)$")) @import
 [(comment) (string_content) (heredoc_content)] @blank
 """
+PHP = """
+(class_declaration name: (_) @name) @class
+(interface_declaration name: (_) @name) @interface
+(trait_declaration name: (_) @name) @trait
+(enum_declaration name: (_) @name) @enum
+(function_definition name: (_) @name) @function
+(method_declaration name: (_) @name) @method
+(property_element name: (variable_name (name) @name)) @variable
+(const_element (name) @name) @constant
+(base_clause (_) @base)
+(class_interface_clause (_) @base)
+[(comment) (string_content) (heredoc_body) (nowdoc_body)] @blank
+"""
 _JAVASCRIPT = Language(package="tree_sitter_javascript", query=JAVASCRIPT)
 _TYPESCRIPT = Language(package="tree_sitter_typescript", grammar="language_typescript", query=TYPESCRIPT)
 _TSX = Language(package="tree_sitter_typescript", grammar="language_tsx", query=TYPESCRIPT)
@@ -161,6 +174,7 @@ LANGUAGES: Mapping[str, Language] = {
     "java": Language(package="tree_sitter_java", query=JAVA),
     "c": _C,
     **dict.fromkeys(("h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"), _CPP),
+    "php": Language(package="tree_sitter_php", grammar="language_php", query=PHP),
     **dict.fromkeys(("rb", "rake"), Language(package="tree_sitter_ruby", query=RUBY)),
 }
 """By file extension; a header is parsed as C++, which includes nearly all of C."""

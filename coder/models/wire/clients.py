@@ -1,10 +1,12 @@
 """pydantic_ai models for each provider, each on an HTTP client that is closed after one request."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 
 import httpx2
 from pydantic import SecretStr
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 
@@ -49,6 +51,12 @@ def model_factory(choice: ModelChoice, key: SecretStr | None) -> ModelFactory:
             return partial(make_anthropic_model, model=choice.model, secret=secret, url=url)
         case "google", url:
             return partial(make_google_model, model=choice.model, secret=secret, url=url)
+        case "azure", str(url):
+            return partial(make_azure_model, model=choice.model, secret=secret, url=url)
+        case "vertex", url:
+            return partial(make_vertex_model, model=choice.model, url=url)
+        case "bedrock", url:
+            return partial(make_bedrock_model, model=choice.model, url=url)
         case "openai", None:
             return partial(make_openai_model, model=choice.model, secret=secret)
         case "openrouter", None:
@@ -77,6 +85,54 @@ def make_google_model(http: httpx2.AsyncClient, *, model: str, secret: str, url:
     from pydantic_ai.providers.google import GoogleProvider
 
     return GoogleModel(model, provider=GoogleProvider(api_key=secret, base_url=url, http_client=http))
+
+
+def make_azure_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str) -> Model:
+    """Create a model for a deployment of Azure OpenAI, by its v1 API."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.azure import AzureProvider
+
+    provider = AzureProvider(azure_endpoint=url, api_key=secret, http_client=http)
+    return OpenAIChatModel(model, provider=provider, profile=STRICT_STREAM_PROFILE)
+
+
+def make_vertex_model(http: httpx2.AsyncClient, *, model: str, url: str | None) -> Model:
+    """Create a model of Google Cloud (Vertex AI).
+
+    The library finds the project, the location and the application's default credentials.
+    """
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google_cloud import GoogleCloudProvider
+
+    return GoogleModel(model, provider=GoogleCloudProvider(base_url=url, http_client=http))
+
+
+def make_bedrock_model(_http: httpx2.AsyncClient, *, model: str, url: str | None) -> Model:
+    """Create a model of Amazon Bedrock, which brings its own client.
+
+    The library finds the region, the profile and the credentials. The limits of replies do not apply.
+
+    Raises:
+        UserError: it finds no credentials or no region.
+    """
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+    from pydantic_ai.models.bedrock import BedrockConverseModel
+    from pydantic_ai.providers.bedrock import BedrockProvider
+
+    # Retries are counted and shown by the caller.
+    config = Config(
+        read_timeout=SILENCE_SECONDS, connect_timeout=CONNECT_SECONDS, retries={"total_max_attempts": 1}
+    )
+    try:
+        session = boto3.Session()
+        if session.get_credentials() is None and not os.environ.get("AWS_BEARER_TOKEN_BEDROCK"):
+            raise UserError("AWS finds no credentials: set AWS_PROFILE, or AWS_BEARER_TOKEN_BEDROCK.")
+        client = session.client("bedrock-runtime", config=config, endpoint_url=url)
+    except BotoCoreError as error:
+        raise UserError(f"{error} (region: AWS_DEFAULT_REGION)") from error
+    return BedrockConverseModel(model, provider=BedrockProvider(bedrock_client=client))
 
 
 def make_openai_model(

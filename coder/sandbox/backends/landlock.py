@@ -4,7 +4,6 @@ https://docs.kernel.org/userspace-api/landlock.html
 """
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from coder.sandbox.backends.backend import CommandSpec, WrappedCommand
 from coder.sandbox.kernel import seccomp
 from coder.sandbox.kernel.broker import can_broker
 from coder.sandbox.kernel.confinement import landlock_abi
+from coder.sandbox.view.linked_worktree import may_contain_keys
 
 OLDEST_ABI = 3
 """Older versions do not restrict truncating files."""
@@ -21,8 +21,6 @@ DEVICES = ("null", "zero", "full", "random", "urandom")
 SCOPED_ABI = 6
 INTERNET_FAMILIES = seccomp.NAMESPACED_FAMILIES[1:]
 """Without AF_UNIX: Landlock cannot refuse a connection to a socket in the file system."""
-CREDENTIAL_PATTERN = re.compile(rb"://[^/\\s]*@|extraheader|token|password|secret", re.IGNORECASE)
-LARGEST_BYTES = 1_000_000
 
 
 class Landlock:
@@ -65,7 +63,7 @@ class Landlock:
         home = command.scratch / "home"
         home.mkdir(exist_ok=True)
         view, network = command.view, command.policy.network
-        git_directories = [path.parent for path in view.replacements if _may_contain_keys(path)]
+        git_directories = [path.parent for path in view.replacements if may_contain_keys(path)]
         readable = [
             str(path)
             for path in (
@@ -111,11 +109,3 @@ def _visible_below(directory: Path, hidden: tuple[Path, ...]) -> Iterator[Path]:
             yield path
         elif entry.is_dir(follow_symlinks=False):
             yield from _visible_below(path, hidden)
-
-
-def _may_contain_keys(config: Path) -> bool:
-    """Return whether a repository's configuration may contain keys.
-
-    Landlock cannot hide parts of a file, so such a repository is not shown at all.
-    """
-    return bool(CREDENTIAL_PATTERN.search(config.read_bytes()[:LARGEST_BYTES]))

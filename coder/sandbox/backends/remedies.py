@@ -22,8 +22,10 @@ def suggest_remedy(faults: Sequence[str], root: Path = Path("/")) -> str:
 
     `root` is the directory that contains /proc and /etc.
     """
+    if sys.platform == "darwin":
+        return "Inside another sandbox Seatbelt cannot start: run coder in a plain terminal."
     if sys.platform != "linux":
-        return "The sandboxes that coder knows need Linux; a Linux machine or container has them."
+        return "The sandboxes that coder knows need Linux or macOS; a Linux container has them."
     causes = [*_find_causes(root)]
     if not causes and any("not installed" in fault for fault in faults):
         causes.append(f"Install bubblewrap: {_install_hint(root)}")

@@ -27,7 +27,8 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
 CHECK_TIME_SHARE = 50
 """Checking the limits may take one part in so many of the time."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
-# ruff: noqa: PTH112, PTH116, PTH123, PTH208 - no pathlib: start-up time
+PS = "/bin/ps"
+# ruff: noqa: PTH110, PTH116, PTH123, PTH208 - no pathlib: start-up time
 
 
 class LimitMonitor:
@@ -53,7 +54,7 @@ class LimitMonitor:
         if len(pids) > self._processes:
             return f"more than {self._processes} processes"
         # Unmapped memory in a memfd or tmpfs belongs to no process: only the total of the machine shows it.
-        if sum(map(private_bytes, pids)) + max(0, shared_bytes() - self._shared) > self._memory:
+        if private_bytes(pids) + max(0, shared_bytes() - self._shared) > self._memory:
             return f"more than {self._memory >> 20} MiB of memory"
         if any(before - free_bytes(directory) > self._disk for directory, before in self._free.items()):
             return f"more than {self._disk >> 20} MiB of disk"
@@ -63,10 +64,8 @@ class LimitMonitor:
 def descendants(root: int) -> list[int]:
     """Return the ids of all processes below `root`."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
-        if name.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
-                children.setdefault(int(stat.read().rpartition(b")")[2].split()[1]), []).append(int(name))
+    for pid, parent in parents().items():
+        children.setdefault(parent, []).append(pid)
     pids: list[int] = []
     pending = [root]
     while pending:
@@ -76,12 +75,56 @@ def descendants(root: int) -> list[int]:
     return pids
 
 
-def private_bytes(pid: int) -> int:
-    """Return the resident memory of a process that it shares with no file and no other process."""
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm", "rb") as statm:
-        words = statm.read().split()
-        return (int(words[1]) - int(words[2])) * PAGE
-    return 0
+def parents() -> dict[int, int]:
+    """Return the parent's id by process id, from /proc or, where there is none, from ps(1)."""
+    if not has_proc():
+        return {pid: parent for pid, parent, _ in list_processes()}
+    table = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
+                table[int(name)] = int(stat.read().rpartition(b")")[2].split()[1])
+    return table
+
+
+def has_proc() -> bool:
+    """Return whether this system shows processes as files (Linux)."""
+    return os.path.exists("/proc/self/stat")
+
+
+def list_processes() -> list[tuple[int, int, int]]:
+    """Return the id, parent's id and resident bytes of all processes, from ps(1) of POSIX."""
+    arguments = [PS, "-A", "-o", "pid=", "-o", "ppid=", "-o", "rss="]
+    reading, writing = os.pipe()
+    pid = os.posix_spawn(
+        PS,
+        arguments,
+        {"PATH": "/usr/bin:/bin"},
+        file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1), (os.POSIX_SPAWN_CLOSE, reading)],
+    )
+    os.close(writing)
+    with open(reading, encoding="ascii", errors="replace") as output:
+        rows = [line.split() for line in output]
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    return [
+        (int(row[0]), int(row[1]), int(row[2]) << 10) for row in rows if len(row) == 3 and int(row[0]) != pid
+    ]
+
+
+def private_bytes(pids: list[int]) -> int:
+    """Return the resident memory of processes that they share with no file and no other process.
+
+    Without /proc, their resident memory: what they share counts for each.
+    """
+    if not has_proc():
+        return sum(resident for pid, _, resident in list_processes() if pid in pids)
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm", "rb") as statm:
+            words = statm.read().split()
+            total += (int(words[1]) - int(words[2])) * PAGE
+    return total
 
 
 def shared_bytes() -> int:
@@ -106,7 +149,7 @@ def threads_of_user(user: int) -> int:
     0 for root, whom the kernel does not limit, and where the number cannot be read.
     """
     count = 0
-    for name in os.listdir("/proc") if user and os.path.isdir("/proc") else ():
+    for name in os.listdir("/proc") if user and has_proc() else ():
         if name.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError):
                 if os.stat(f"/proc/{name}").st_uid == user:
@@ -237,7 +280,8 @@ def _provide(number: int, content: bytes) -> None:
 def _set_limits(limits: dict[str, int], own_threads: int) -> None:
     resources = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_AS: limits["memory_bytes"],
+        # macOS accepts no limit below what a process has mapped already, and applies none.
+        resource.RLIMIT_AS: limits["memory_bytes"] if sys.platform == "linux" else None,
         resource.RLIMIT_CPU: limits["cpu_seconds"],
         resource.RLIMIT_NOFILE: limits["open_files"],
         resource.RLIMIT_FSIZE: limits["file_bytes"],
@@ -292,7 +336,8 @@ def wait_briefly(wakeup: int) -> None:
 def kill_tree(child: int) -> None:
     """Kill all remaining processes.
 
-    On Linux orphans become our children, so no daemon escapes; elsewhere only the process group is killed.
+    On Linux orphans become our children, so no daemon escapes; elsewhere only what still descends from us
+    and the command's process group are killed.
     """
     give_up = time.monotonic() + KILL_WAIT_SECONDS
     while reap_children()[0] and time.monotonic() < give_up:
@@ -300,7 +345,7 @@ def kill_tree(child: int) -> None:
             os.killpg(child, signal.SIGKILL)
         # Stop processes first, since they could fork faster than they are found.
         for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in descendants(os.getpid()) if sys.platform == "linux" else [child]:
+            for pid in descendants(os.getpid()):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, number)
         time.sleep(0.002)

@@ -1,6 +1,7 @@
 """Location of a worktree's repository, and the part of its configuration that a sandbox may see."""
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from coder.permissions.git_configuration import safe_configuration
 
 VISIBLE_SECTIONS = ("core", "extensions")
 """Sections that say how to read the repository; the others may contain URLs with credentials."""
+CREDENTIAL_PATTERN = re.compile(rb"://[^/\s]*@|extraheader|token|password|secret", re.IGNORECASE)
 LARGEST_BYTES = 1_000_000
 
 
@@ -65,3 +67,11 @@ def _first_line(file: Path) -> str:
             return os.fsdecode(opened.readline(4096)).strip()
     except OSError:
         return ""
+
+
+def may_contain_keys(config: Path) -> bool:
+    """Return whether a repository's configuration may contain keys.
+
+    A backend that cannot hide parts of a file hides such a repository as a whole.
+    """
+    return bool(CREDENTIAL_PATTERN.search(config.read_bytes()[:LARGEST_BYTES]))

@@ -38,6 +38,8 @@ TOOL_DIRECTORIES = (
         ".local/share/hatch/env",
     ),
     *(".cache/pypoetry/virtualenvs", ".local/share/pypoetry/venv", ".virtualenvs"),
+    *("Library/Python", "Library/Caches/pypoetry/virtualenvs"),  # macOS
+    *("Library/Application Support/pypoetry/venv", "Library/Application Support/hatch/env"),
 )
 """Directories in which tools keep programs and environments, but no secrets."""
 PATH_FILE = re.compile(r"__editable__.*\.py|.*\.pth|.*\.egg-link")

@@ -14,6 +14,9 @@ from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
 from coder.python.parsing import parse_module
 from coder.verify.impact.import_graph import project_files
+from coder.verify.languages.definitions import definition_names
+from coder.verify.languages.tables import SUFFIXES
+from coder.verify.languages.test_changes import source_of_test
 
 DISTINCTIVE_SHARE = 0.05
 """An identifier is distinctive if at most this share of the test files contain it, or one file; a word, if at
@@ -45,7 +48,7 @@ def tie_tests_to_issue(
     `tree` holds the tested code; `tests` are the ids of all tests in it. An issue that only says that tests
     fail is tied to all red ones.
     """
-    bodies = {result.id: _test_body(_file_text(tree, result.id), result.id) for result in reds}
+    bodies = {result.id: read_test_source(tree, result.id) for result in reds}
     strong = {result.id: kind for result in reds if (kind := _strong_tie(issue, result, bodies[result.id]))}
     rest = [result for result in reds if result.id not in strong]
     identifiers = {result.id: _shared_identifiers(issue, result, bodies[result.id]) for result in rest}
@@ -70,7 +73,7 @@ def shares_names(issue: str, result: TestResult, tree: Path, *, more: Collection
 
     `more` are names that the test is about; any mention of them counts.
     """
-    body = _test_body(_file_text(tree, result.id), result.id)
+    body = read_test_source(tree, result.id)
     return bool(
         {name.rstrip("()") for name in more} & {*_WORD.findall(issue)}
         or _strong_tie(issue, result, body)
@@ -79,10 +82,29 @@ def shares_names(issue: str, result: TestResult, tree: Path, *, more: Collection
 
 
 def names_definitions(issue: str, tree: Path) -> bool:
-    """Tell whether the issue uses the name of a function or class of a Python project as one."""
-    names = {name for name in _WORD.findall(issue) if _is_identifier(name, issue)}
-    texts = (read_regular_text(tree / path) for path in project_files(tree) if path.endswith(".py"))
-    return any(not names.isdisjoint(_DEFINED.findall(text)) for text in texts)
+    """Tell whether the issue uses the name of a function or class of the project as one.
+
+    In other languages than Python any word that is such a name counts.
+    """
+    words = {*_WORD.findall(issue)} - STOP_WORDS
+    names = {name for name in words if _is_identifier(name, issue)}
+    for path in project_files(tree):
+        if path.endswith(".py"):
+            found = not names.isdisjoint(_DEFINED.findall(read_regular_text(tree / path)))
+        else:
+            found = path.endswith(SUFFIXES) and not words.isdisjoint(
+                definition_names(path, read_regular_text(tree / path))
+            )
+        if found:
+            return True
+    return False
+
+
+def shares_words(issue: str, result: TestResult, tree: Path) -> bool:
+    """Tell whether a test, or its name, has any word of the issue in one of its forms."""
+    body = read_test_source(tree, result.id)
+    words = count_terms(f"{result.id.partition('::')[2]}\n{body}").keys()
+    return not words.isdisjoint(count_terms(issue).keys())
 
 
 def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:
@@ -159,6 +181,14 @@ def _distinctive_words(words: Collection[str], tests: Collection[str]) -> set[st
     return {word for word, count in counts.items() if count <= limit}
 
 
+def read_test_source(tree: Path, test: str) -> str:
+    """Return the source of a test; its whole file where its language is unknown or it is not found there."""
+    text, path = _file_text(tree, test), test_file_of(test)
+    if path.endswith(".py"):
+        return _python_test(text, test)
+    return (source_of_test(path, text, test) if path.endswith(SUFFIXES) else "") or text
+
+
 def _file_text(tree: Path, test: str) -> str:
     """Return the text of a test's file.
 
@@ -173,10 +203,7 @@ def _file_text(tree: Path, test: str) -> str:
     return "\n".join(text for text in texts if any(f"{quote}{title}{quote}" in text for quote in "\"'`"))
 
 
-def _test_body(text: str, test: str) -> str:
-    """Return the source of a test's function; for other languages than Python, the whole file."""
-    if not test_file_of(test).endswith(".py"):
-        return text
+def _python_test(text: str, test: str) -> str:
     name = test.rpartition("::")[2].partition("[")[0]
     try:
         nodes = [

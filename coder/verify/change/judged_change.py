@@ -1,24 +1,30 @@
 """The change under judgement: its tree, what it touches, and the base's results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from coder.core.cutoff import Cutoff
 from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
+from coder.files.tokenize import count_terms
 from coder.verify.change.base_tests import BaseTests
-from coder.verify.change.issue_ties import names_definitions, shares_names
+from coder.verify.change.issue_gaps import find_issue_gaps
+from coder.verify.change.issue_ties import names_definitions, read_test_source, shares_names, shares_words
 from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
 from coder.verify.impact.import_graph import project_files
 from coder.verify.impact.test_selection import SuiteSelection
+from coder.verify.languages.definitions import definition_names, find_edited_definitions
+from coder.verify.languages.tables import SUFFIXES
 from coder.verify.results.comparison import shorten_test_id
 from coder.verify.results.new_names import find_added_names, find_words, is_chosen
 from coder.verify.review.change_review import read_texts
 from coder.verify.review.doctests import paths_with_same_examples
 from coder.verify.review.weak_tests import changed_definitions
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
+from coder.verify.test_files.inline_tests import without_inline_tests
 from coder.verify.test_files.locating import CODE, TestLocator, is_example
 from coder.verify.test_files.replaced_assertions import find_replaced_assertions
 from coder.verify.test_files.split import ChangeSplit, Trees
@@ -96,6 +102,11 @@ class JudgedChange:
     def files_of(self, test: str) -> tuple[str, ...]:
         """Return the files that define a test; empty if they cannot be found."""
         return self._files.get(test, (test_file_of(test),) if not self.before.indirect else ())
+
+    def _with_file(self, test: str) -> str:
+        """Return the id of a test with the file that defines it, if that is known."""
+        files = self.files_of(test)
+        return test if not files or test.startswith(f"{files[0]}::") else f"{files[0]}::{test}"
 
     def changes_test(self, test: str) -> bool:
         """Tell whether the change touches the file, or the part of a file, that defines a test."""
@@ -187,7 +198,9 @@ class JudgedChange:
                 test
                 for test in tests
                 if not is_asked(test)
-                and not shares_names(self.issue, result.model_copy(update={"id": test}), tree, more=(name,))
+                and not self._is_about_issue(
+                    result.model_copy(update={"id": self._with_file(test)}), tree, more=(name,)
+                )
             ]
 
     def find_untied(self, reds: Sequence[TestResult]) -> list[str]:
@@ -204,15 +217,56 @@ class JudgedChange:
 
     def _are_off_topic(self, reds: Sequence[TestResult]) -> bool:
         """Tell whether the issue names definitions that neither the tests nor the change are about."""
-        if not all(test_file_of(red.id).endswith(".py") for red in reds):
+        reds = [red.model_copy(update={"id": self._with_file(red.id)}) for red in reds]
+        if not all(test_file_of(red.id).endswith((".py", *SUFFIXES)) for red in reds):
             return False
-        if changed_definitions(*self._source_texts) & find_words(self.issue):
+        others = find_edited_definitions(*self._texts_in(SUFFIXES))
+        names = changed_definitions(*self._source_texts) | others
+        if names & find_words(self.issue) or count_terms(" ".join(others)) & count_terms(self.issue):
             return False
         with self.split.checkout("base") as base:
             if not names_definitions(self.issue, base):
                 return False
         with self.split.checkout("change") as tree:
-            return not any(shares_names(self.issue, red, tree) for red in reds)
+            return not any(self._is_about_issue(red, tree) for red in reds)
+
+    def _is_about_issue(self, red: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:
+        """Tell whether a red test shares names with the issue; in other languages than Python, any word."""
+        is_loose = test_file_of(red.id).endswith(SUFFIXES)
+        return shares_names(self.issue, red, tree, more=more) or (
+            is_loose and shares_words(self.issue, red, tree)
+        )
+
+    def _texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the changed sources in some languages on both sides, without tests inside of them."""
+        old, new = (
+            {
+                path: without_inline_tests(text) if path.endswith(INLINE_SUFFIX) else text
+                for path, text in texts.items()
+                if path.endswith(suffixes)
+            }
+            for texts in self._source_texts
+        )
+        return old, new
+
+    def find_issue_gaps(self, targets: Sequence[str]) -> list[str]:
+        """Return why the change may not do what the issue asks for, half a sentence each."""
+        if not self.issue or any(self.target_kind(test) in ("named", "existing") for test in targets):
+            return []
+        with self.split.checkout("change") as tree:
+            tests = [read_test_source(tree, self._with_file(test)) for test in targets]
+        old, new = self._texts_in((".py", *SUFFIXES))
+        return [*find_issue_gaps(old, new, tests, issue=self.issue, find_defined=self._find_definitions)]
+
+    def _find_definitions(self) -> frozenset[str]:
+        """Return the names of the functions and types of the base."""
+        with self.split.checkout("base") as base:
+            return frozenset(
+                name
+                for path in project_files(base)
+                if path.endswith(CODE)
+                for name in definition_names(path, read_regular_text(base / path))
+            )
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
         """Return the assertions of existing tests that the change replaces, the first few."""

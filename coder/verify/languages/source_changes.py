@@ -5,25 +5,44 @@ They are special cases for the inputs of tests, swallowed errors, and questions 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from coder.core.values.paths import is_test_path
 from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax, walk_syntax
-from coder.verify.languages.tables import SUFFIXES, SYNTAX_TABLES, SyntaxTable, extension_of, literals_in
-from coder.verify.review.branch_literals import LARGEST_COMMON_NUMBER, SHORTEST, TABLE_SHARE, is_named
+from coder.verify.languages.process_access import process_accesses
+from coder.verify.languages.special_cases import (
+    constant_functions,
+    line_of,
+    new_nodes,
+    read_test_literals,
+    special_cases,
+    without_blanks,
+)
+from coder.verify.languages.tables import (
+    SUFFIXES,
+    SYNTAX_TABLES,
+    SyntaxTable,
+    consequence_of,
+    extension_of,
+    is_name,
+    literals_in,
+)
+from coder.verify.review.branch_literals import is_named
 from coder.verify.review.overfitting import EXAMPLE
 
-_BROAD = re.compile(r"\b(?:Exception|Throwable|RuntimeException|Error)\b")
+_BROAD = re.compile(r"\b(?:Exception|Throwable|RuntimeException|StandardError|Error)\b")
 _SWALLOWING = re.compile(
     r"(?P<failing>.+?)(?:\.await)?\.unwrap_or(?:_default\(\)|(?:_else)?\(.*\))", re.DOTALL
 )
+_GLOBAL_NUMBER = re.compile(
+    r"^(?:export\s+)?(?:let|var)\s+(?P<script>\w+)(?:\s*:\s*\w+|[ \t]+\w+)?\s*(?:=\s*\d+|;|$)"
+    r"|\bstatic\s+(?:\w+\s+)*\$?(?P<static>\w+)\s*(?::\s*[\w:]+\s*)?(?:=\s*(?:\d+|\w+::new\(\d+\))|;)"
+    r"|(?:@@|\$)(?P<ruby>\w+)\s*=\s*\d+\s*$",
+    re.MULTILINE,
+)
+"""A variable with a number that outlives calls: of a module, a static or a class variable."""
 _EMPTY_CATCH = re.compile(
     r".*\.catch\((?:\(\w*\)|\w+)=>(?:\{\}|null|undefined|\[\]|\"\"|''|false|0)?\)", re.DOTALL
-)
-_DETECTION = re.compile(
-    r"cfg!?\(\s*(?:not\()?\s*(?:debug_assertions|test)\s*\)|\btesting\.Testing\(\)|flag\.Lookup\(\"test\.|\"\.test\""
-    r"|Class\.forName\(\"org\.junit|\bgetStackTrace\(\)|\b(?:JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT)\b"
-    r"|NODE_ENV\W{1,6}test\b|\bCARGO_TARGET_TMPDIR\b"
 )
 
 
@@ -35,20 +54,16 @@ def symptom_signs(
     A literal that the issue names in prose may be used; literals of its examples count as those of the tests.
     """
     prose = EXAMPLE.sub(" ", issue)
-    literals = {
-        value
-        for path, text in tests.items()
-        for value in literals_in(_table(path), _root(path, text))
-        if value and not is_named(value, prose)
-    }
+    literals = read_test_literals(tests, prose)
     findings = []
+    known = "\n".join((issue, *old.values()))
     for path, text in new.items():
         table = _table(path)
         before, after = _root(path, old.get(path, "")), _root(path, text)
         signs = {
-            **dict(_special_cases(table, before, after, literals)),
+            **dict(special_cases(table, before, after, literals)),
             **dict(_swallowed_errors(table, before, after)),
-            **dict(_constant_functions(table, before, after, literals)),
+            **dict(constant_functions(table, before, after, literals.inputs)),
         }
         findings += [f"{path}:{line} {sign}" for line, sign in sorted(signs.items())]
         new_literals = Counter(literals_in(table, after)) - Counter(literals_in(table, before))
@@ -57,13 +72,12 @@ def symptom_signs(
             for value in new_literals
             if value.endswith(SUFFIXES) and is_test_path(value) and not is_named(value, prose)
         ]
-        known = Counter(_DETECTION.findall(old.get(path, "")))
-        for match in _DETECTION.finditer(text):
-            known[match[0]] -= 1
-            if known[match[0]] < 0:
-                findings.append(
-                    f"{path}:{text.count(chr(10), 0, match.start()) + 1} asks whether it is being tested"
-                )
+        findings += process_accesses(path, old.get(path, ""), text, known=known)
+        findings += [
+            f"{path} chooses by how often it was called ({name})"
+            for name in _call_counters(text)
+            if not re.search(rf"\b{name}\b", old.get(path, ""))
+        ]
     return findings
 
 
@@ -75,104 +89,32 @@ def _root(path: str, text: str) -> SyntaxNode:
     return parse_syntax(extension_of(path), text.encode())
 
 
-def is_distinctive(value: str) -> bool:
-    """Tell whether a literal is long or large enough that no other code has it by chance."""
-    if re.fullmatch(r"\d+(?:\.\d+)?\w*", value):
-        return float(re.match(r"[\d.]+", value)[0]) > LARGEST_COMMON_NUMBER  # type: ignore[index]
-    return len(value) >= SHORTEST
-
-
-def _new_nodes(
-    before: SyntaxNode, after: SyntaxNode, is_wanted: Callable[[SyntaxNode], bool]
-) -> Iterator[SyntaxNode]:
-    """Yield the nodes whose text does not occur in the old file as such a node."""
-    counts = Counter(_normalize(node) for node in walk_syntax(before) if is_wanted(node))
-    for node in walk_syntax(after):
-        if is_wanted(node):
-            counts[_normalize(node)] -= 1
-            if counts[_normalize(node)] < 0:
-                yield node
-
-
-def _normalize(node: SyntaxNode) -> str:
-    return "".join(node_text(node).split())
-
-
-def _line(node: SyntaxNode) -> int:
-    return node.start_point[0] + 1
-
-
-def _special_cases(
-    table: SyntaxTable, before: SyntaxNode, after: SyntaxNode, literals: Collection[str]
-) -> Iterator[tuple[int, str]]:
-    """Yield conditions, cases and tables on literals of the tests that are new in this file."""
-    known = {value for value in literals_in(table, before)}
-    kinds = table.branches | table.cases | table.tables
-    for node in _new_nodes(before, after, lambda node: node.type in kinds):
-        tested, answers = _tested_and_answered(table, node)
-        chosen = [value for value in tested if value in literals and value not in known]
-        answered = [value for value in answers if value in literals]
-        if node.type in table.tables and len(chosen) < TABLE_SHARE * len(tested):
-            continue
-        if (
-            any(value in literals for value in tested)
-            and answered
-            and (chosen or any(value not in known for value in answered))
-        ):
-            yield _line(node), "is made for the test's own input and answer"
-        elif any(map(is_distinctive, chosen)):
-            yield _line(node), "chooses by a literal of the test that the issue does not name"
-
-
-def _tested_and_answered(table: SyntaxTable, node: SyntaxNode) -> tuple[list[str], list[str]]:
-    """Return the literals that a branch, case or table compares with, and those it answers with alone."""
-    if node.type in table.branches:
-        answer = node.child_by_field_name("consequence")
-        return [*literals_in(table, node.child_by_field_name("condition"))], _sole_literals(table, answer)
-    if node.type in table.tables:
-        entries = [
-            [*literals_in(table, entry)] for entry in node.named_children if entry.type != "spread_element"
-        ]
-        pairs = [entry for entry in entries if len(entry) == 2]
-        return [key for key, _ in pairs], [value for _, value in pairs]
-    label = node.child_by_field_name("value") or node
-    body = node if label is not node else node.parent
-    after = [
-        child
-        for child in (body.named_children if body is not None else ())
-        if child.start_byte >= label.end_byte
-    ]
-    return [*literals_in(table, label)], [
-        value for child in after[:1] for value in _sole_literals(table, child)
-    ]
-
-
-def _sole_literals(table: SyntaxTable, node: SyntaxNode | None) -> list[str]:
-    """Return the literals of a node that has nothing else but the words that return them."""
-    if node is None:
-        return []
-    names = {
-        part.type for part in walk_syntax(node) if not part.children and part.type.endswith("identifier")
-    }
-    calls = any(part.type in table.calls for part in walk_syntax(node))
-    return [] if names or calls else [*literals_in(table, node)]
+def _call_counters(text: str) -> Iterator[str]:
+    """Yield the variables of a file, not of a function, that it counts up and compares."""
+    for name in dict.fromkeys(match[match.lastgroup or 0] for match in _GLOBAL_NUMBER.finditer(text)):
+        counting = rf"\b{name}\s*(?:\+\+|\+= ?1\b|\.fetch_add\b|\.Add\()|\+\+\s*[$@]*{name}\b"
+        comparing = (
+            rf"\b{name}\b(?:\+\+|\.\w+\([^)]*\))?\s*(?:[<>]=?|[=!]==?|%)\s|[<>%]=?\s*[$@]*(?:\+\+)?{name}\b"
+        )
+        if re.search(counting, text) and re.search(comparing, text):
+            yield name
 
 
 def _swallowed_errors(table: SyntaxTable, before: SyntaxNode, after: SyntaxNode) -> Iterator[tuple[int, str]]:
     """Yield handlers that ignore every exception, and calls whose errors were not dropped before."""
-    old = _normalize(before)
+    old = without_blanks(before)
     kinds = table.handlers | table.assignments | table.branches | frozenset(table.calls)
-    for node in _new_nodes(before, after, lambda node: node.type in kinds):
+    for node in new_nodes(before, after, lambda node: node.type in kinds):
         if (
             node.type in table.handlers
             and _is_broad(node)
-            and _is_silent(table, node.child_by_field_name("body"))
+            and _is_silent(table, node.child_by_field_name("handler") or node.child_by_field_name("body"))
         ):
-            yield _line(node), "swallows every exception"
+            yield line_of(node), "swallows every exception"
         elif _drops_result(table, node, old) or _ignores_error(table, node):
-            yield _line(node), "drops an error"
+            yield line_of(node), "drops an error"
         elif node.type in table.calls:
-            text = _normalize(node)
+            text = without_blanks(node)
             swallowing = _SWALLOWING.fullmatch(text)
             is_new = (
                 swallowing
@@ -180,19 +122,22 @@ def _swallowed_errors(table: SyntaxTable, before: SyntaxNode, after: SyntaxNode)
                 and f"{swallowing['failing']}.unwrap_or" not in old
             )
             if is_new or _EMPTY_CATCH.fullmatch(text):
-                yield _line(node), "swallows an error"
+                yield line_of(node), "swallows an error"
 
 
 def _is_broad(handler: SyntaxNode) -> bool:
     """Tell whether a handler names no type of exception, or one that contains all."""
     head = node_text(handler).partition("{")[0]
-    return re.search(r"\w\s+\w+\s*\)", head) is None or _BROAD.search(head) is not None
+    if handler.type.startswith("rescue"):
+        types = handler.child_by_field_name("exceptions")
+        return types is None or _BROAD.search(node_text(types)) is not None
+    return re.search(r"\w\s+\$?\w+\s*\)", head) is None or _BROAD.search(head) is not None
 
 
 def _is_silent(table: SyntaxTable, body: SyntaxNode | None) -> bool:
-    """Tell whether a block neither raises nor calls nor uses anything."""
-    return body is not None and not any(
-        part.type in table.calls or part.type.endswith("identifier") or part.type.startswith("throw")
+    """Tell whether a block, or a missing one, neither raises nor calls nor uses anything."""
+    return body is None or not any(
+        part.type in table.calls or is_name(part) or part.type.startswith("throw")
         for part in walk_syntax(body)
     )
 
@@ -205,35 +150,12 @@ def _drops_result(table: SyntaxTable, node: SyntaxNode, old: str) -> bool:
     right = node.child_by_field_name("right") or node.child_by_field_name("value")
     if left is None or right is None or not any(part.type in table.calls for part in walk_syntax(right)):
         return False
-    return _normalize(left).split(",")[-1] == "_" and _normalize(right) in old
+    return without_blanks(left).split(",")[-1] == "_" and without_blanks(right) in old
 
 
 def _ignores_error(table: SyntaxTable, branch: SyntaxNode) -> bool:
     if branch.type not in table.branches:
         return False
-    condition, body = branch.child_by_field_name("condition"), branch.child_by_field_name("consequence")
+    condition, body = branch.child_by_field_name("condition"), consequence_of(branch)
     is_empty = body is not None and not any("comment" not in child.type for child in body.named_children)
     return re.search(r"\berr\b", node_text(condition)) is not None and is_empty
-
-
-def _constant_functions(
-    table: SyntaxTable, before: SyntaxNode, after: SyntaxNode, literals: Collection[str]
-) -> Iterator[tuple[int, str]]:
-    """Yield functions that computed their result before and now return only literals of the tests."""
-    old = {_name(node): node for node in walk_syntax(before) if node.type in table.functions}
-    for node in _new_nodes(before, after, lambda node: node.type in table.functions):
-        name, earlier = _name(node), old.get(_name(node))
-        body = node.child_by_field_name("body")
-        answers = _sole_literals(table, body)
-        was_computed = earlier is not None and not _sole_literals(table, earlier.child_by_field_name("body"))
-        if name and was_computed and any(value in literals and is_distinctive(value) for value in answers):
-            yield _line(node), f"has {name} answer with a value of the tests"
-
-
-def _name(node: SyntaxNode) -> str:
-    """Return the name of a function, that of the variable for an arrow function."""
-    own = node.child_by_field_name("name")
-    parent = node.parent
-    if own is None and parent is not None:
-        own = parent.child_by_field_name("name") or parent.child_by_field_name("left")
-    return node_text(own)

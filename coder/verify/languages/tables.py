@@ -1,5 +1,6 @@
 """Node types and names, by language, that the checks of a change look for."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -27,8 +28,14 @@ class SyntaxTable:
     """Types with fields `left` and `right`, where a name `_` on the left drops an error."""
     marks: frozenset[str] = frozenset()
     """Annotations and attributes."""
+    test_name: re.Pattern[str] = re.compile(r"(?:Test|Fuzz|Example)(?:[A-Z_0-9].*)?")
+    """Names of functions that are tests without a mark."""
+    words_as_calls: bool = False
+    """A name that is a statement of its own is a call."""
 
 
+_MARKED = re.compile(r"(?!)")
+"""Tests are marked, whatever their names are."""
 _SCRIPT = SyntaxTable(
     strings=frozenset({"string", "template_string"}),
     numbers=frozenset({"number"}),
@@ -38,7 +45,7 @@ _SCRIPT = SyntaxTable(
     ),
     branches=frozenset({"if_statement", "ternary_expression"}),
     cases=frozenset({"switch_case"}),
-    tables=frozenset({"object"}),
+    tables=frozenset({"object", "array"}),
     handlers=frozenset({"catch_clause"}),
 )
 _GO = SyntaxTable(
@@ -61,6 +68,7 @@ _RUST = SyntaxTable(
     tables=frozenset(),
     assignments=frozenset({"let_declaration"}),
     marks=frozenset({"attribute_item"}),
+    test_name=_MARKED,
 )
 _JAVA = SyntaxTable(
     strings=frozenset({"string_literal"}),
@@ -72,17 +80,67 @@ _JAVA = SyntaxTable(
     tables=frozenset(),
     handlers=frozenset({"catch_clause"}),
     marks=frozenset({"marker_annotation", "annotation"}),
+    test_name=_MARKED,
+)
+_RUBY = SyntaxTable(
+    strings=frozenset({"string", "bare_string"}),
+    numbers=frozenset({"integer", "float"}),
+    calls={"call": "method"},
+    functions=frozenset({"method", "singleton_method"}),
+    branches=frozenset({"if", "elsif", "unless", "if_modifier", "unless_modifier", "conditional"}),
+    cases=frozenset({"when", "in_clause"}),
+    tables=frozenset({"hash", "array"}),
+    handlers=frozenset({"rescue", "rescue_modifier"}),
+    test_name=re.compile(r"test_\w+[?!]?"),
+    words_as_calls=True,
+)
+_PHP = SyntaxTable(
+    strings=frozenset({"string", "encapsed_string"}),
+    numbers=frozenset({"integer", "float"}),
+    calls={
+        "function_call_expression": "function",
+        "member_call_expression": "name",
+        "nullsafe_member_call_expression": "name",
+        "scoped_call_expression": "name",
+    },
+    functions=frozenset({"function_definition", "method_declaration"}),
+    branches=frozenset({"if_statement", "else_if_clause", "conditional_expression"}),
+    cases=frozenset({"case_statement", "match_conditional_expression"}),
+    tables=frozenset({"array_creation_expression"}),
+    handlers=frozenset({"catch_clause"}),
+    marks=frozenset({"attribute_list", "comment"}),
+    test_name=re.compile(r"test\w*"),
+)
+_C = SyntaxTable(
+    strings=frozenset({"string_literal"}),
+    numbers=frozenset({"number_literal"}),
+    calls={"call_expression": "function"},
+    functions=frozenset({"function_definition"}),
+    branches=frozenset({"if_statement", "conditional_expression"}),
+    cases=frozenset({"case_statement"}),
+    tables=frozenset({"initializer_list"}),
+    test_name=re.compile(r"main|test_?\w*|\w+_test"),
 )
 SYNTAX_TABLES: Mapping[str, SyntaxTable] = {
     **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "mts", "cts", "tsx"), _SCRIPT),
     "go": _GO,
     "rs": _RUST,
     "java": _JAVA,
+    **dict.fromkeys(("rb", "rake"), _RUBY),
+    "php": _PHP,
+    **dict.fromkeys(("c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"), _C),
 }
 """By file extension, as in `coder.index.parsers.languages.LANGUAGES`."""
 CHAINS = frozenset({"member_expression", "field_expression", "selector_expression", "method_invocation"})
 """Types of nodes that continue a call, such as `.toBe` in `expect(x).toBe(1)`."""
 SUFFIXES = tuple(f".{extension}" for extension in SYNTAX_TABLES)
+_RECEIVERS = ("object", "receiver", "scope")
+_CONSEQUENCES = ("consequence", "body")
+_LABELS = ("value", "pattern", "conditional_expressions")
+_LITERAL_PARTS = ("content", "fragment", "escape_sequence")
+"""Ends of the types of a string's parts that are plain text."""
+_BLOCKS = frozenset({"program", "body_statement", "block_body", "then", "else", "do"})
+"""Types of nodes whose children are statements, where names alone may be calls."""
 
 
 def extension_of(path: str) -> str:
@@ -92,9 +150,38 @@ def extension_of(path: str) -> str:
 def called_name(table: SyntaxTable, node: SyntaxNode) -> str:
     """Return the dotted name of the function that a call calls; empty for other nodes."""
     if node.type not in table.calls:
-        return ""
-    parts = (node.child_by_field_name(field) for field in ("object", table.calls[node.type]))
+        is_call = table.words_as_calls and node.type == "identifier"
+        return node_text(node) if is_call and node.parent is not None and node.parent.type in _BLOCKS else ""
+    parts = (node.child_by_field_name(field) for field in (*_RECEIVERS, table.calls[node.type]))
     return "".join(".".join(node_text(part) for part in parts if part is not None).split())
+
+
+def function_name(node: SyntaxNode) -> str:
+    """Return the name of a function, for an arrow function that of its variable."""
+    own, declarator = node.child_by_field_name("name"), node.child_by_field_name("declarator")
+    while own is None and declarator is not None:
+        inner = declarator.child_by_field_name("declarator")
+        own, declarator = (declarator, None) if inner is None else (None, inner)
+    if own is None and node.parent is not None:
+        own = node.parent.child_by_field_name("name") or node.parent.child_by_field_name("left")
+    return node_text(own)
+
+
+def consequence_of(branch: SyntaxNode) -> SyntaxNode | None:
+    """Return what a branch does if its condition holds."""
+    return next(filter(None, map(branch.child_by_field_name, _CONSEQUENCES)), None)
+
+
+def label_of(case: SyntaxNode) -> SyntaxNode:
+    """Return the values of a case of a switch; the node itself if it is nothing else."""
+    return next(filter(None, map(case.child_by_field_name, _LABELS)), case)
+
+
+def is_name(node: SyntaxNode) -> bool:
+    """Tell whether a node is the name of a variable, a constant, a function or a field."""
+    return not node.named_children and (
+        node.type.endswith("identifier") or node.type in ("name", "constant", "instance_variable")
+    )
 
 
 def literal_value(node: SyntaxNode) -> str:
@@ -106,6 +193,6 @@ def literal_value(node: SyntaxNode) -> str:
 def literals_in(table: SyntaxTable, node: SyntaxNode | None) -> Iterator[str]:
     """Yield the values of the literals in a node, without those of template strings with parts."""
     for part in walk_syntax(node) if node is not None else ():
-        is_template = any("subst" in child.type for child in part.children)
-        if part.type in table.numbers or (part.type in table.strings and not is_template):
+        is_plain = all(child.type.endswith(_LITERAL_PARTS) for child in part.named_children)
+        if part.type in table.numbers or (part.type in table.strings and is_plain):
             yield literal_value(part)

@@ -11,39 +11,60 @@ from coder.verify.languages.tables import (
     SyntaxTable,
     called_name,
     extension_of,
+    function_name,
     literal_value,
 )
 from coder.verify.review.tampering import Check, compare_checks
+from coder.verify.test_files.locating import has_title
 from coder.verify.test_files.successors import NAME, are_alike, group_successions
 
 _TITLED = re.compile(
-    r"[fx]?(?:it|test|specify|describe|context|suite)(?:\.\w+)*(?:\(.*\))?|\w+\.Run", re.DOTALL
+    r"(?:RSpec\.)?[fx]?(?:it|test|specify|example|describe|context|suite)(?:\.\w+)*(?:\(.*\))?|\w+\.Run",
+    re.DOTALL,
 )
 """Calls of test frameworks that take the title of a test or of a group of tests."""
-_TEST_MARK = re.compile(r"(?:\W|^)(?:\w+::)?(?:test|Test|ParameterizedTest|RepeatedTest|rstest|test_case)\b")
-_TEST_FUNCTION = re.compile(r"(?:Test|Fuzz|Example)(?:[A-Z_0-9]|$)")
+_TEST_MARK = re.compile(
+    r"^[@#\[](?:.*\W)?(?:\w+::)?(?:test|Test|ParameterizedTest|RepeatedTest|rstest|test_case)\b"
+    r"|^/\*.*@test\b",
+    re.DOTALL,
+)
 _SKIPPED = re.compile(
     r"\b(?:it|test|specify|describe|context|suite|t|ctx|this)\.(?:skip|todo|failing|fixme|Skip|Skipf|SkipNow)\b"
-    r"|^x(?:it|test|describe|context|specify)\b|\bassum(?:e|ing)\w*$"
+    r"|^x(?:it|test|describe|context|specify|example)\b|\bassum(?:e|ing)\w*$"
+    r"|^(?:skip|pending)$|\.markTest(?:Skipped|Incomplete)$|^(?:GTEST_SKIP|SKIP)$"
     r"|^[@#\[!]+(?:Disabled|Ignore|ignore|should_panic)\b"
 )
 _FOCUSED = re.compile(
     r"^f(?:it|test|describe|context|specify)\b|\b(?:it|test|specify|describe|context|suite)\.only\b"
 )
-_OPTION = re.compile(r"\b(skip|todo|only)\s*:\s*(?!false\b)")
-"""An option of `node:test`."""
+_OPTION = re.compile(
+    r"\b(skip|todo|only)\s*:\s*(?!false\b)|:(skip|pending|focus)\b|\b(pending|focus):\s*(?!false\b)"
+)
+"""An option of `node:test`, or metadata of RSpec."""
+_OPTIONS = frozenset({"object", "pair", "simple_symbol"})
+_FOCUS_MARK = "it.only"
 _CHECK = re.compile(
-    r"(?:assert|expect|verify|should|debug_assert|prop_assert|require|ensure)\w*(?:[.!(].*)?"
+    r"(?:(?:\$this|self|static|Assert)\.)?"
+    r"(?:assert|expect|verify|should|debug_assert|prop_assert|require(?!_relative)|ensure)\w*(?:[.!(].*)?"
+    r"|\w*(?:CHECK|ASSERT|EXPECT|REQUIRE)\w*|(?:ck|cr|mu|tt)_\w*assert\w*|TEST_ASSERT\w*"
     r"|\w+\.(?:Errorf?|Fatalf?|Fail|FailNow|equal|deepEqual|ok|is|same|notEqual|throws|rejects|like|match|true|false)"
-    r"|.*\.(?:should|must|to)\b.*",
+    r"|.*\.(?:should|must|to|not_to|to_not)\b.*",
     re.DOTALL,
 )
 _STRONG = re.compile(
-    r"(?i)equal|same\b|assertSame|toBe$|_eq|isEqualTo|calledWith|snapshot|\.is$|containsExactly"
+    r"(?i)equal|same\b|assertSame|toBe$|_eq|\beql?\b|match_array|contain_exactly|isEqualTo|calledWith|snapshot"
+    r"|\.is$|containsExactly"
 )
-_WEAK = re.compile(r"(?i)not_?(?:null|nil|empty)|defined$|truthy|falsy|exists?$|noError|\.error$")
+_WEAK = re.compile(
+    r"(?i)not_?(?:null|nil|empty)|defined$|truthy|fals[ey]+$|exists?$|noError|\.error$|(?:not_to|to_not)\b"
+    r"|assert(?:Is(?!Same)\w+|InstanceOf)$|expect\.any"
+)
 _COMPARISON = re.compile(r"[=!]==?")
-_PRESENCE = re.compile(r"[!=]==?\s*(?:nil|null|undefined)\b|\.is_(?:ok|some|err)\(\)")
+_PRESENCE = re.compile(
+    r"[!=]==?\s*(?:nil|null|NULL|undefined)\b|\.is_(?:ok|some|err)\(\)|\bexpect\.any(?:thing)?\("
+)
+_MATCHING = frozenset({"to", "not_to", "to_not", "should", "should_not"})
+"""Methods of RSpec whose argument says what is expected."""
 _NOTHING = re.compile(r"\(\s*(?:true|1)\s*[,)]")
 
 
@@ -101,6 +122,17 @@ def weakened_tests_in(old: Mapping[str, str], new: Mapping[str, str]) -> list[st
                 findings.append(f"{path}: {name} is skipped or expected to fail now")
             findings += [f"{path}: {name} {what}" for what in compare_checks(test.checks, after[name].checks)]
     return findings
+
+
+def source_of_test(path: str, text: str, test_id: str) -> str:
+    """Return the source of a test in its file; empty if it is not found."""
+    table, root = SYNTAX_TABLES[extension_of(path)], parse_syntax(extension_of(path), text.encode())
+    sources = [
+        node_text(node)
+        for node in walk_syntax(root)
+        if (name := _test_name(table, node)) and has_title(test_id, name)
+    ]
+    return "\n".join(sources)
 
 
 def removed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
@@ -215,21 +247,25 @@ def _tests(path: str, text: str) -> dict[str, _Test]:
 
 def _test_name(table: SyntaxTable, node: SyntaxNode) -> str:
     if node.type in table.functions:
-        name = node_text(node.child_by_field_name("name"))
-        is_test = any(_TEST_MARK.search(mark) for mark in _marks(table, node)) or (
-            not table.marks and _TEST_FUNCTION.match(name) is not None
+        name = function_name(node)
+        is_test = table.test_name.fullmatch(name) is not None or any(
+            _TEST_MARK.search(mark) for mark in _marks(table, node)
         )
         return name if is_test else ""
     if _TITLED.fullmatch(called_name(table, node)):
         arguments = node.child_by_field_name("arguments")
         first = arguments.named_children[:1] if arguments is not None else ()
-        return literal_value(first[0]) if first and first[0].type in table.strings else ""
+        title = (
+            first[0].named_children[0] if first and first[0].type == "argument" else next(iter(first), None)
+        )
+        return literal_value(title) if title is not None and title.type in table.strings else ""
     return ""
 
 
 def _marks(table: SyntaxTable, node: SyntaxNode) -> list[str]:
     """Return the annotations or attributes of a function."""
     inner = [mark for child in node.children if child.type == "modifiers" for mark in child.children]
+    inner += [child for child in node.children if child.type in table.marks]
     siblings = list(node.parent.named_children) if node.parent is not None and table.marks else []
     before = [sibling for sibling in siblings if sibling.end_byte <= node.start_byte]
     while before and before[-1].type in (*table.marks, "line_comment", "block_comment"):
@@ -250,8 +286,12 @@ def _read_test(table: SyntaxTable, node: SyntaxNode) -> _Test:
             continue
         marks.append(name)
         if _TITLED.fullmatch(name) and (arguments := part.child_by_field_name("arguments")) is not None:
-            options = [node_text(option) for option in arguments.children if option.type == "object"]
-            marks += [f"it.{match[1]}" for text in options for match in _OPTION.finditer(text)]
+            options = [node_text(option) for option in arguments.children if option.type in _OPTIONS]
+            marks += [
+                _FOCUS_MARK if "focus" in match.groups() else f"it.{match[1] or 'skip'}"
+                for text in options
+                for match in _OPTION.finditer(text)
+            ]
         if _CHECK.fullmatch(name) and (part.parent is None or part.parent.type not in CHAINS):
             checks.append(_read_check(table, part, name))
     return _Test(
@@ -265,6 +305,8 @@ def _read_test(table: SyntaxTable, node: SyntaxNode) -> _Test:
 def _read_check(table: SyntaxTable, call: SyntaxNode, name: str) -> Check:
     """Return an assertion with its strength; a report of a failure counts with the condition around it."""
     text, method = node_text(call), re.split(r"[.!]", name.rstrip("!"))[-1]
+    if method in _MATCHING and (arguments := call.child_by_field_name("arguments")) is not None:
+        name = method = f"{method} {node_text(arguments).strip('( ')}"
     if method in ("Errorf", "Error", "Fatalf", "Fatal", "Fail", "FailNow") and "." in name:
         around = call.parent
         while around is not None and around.type not in (*table.branches, *table.functions):

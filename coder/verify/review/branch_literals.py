@@ -5,6 +5,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from coder.files.tokenize import count_terms
+
 TABLE_SHARE = 0.4
 """Share of a table's literals that come from the tests, from which on it counts as made for them."""
 LARGEST_COMMON_NUMBER = 16
@@ -12,6 +14,7 @@ LARGEST_COMMON_NUMBER = 16
 SHORTEST = 3
 COMMON_LITERALS = {(type(value), value) for value in (None, True, False, 0, 1, 0.0, 1.0, "", b"", ...)}
 """Literals on which any code may branch."""
+_WORDS = re.compile(r"[A-Za-z]+(?:[-_][A-Za-z]+)*")
 CONSTANT = (ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub)
 
 
@@ -44,8 +47,14 @@ def tested_expressions(node: ast.AST) -> list[ast.expr]:
 
 
 def is_named(value: object, issue: str) -> bool:
-    """Tell whether the issue names this literal as a separate word."""
-    return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", issue) is not None
+    """Tell whether the issue names this literal as a separate word or number; a word in any of its forms."""
+    text = str(value)
+    if re.search(rf"(?<!\w)(?<!\d\.){re.escape(text)}(?!\w|\.\d)", issue):
+        return True
+    if len(text) < SHORTEST or not _WORDS.fullmatch(text):
+        return False
+    terms = count_terms(text).keys()
+    return len(terms) > 0 and terms <= count_terms(issue).keys()
 
 
 def is_mostly(node: ast.AST, literals: Collection[object]) -> bool:

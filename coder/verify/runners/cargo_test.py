@@ -135,7 +135,7 @@ class CargoTest:
                 binaries[-1][1].append(line)
         for source, lines in binaries:
             yield from _read_binary(_relative(source, run.tree), lines, run.tree)
-        yield from _compile_failures(errors, run.tree)
+        yield from _compile_failures(errors, run)
 
 
 def _targets(run: Run) -> list[str]:
@@ -221,8 +221,12 @@ def _parse_failure(text: str) -> Failure:
     )
 
 
-def _compile_failures(messages: Sequence[Mapping[str, Any]], tree: Path) -> Iterator[TestResult]:
-    """Yield the targets that could not be compiled, and the test files that need them."""
+def _compile_failures(messages: Sequence[Mapping[str, Any]], run: Run) -> Iterator[TestResult]:
+    """Yield the targets that could not be compiled, and the files with tests that need them.
+
+    Of the modules of a target these are the ones that were asked for.
+    """
+    tree = run.tree
     texts: dict[str, list[str]] = {}
     frames: dict[str, list[Frame]] = {}
     for message in messages:
@@ -230,7 +234,9 @@ def _compile_failures(messages: Sequence[Mapping[str, Any]], tree: Path) -> Iter
         directory = Path(message["manifest_path"]).parent
         is_test = "test" in message["target"]["kind"]
         needing = [] if is_test else [_relative(str(path), tree) for path in directory.glob("tests/*.rs")]
-        for path in (source, *sorted(needing)):
+        modules = PurePosixPath(source).parent
+        needing += [path for path in run.files if not is_test and PurePosixPath(path).is_relative_to(modules)]
+        for path in dict.fromkeys((source, *sorted(needing))):
             texts.setdefault(path, []).append(str(message["message"]["rendered"]))
             frames.setdefault(path, []).extend(
                 Frame(path=span["file_name"], line=span["line_start"], function="<unknown>")

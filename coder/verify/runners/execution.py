@@ -1,5 +1,6 @@
 """Results of runs of the project's own test runner."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,6 +49,22 @@ def missing_results_problem(command: str, execution: Execution) -> RunProblem:
 
 
 def output_tail(output: str) -> str:
-    """Return the last lines that a command printed, without blank ones."""
-    lines = [line.rstrip() for line in plain_text(output).splitlines() if line.strip()]
+    """Return the last lines that a command printed, without blank ones; JSON messages as their text."""
+    lines = [
+        line.rstrip()
+        for printed in plain_text(output).splitlines()
+        for line in _readable(printed).splitlines()
+        if line.strip()
+    ]
     return "\n".join(lines[-TAIL_LINES:]) or "it printed nothing"
+
+
+def _readable(line: str) -> str:
+    """Return a line; of a JSON object, as Cargo prints them, the text that it has for people."""
+    if not line.startswith('{"'):
+        return line
+    try:
+        message = json.loads(line).get("message")
+    except ValueError:
+        return line
+    return str(message.get("rendered") or "") if isinstance(message, dict) else ""

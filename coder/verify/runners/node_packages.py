@@ -69,8 +69,12 @@ ERROR_LINE = re.compile(
 )
 JEST_ASSERTION = "expect("
 """Start of the message of Jest's assertions, whose type is Error."""
-VITEST_SNAPSHOT = re.compile(r"Snapshot `.*` mismatched")
-"""The message of Vitest's snapshots, whose type is Error, too."""
+VITEST_ASSERTION = re.compile(
+    r"Snapshot `.*` mismatched"
+    r"|promise (?:resolved .* instead of rejecting|rejected .* instead of resolving)$",
+    re.MULTILINE,
+)
+"""Messages of Vitest's assertions on snapshots and promises, whose type is Error, too."""
 ENVIRONMENT: Mapping[str, str] = {"CI": "1", "NO_COLOR": "1", "FORCE_COLOR": "0"}
 """With CI set, no snapshot is written and no file is watched."""
 
@@ -191,7 +195,7 @@ def parse_error(text: str, tree: Path) -> Failure:
     head = "\n".join(line for line in lines if not STACK_FRAME.match(line)).strip()
     match = ERROR_LINE.search(head)
     type, message = (match["type"], match["message"] or "") if match else ("Error", head)
-    if message.startswith(JEST_ASSERTION) or VITEST_SNAPSHOT.match(message):
+    if message.startswith(JEST_ASSERTION) or VITEST_ASSERTION.match(message):
         type = "AssertionError"
     return Failure(
         type=type,

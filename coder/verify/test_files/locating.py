@@ -25,6 +25,8 @@ _TITLED = re.compile(
 """The title of a test, as test frameworks take it; `_QUOTED` may be any other text."""
 _NUMBERED = re.compile(r" #\d+$")
 """What distinguishes two tests of one name in a report."""
+_CASE = re.compile(r"%\w|\\\$\w+")
+"""Placeholders for the values of a case in an escaped title."""
 _RUST_EXAMPLE = re.compile(r"(?P<path>\S+\.rs) - .*\(line \d+\)")
 """The id of an example in documentation."""
 
@@ -128,9 +130,19 @@ def names_of(test_id: str) -> tuple[str, ...]:
         own,
         re.split(r" [>\u203a\u00bb] ", own)[-1],
         own.partition("[")[0],
+        own.partition(" with data set ")[0],
         own.partition("(")[0],
         own.partition("/")[0],
         *(own.rpartition(mark)[2] for mark in "./\\:" if re.fullmatch(r"[\w$./\\:]+", own)),
         *(" ".join(words[start:]) for start in range(1, min(len(words) - 1, MOST_WORDS))),
     ]
     return tuple(dict.fromkeys(name for name in names if len(name) > 1))
+
+
+def has_title(test_id: str, title: str) -> bool:
+    """Tell whether a test has a title, which may be a template of cases, after those of its groups."""
+    pattern = _CASE.sub(".+", re.escape(title))
+    own = test_id.rpartition("::")[2]
+    return any(re.fullmatch(pattern, name) for name in names_of(test_id)) or (
+        re.fullmatch(rf".* {pattern}", own) is not None
+    )

@@ -2,13 +2,15 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
 from coder.core.values.paths import is_test_path
 from coder.files.regular_files import read_regular_text
 from coder.verify.project.configuration import test_file_predicate
 from coder.verify.running.tree_edits import overwrite
+from coder.verify.test_files.cmake_tests import FILE as BUILD_FILE
+from coder.verify.test_files.cmake_tests import adds_only_tests
 from coder.verify.test_files.inline_tests import SUFFIX, has_inline_tests, inline_tests, replace_inline_tests
 
 Side = Literal["base", "change", "tests", "sources"]
@@ -43,7 +45,10 @@ class ChangeSplit:
             is_test_file = test_file_predicate(new, command)
         self.test_files = tuple(path for path in self.changed if is_test_file(path))
         """Changed files that the runner collects; those of other languages than Python are not among them."""
-        self.tests = tuple(path for path in self.changed if is_test_path(path) or is_test_file(path))
+        tests = [path for path in self.changed if is_test_path(path) or is_test_file(path)]
+        self.registrations = self._find_registrations(tests)
+        """Changed files of a build that do nothing but add the test programs of the change."""
+        self.tests = tuple(path for path in self.changed if path in (*tests, *self.registrations))
         self.sources = tuple(path for path in self.changed if path not in self.tests)
         """Changed files that are no tests."""
         self._inline = self._find_inline_tests()
@@ -92,6 +97,25 @@ class ChangeSplit:
                     if (place / path).is_file():
                         overwrite(place / path, text.encode())
             yield place
+
+    def _find_registrations(self, tests: Sequence[str]) -> tuple[str, ...]:
+        candidates = [path for path in self.changed if PurePosixPath(path).name == BUILD_FILE]
+        if not candidates or not tests:
+            return ()
+        old, new = self._read(self._trees.base, candidates), self._read(self._tree, candidates)
+        return tuple(
+            path
+            for path in candidates
+            if adds_only_tests(
+                old[path],
+                new[path],
+                [
+                    PurePosixPath(test).relative_to(PurePosixPath(path).parent).as_posix()
+                    for test in tests
+                    if PurePosixPath(test).is_relative_to(PurePosixPath(path).parent)
+                ],
+            )
+        )
 
     def _find_inline_tests(self) -> dict[str, bool]:
         """Return the sources that contain tests, and whether the change touches these."""

@@ -1,6 +1,5 @@
 """Regressions of a change: which seemingly broken tests it broke, and which tests it rewrote to pass."""
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -21,14 +20,12 @@ from coder.verify.results.comparison import (
 )
 from coder.verify.results.triage import missing_module, needed_packages
 from coder.verify.review.change_review import read_texts
-from coder.verify.test_files.locating import names_of
+from coder.verify.test_files.locating import has_title
 from coder.verify.test_files.successors import find_successions, has_fewer_checks, join_names
 from coder.verify.verdict.flaky import classify_failures
 from coder.workspace.files import format_count
 
 SHOWN = 3
-_CASE = re.compile(r"%\w|\\\$\w+")
-"""Placeholders for the values of a case in a title."""
 MOST_RERUNS = 50
 """At most so many tests that seem broken are run again; with more of them, it is no flakiness."""
 
@@ -87,12 +84,8 @@ def _find_renamed(
 
 
 def _is_test_of(test: str, path: str, titles: Sequence[str]) -> bool:
-    """Tell whether a test of a file has one of these titles, which may be templates of cases."""
-    if test_file_of(test) != path:
-        return False
-    names = names_of(test)
-    patterns = [_CASE.sub(".+", re.escape(title)) for title in titles]
-    return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
+    """Tell whether a test of a file has one of these titles."""
+    return test_file_of(test) == path and any(has_title(test, title) for title in titles)
 
 
 def _checks_in_cases(renamed: RenamedTests, cases: int) -> int:

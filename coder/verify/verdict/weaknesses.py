@@ -60,7 +60,9 @@ def find_weaknesses(
             read_texts(new, hashes), results, before, changed=definitions, issue=change.issue
         )
         found += _unclear_data(change, targets, new)
-    runner_files = changed_runner_files(before.command, change.changed, is_indirect=before.indirect)
+    found += change.find_issue_gaps(targets)
+    decisive = [path for path in change.changed if path not in change.split.registrations]
+    runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
     if runner_files:
         found.append(f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})")
     return Weaknesses(found, weakened, hashes)

@@ -40,7 +40,87 @@ class SlugTest {
     }
 }
 """
+RUBY = """
+RSpec.describe Slug do
+  describe "joins" do
+    it "joins words" do
+      expect(slug("a b")).to eq("a-b")
+      expect { slug(nil) }.to raise_error(ArgumentError)
+    end
+  end
+end
+"""
+PHP = """<?php
+final class SlugTest extends TestCase {
+    public function testJoins(): void {
+        $this->assertSame('a-b', slug('a b'));
+        self::assertTrue(is_slug('a-b'));
+    }
+    /** @test */
+    public function refuses(): void { $this->expectException(ValueError::class); slug(''); }
+}
+"""
+C = """
+int main(void) {
+    CHECK(strcmp(slug("a b"), "a-b") == 0);
+    assert(slug(NULL) == NULL);
+    return 0;
+}
+"""
 WEAKER = [
+    ("slug_spec.rb", RUBY, 'it "joins', 'xit "joins', "joins words is skipped or expected to fail now"),
+    (
+        "slug_spec.rb",
+        RUBY,
+        "do\n      expect",
+        "do\n      pending 'x'\n      expect",
+        "joins words is skipped or expected to fail now",
+    ),
+    (
+        "slug_spec.rb",
+        RUBY,
+        "do\n      expect",
+        "do\n      skip\n      expect",
+        "joins words is skipped or expected to fail now",
+    ),
+    ("slug_spec.rb", RUBY, 'words" do', 'words", :focus do', "no test but joins words is run now"),
+    ("slug_spec.rb", RUBY, 'to eq("a-b")', "to be_truthy", "joins words checks more loosely than before"),
+    (
+        "slug_spec.rb",
+        RUBY,
+        "to raise_error(ArgumentError)",
+        "not_to be_nil",
+        "joins words checks more loosely than before",
+    ),
+    (
+        "SlugTest.php",
+        PHP,
+        "$this->assertSame",
+        "$this->markTestSkipped(); $this->assertSame",
+        "testJoins is skipped or expected to fail now",
+    ),
+    (
+        "SlugTest.php",
+        PHP,
+        "self::assertTrue(is_slug('a-b'));",
+        "",
+        "testJoins checks less than before (1 check fewer)",
+    ),
+    (
+        "SlugTest.php",
+        PHP,
+        "assertSame('a-b', ",
+        "assertIsString(",
+        "testJoins checks more loosely than before",
+    ),
+    (
+        "SlugTest.php",
+        PHP,
+        "$this->expectException(ValueError::class);",
+        "",
+        "refuses checks less than before (1 check fewer)",
+    ),
+    ("test_slug.c", C, "assert(slug(NULL) == NULL);", "", "main checks less than before (1 check fewer)"),
     ("slug.test.ts", SCRIPT, 'it("joins', 'it.skip("joins', "joins words is skipped or expected to fail now"),
     ("slug.test.ts", SCRIPT, 'it("joins', 'xit("joins', "joins words is skipped or expected to fail now"),
     ("slug.test.ts", SCRIPT, "describe(", "describe.skip(", "slug is skipped or expected to fail now"),
@@ -102,6 +182,9 @@ EQUIVALENT = [
     ("slug_test.go", GO, "t.Errorf(", "t.Fatalf("),
     ("slug.rs", RUST, "#[test]", "/// Joins.\n    #[test]"),
     ("SlugTest.java", JAVA, "void joins", "public void joins"),
+    ("slug_spec.rb", RUBY, 'to eq("a-b")', 'to eql("a-b")'),
+    ("SlugTest.php", PHP, "self::assertTrue", "$this->assertTrue"),
+    ("test_slug.c", C, "return 0;", 'CHECK(slug("c") != NULL);\n    return 0;'),
 ]
 
 
@@ -149,6 +232,21 @@ def test_follows_moved_file() -> None:
     assert (moved.path, moved.new_path) == ("a.test.ts", "math/a.test.ts")
     assert (moved.removed, moved.successors) == (("adds",), ("adds",))
     assert (moved.checks_before, moved.checks_after) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "title"),
+    [
+        ("slug_spec.rb", RUBY, "joins words"),
+        ("SlugTest.php", PHP, "testJoins"),
+        ("SlugTest.php", PHP, "refuses"),
+    ],
+)
+def test_follows_test_of_moved_file_and_new_name(path: str, text: str, title: str) -> None:
+    (renamed,) = find_renamed_in({path: text}, {path: text.replace(title, f"{title}2")})
+    assert (renamed.removed, renamed.successors) == ((title,), (f"{title}2",))
+    moved = [renamed.removed for renamed in find_renamed_in({path: text}, {f"unit/{path}": text})]
+    assert (title,) in moved
 
 
 RUST = '#[test]\nfn reads() {\n    assert_eq!(pair("a=b"), Some(("a", "b")));\n}\n'

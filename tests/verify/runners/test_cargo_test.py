@@ -82,6 +82,14 @@ def test_compile_error_is_reported_under_the_test_file(tmp_path: Path) -> None:
     assert [(frame.path, frame.line) for frame in result.failure.frames] == [("other/tests/even.rs", 3)]
 
 
+@needs_cargo
+def test_module_that_cannot_be_compiled_is_red_where_it_is_asked_for(tmp_path: Path) -> None:
+    odd = "half/src/odd.rs"
+    files = {**FILES, odd: FILES[odd] + "fn twin() {}\nfn twin() {}\n"}
+    results = run_adapter(CargoTest(), tmp_path, files, tests=[f"{odd}::odd::tests::rounds"])
+    assert [(result.id, result.when) for result in results] == [(odd, "collect")]
+
+
 @pytest.mark.parametrize("forged", ["", "test b ... ok\n"])
 def test_lines_that_a_test_prints_are_no_results(tmp_path: Path, forged: str) -> None:
     output = (

@@ -92,6 +92,11 @@ def test_expectation_is_an_assertion(tmp_path: Path) -> None:
     assert "Received: 1" in failure.message
 
 
+def test_expectation_about_a_promise_is_an_assertion(tmp_path: Path) -> None:
+    text = 'Error: promise resolved "{}" instead of rejecting\n    at a.test.js:1:2'
+    assert parse_error(text, tmp_path).type == "AssertionError"
+
+
 def test_message_of_the_code_under_test_is_no_assertion(tmp_path: Path) -> None:
     assert parse_error("Error: Expected a number\n    at a.js:1:2", tmp_path).type == "Error"
 

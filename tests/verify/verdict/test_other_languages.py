@@ -122,11 +122,11 @@ def test_new_test_of_whole_suite_is_reproduction(tmp_path: Path) -> None:
 
 
 def test_names_languages_that_were_not_checked(tmp_path: Path) -> None:
-    base = {"double.rb": "n + 1", "spec/double_spec.rb": "case 4"}
+    base = {"double.lua": "n + 1", "spec/double_spec.lua": "case 4"}
     verdict = judge(
-        tmp_path, base, {"double.rb": "n * 2"}, TapRunner("double.rb", "spec/double_spec.rb", "case")
+        tmp_path, base, {"double.lua": "n * 2"}, TapRunner("double.lua", "spec/double_spec.lua", "case")
     )
-    assert verdict.notes[-1] == "changes in .rb files were not checked for weakened tests or special cases"
+    assert verdict.notes[-1] == "changes in .lua files were not checked for weakened tests or special cases"
 
 
 class CompilingRunner(TapRunner):
@@ -154,3 +154,26 @@ def test_change_that_cannot_be_compiled_breaks_other_tests(tmp_path: Path) -> No
     verdict = judge(tmp_path, base, change, CompilingRunner("", "", ""))
     assert verdict.label == "BROKEN"
     assert [result.id for result in verdict.broken] == ["old_test.go::TestHalf"]
+
+
+GO = (
+    "package stats\n\nfunc Median(n int) int {{\n\treturn {}\n}}\nfunc Clamp(n int) int {{\n\treturn {}\n}}\n"
+)
+GO_TEST = "package stats\n\nfunc Test{0}(t *testing.T) {{\n\tif {0}(2) != 4 {{\n\t\tt.Fail()\n\t}}\n}}\n"
+
+
+def judge_go(tmp_path: Path, base: Files, change: Files, title: str, issue: str) -> Verdict:
+    trees = FakeTrees(tmp_path, base, change)
+    runner = TapRunner("stats.go", "stats_test.go", title)
+    judge_of_change = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=True)
+    return judge_of_change.verify(trees.patch, ())
+
+
+def test_new_test_of_another_function_than_the_issue_names_is_not_tied(tmp_path: Path) -> None:
+    base = {"stats.go": GO.format("n + 1", "n + 1"), "stats_test.go": "package stats\n"}
+    tested = f"// doubles\n{GO_TEST.format('Clamp')}// TestClamp 4\n"
+    change = {"stats.go": GO.format("n + 1", "n * 2"), "stats_test.go": tested}
+    off_topic = judge_go(tmp_path, base, change, "TestClamp", "Median of even counts is wrong")
+    assert (off_topic.label, "nothing ties TestClamp" in off_topic.reason) == ("PASSING", True)
+    for issue in ("Clamp returns too little", "TestClamp is missing", "Clamping is wrong"):
+        assert judge_go(tmp_path, base, change, "TestClamp", issue).label == "PROVEN"

@@ -255,10 +255,13 @@ def is_property_based(item: Any) -> bool:
 def preload_memory() -> None:
     """Copy the shared memory that this fork will write to in advance.
 
-    Otherwise the fork pays for it while it runs, mostly in its first test.
+    Otherwise the fork pays for it while it runs, mostly in its first test. Without /proc nothing is done.
     """
-    with open("/proc/self/statm", "rb") as file:
-        resident = int(file.read().split()[1]) * resource.getpagesize()
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            resident = int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return
     if resident < MOST_TOUCHED:
         gc.collect()
         populate_memory()

@@ -1,0 +1,65 @@
+"""`coder review`: findings of the readers, and beside each what the tests have seen there."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders import git
+from tests.models.fakes import Turn, serve
+from tests.models.wires import chat_stream, openai_error
+from tests.test_command_line import FIX, ISSUE, Place, call
+
+
+def hand_over(summary: str, *, approve: bool, line: int = 0, path: str = "clock.py") -> Turn:
+    finding = {"severity": "major", "path": path, "line": line, "text": "Minutes are added."}
+    findings = [] if approve else [finding]
+    return Turn(
+        calls=(call("hand_over", kind="findings", summary=summary, approve=approve, findings=findings),)
+    )
+
+
+def commit_change(place: Place) -> None:
+    (place.repository / "more.py").write_text("MORE = 1\n")
+    git(place.repository, "add", "more.py")
+    git(place.repository, "commit", "--quiet", "--message", "more")
+
+
+@pytest.mark.loopback
+def test_shows_findings_beside_what_tests_saw(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    (place.repository / "fix.diff").write_text(FIX)
+    turns = [hand_over("Right.", approve=True), hand_over("Wrong.", approve=False, line=3)]
+    with serve(chat_stream, openai_error, turns) as server:
+        result = place.coder(
+            *("review", "fix.diff", "--against", "HEAD", "--issue", ISSUE, "--trust"),
+            *("--base-url", f"{server.url}/v1", "--model", "fake"),
+        )
+    assert result.returncode == 0, result.stdout + result.stderr
+    report = result.stdout.rpartition("\n\n")[2]
+    assert "approves: Right." in report
+    assert "requests changes: Wrong.\n  major  clock.py:3  Minutes are added.\n    tests: none" in report
+    assert git(place.repository, "status", "--porcelain") == "?? fix.diff"
+    assert "PROVEN" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("HEAD",), "A review needs a model: no key is set"),
+        (("#7",), "The pull request #7 is not fetched: git fetch origin pull/7/head:pr-7 && coder review #7"),
+    ],
+)
+def test_says_in_one_line_what_is_missing(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    place = Place(tmp_path)
+    commit_change(place)
+    result = place.coder("review", *arguments)
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert message in result.stderr
+
+
+def test_pull_request_is_found_by_its_fetched_reference(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    commit_change(place)
+    git(place.repository, "branch", "pr-7")
+    result = place.coder("review", "#7")
+    assert "A review needs a model" in result.stderr
