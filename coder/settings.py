@@ -103,6 +103,9 @@ class Config(Value):
     They extend those of coder.permissions.private_files.
     """
 
+    url_hosts: tuple[str, ...] = ()
+    """Hosts from which `coder ask --url` may fetch a page."""
+
     @field_validator("allow", "ask", "deny")
     @classmethod
     def _validate_rules(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -120,7 +123,7 @@ class Setting(Value):
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
+LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models", "url_hosts")
 """Settings that accumulate the entries of all files; the environment cannot set them."""
 OWN_SETTINGS = ("test_network", "test_environment")
 """Settings that the user makes for single repositories, below `[repositories."PATH"]` of their file."""
