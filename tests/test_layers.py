@@ -28,13 +28,14 @@ LAYERS = {
     "store": 8,
     "prompting": 8,
     "settings": 8,
-    "wiring": 9,
-    "api": 10,
-    "bench": 10,
-    "ui": 10,
-    "hooks": 11,
-    "cli": 12,
-    "__main__": 13,
+    "trust": 9,
+    "wiring": 10,
+    "api": 11,
+    "bench": 11,
+    "ui": 11,
+    "hooks": 12,
+    "cli": 13,
+    "__main__": 14,
 }
 """The rank of each package: imports point to lower ranks only."""
 HOMES = {

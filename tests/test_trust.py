@@ -10,8 +10,9 @@ from coder.core.events import Warned
 from coder.core.messages import UserMessage
 from coder.core.values.task import Task
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
-from coder.settings import Config, trust_repository
+from coder.settings import Config
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
+from coder.trust import trust_repository
 from coder.wiring.approach import Approach
 from coder.wiring.preparation import ensure_trust
 from coder.wiring.session import open_session

@@ -59,7 +59,8 @@ def _check_repository(directory: Path) -> Iterator[CheckResult]:
     from coder.core.errors import CoderError
     from coder.repo.git import find_checkout
     from coder.sandbox.choice import choose_backend
-    from coder.settings import is_trusted, load_config
+    from coder.settings import load_config
+    from coder.trust import is_trusted
     from coder.verify.impact.test_selection import has_test_functions
     from coder.wiring.bench import inspect_project
 

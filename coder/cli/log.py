@@ -153,8 +153,8 @@ def evidence(
 
     from coder.core.attestation import build_attestation
     from coder.core.errors import UserError
-    from coder.core.in_toto import build_statement
     from coder.settings import sessions_directory
+    from coder.store.in_toto import build_statement
     from coder.store.jsonl import find_session, read_records
     from coder.verify.verdict.evidence import markdown_report
 

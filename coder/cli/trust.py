@@ -18,8 +18,8 @@ def trust(
     model.
     """
     from coder.repo.git import find_checkout
-    from coder.settings import forget_repository as forget_all
-    from coder.settings import trust_repository as remember
+    from coder.trust import forget_repository as forget_all
+    from coder.trust import trust_repository as remember
 
     root = find_checkout(directory).root
     (forget_all if forget else remember)(root)

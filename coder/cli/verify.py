@@ -218,7 +218,7 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
     """
     from coder.core.attestation import Attestation
     from coder.core.errors import UserError
-    from coder.core.in_toto import extract_evidence
+    from coder.store.in_toto import extract_evidence
 
     if file is None or change is not None:
         raise UserError(

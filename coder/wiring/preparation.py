@@ -11,7 +11,8 @@ from coder.core.values.task import Budget, Mode, Task
 from coder.repo.git import find_checkout
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import require_backend
-from coder.settings import Config, is_trusted, load_config, trust_repository
+from coder.settings import Config, load_config
+from coder.trust import is_trusted, trust_repository
 from coder.wiring.approach import Approach, choose_approach
 from coder.wiring.session import SessionHandle, open_session
 

@@ -39,15 +39,14 @@ from coder.session.log import EventLog
 from coder.session.session import Session
 from coder.settings import (
     Config,
-    allowed_rules,
     configured_rules,
     ignored_settings,
     index_database,
-    remember_rules,
     sessions_directory,
 )
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
+from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
 from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox

@@ -1,0 +1,82 @@
+"""Memory of repositories that the user trusts, and of commands that were always allowed there."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from coder.files.replacing import replace_text
+from coder.permissions.command_rules import Rule
+from coder.settings import config_directory
+
+
+def is_trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether the user has said that code from this repository may run here."""
+    return str(directory.resolve()) in _trusted_roots(environment)
+
+
+def trust_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Remember that a repository is trusted, in the user's own configuration."""
+    _write_json("trusted.json", sorted({*_trusted_roots(environment), str(directory.resolve())}), environment)
+
+
+def forget_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Withdraw trust in a repository, and forget what was always allowed in it."""
+    root = str(directory.resolve())
+    _write_json(
+        "trusted.json",
+        [known_root for known_root in _trusted_roots(environment) if known_root != root],
+        environment,
+    )
+    _write_json(
+        "allowed.json",
+        {
+            known_root: stored_rules
+            for known_root, stored_rules in _read_rules(environment).items()
+            if known_root != root
+        },
+        environment,
+    )
+
+
+def allowed_rules(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
+    """Return the rules that the user has always allowed in this repository; none if they cannot be read."""
+    try:
+        return tuple(
+            Rule.model_validate(rule) for rule in _read_rules(environment).get(str(directory.resolve()), [])
+        )
+    except ValidationError:
+        return ()
+
+
+def remember_rules(
+    directory: Path, rules: Sequence[Rule], environment: Mapping[str, str] = os.environ
+) -> None:
+    """Remember rules for a repository, in the user's own configuration."""
+    all_rules = dict.fromkeys((*allowed_rules(directory, environment), *rules))
+    table = {**_read_rules(environment), str(directory.resolve()): [rule.model_dump() for rule in all_rules]}
+    _write_json("allowed.json", table, environment)
+
+
+def _read_rules(environment: Mapping[str, str]) -> dict[str, Any]:
+    data = _read_json("allowed.json", environment)
+    return data if isinstance(data, dict) else {}
+
+
+def _trusted_roots(environment: Mapping[str, str]) -> list[str]:
+    data = _read_json("trusted.json", environment)
+    return [str(entry) for entry in data] if isinstance(data, list) else []
+
+
+def _read_json(name: str, environment: Mapping[str, str]) -> Any:
+    try:
+        return json.loads((config_directory(environment) / name).read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+
+
+def _write_json(name: str, data: Any, environment: Mapping[str, str]) -> None:
+    replace_text(config_directory(environment) / name, json.dumps(data, indent=1))
