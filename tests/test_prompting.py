@@ -6,8 +6,8 @@ import pytest
 
 from coder.core.events import Diagnosed
 from coder.core.notes import Finding, Findings, Plan, Step
+from coder.core.notes.research import CheckedClaim, ResearchResult, Subtopic
 from coder.core.phases import EDIT
-from coder.core.research import CheckedClaim, ResearchResult, Subtopic
 from coder.core.values.plan import format_plan
 from coder.core.values.proposal import Proposal, Proposals, Suspect
 from coder.core.values.task import Source, Task

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from coder.core.events import FilesChanged, NoteMade, Record, SessionFinished, SessionStarted, Verified
 from coder.core.messages import Message, ToolMessage
-from coder.core.research import Evaluation, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
+from coder.core.notes.research import Evaluation, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
 from coder.core.state import active_candidates, candidate_messages, unanswered_calls
 from coder.core.values.base import Value
 from coder.core.values.task import Source

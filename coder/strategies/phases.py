@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites, WrittenAnswer
+from coder.core.notes.research import ResearchResult
 from coder.core.phases import ANSWER, DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
-from coder.core.research import ResearchResult
 from coder.core.state import (
     candidate_messages,
     candidate_notes,

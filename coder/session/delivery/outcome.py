@@ -8,7 +8,7 @@ from contextlib import suppress
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, Plan, Sites, WrittenAnswer
-from coder.core.research import ResearchReport, format_report
+from coder.core.notes.research import ResearchReport, format_report
 from coder.core.state import candidate_notes, candidate_verdicts, has_given_up, named_tests, reviewer_findings
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate, Delivery, Patch

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
-from coder.core.research import ResearchResult
+from coder.core.notes.research import ResearchResult
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind
 

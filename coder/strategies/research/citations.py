@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from coder.core.errors import CoderError, ToolError
-from coder.core.research import CheckedClaim, CitationCounts
+from coder.core.notes.research import CheckedClaim, CitationCounts
 from coder.core.values.paths import SOURCE_SUFFIXES
 from coder.files.tokenize import WORD, count_terms
 from coder.index import Definition, definitions, enclosing_definitions

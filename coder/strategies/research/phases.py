@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 from coder.core.notes import Note
+from coder.core.notes.research import ResearchPlan, ResearchReport, ResearchResult, Subtopic
 from coder.core.phases import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE
-from coder.core.research import ResearchPlan, ResearchReport, ResearchResult, Subtopic
 from coder.core.values.candidate import Candidate
 from coder.retrieval.orientation import issue_overview
 from coder.session.context import SessionContext

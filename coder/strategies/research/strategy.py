@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateDropped, CandidateForked, NoteMade, Warned
 from coder.core.notes import GiveUp, Note
-from coder.core.research import Evaluation, ResearchNote, ResearchPlan, ResearchResult, Subtopic
+from coder.core.notes.research import Evaluation, ResearchNote, ResearchPlan, ResearchResult, Subtopic
 from coder.core.values.candidate import Candidate
 from coder.session.context import SessionContext
 from coder.session.phase import PhaseSpec, run_phase

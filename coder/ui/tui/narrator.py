@@ -32,7 +32,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, UserMessage
-from coder.core.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
+from coder.core.notes.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError
-from coder.core.research import CheckedClaim, CitationCounts
+from coder.core.notes.research import CheckedClaim, CitationCounts
 from coder.strategies.research.citations import (
     CitationChecker,
     check_claims,

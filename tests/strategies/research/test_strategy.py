@@ -23,7 +23,7 @@ from coder.core.events import (
 )
 from coder.core.messages import Request, Usage
 from coder.core.notes import GiveUp
-from coder.core.research import CheckedClaim, ResearchReport, ResearchResult, format_report
+from coder.core.notes.research import CheckedClaim, ResearchReport, ResearchResult, format_report
 from coder.core.state import active_candidates
 from coder.core.values.task import Budget
 from coder.models.scripted import Scene, ScriptedCall, ScriptStep

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from coder.core.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult
+from coder.core.notes.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult
 from coder.core.values.base import Value
 
 
