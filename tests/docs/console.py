@@ -44,7 +44,7 @@ def read_commands(page: str) -> tuple[ShownCommand, ...]:
 def run_commands(
     commands: tuple[ShownCommand, ...], directory: Path, environment: Mapping[str, str]
 ) -> tuple[tuple[str, int], ...]:
-    """Return the output and exit code of each command; all run in one shell, which keeps `$?` between them."""
+    """Return the output and exit code of each command; one shell runs them all and keeps `$?` between."""
     script = "".join(
         f'{{ {shown.command.rstrip()}\n}} 2>&1; s=$?; printf "{MARK}%s\\n" $s; (exit $s)\n'
         for shown in commands
