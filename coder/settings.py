@@ -27,11 +27,9 @@ class Config(Value):
     strategy: Literal["linear", "plan", "tree", "committee", "offline", "auto"] | None = None
     """None: linear if there is a model, otherwise offline."""
     planner_model: str | None = None
-    """The model that plans; None: the executor's."""
     reviewer_model: str | None = None
-    """The model that reviews; None: the executor's."""
     summariser_model: str | None = None
-    """The model that explains why a session gave up; None: the executor's."""
+    """Models of roles; None: the executor's."""
     fallback_models: tuple[str, ...] = ()
     """Models that take over, in this order, when a model is down."""
     branch_models: tuple[str, ...] = ()
@@ -75,17 +73,13 @@ class Config(Value):
     sandbox_processes: int = Field(default=1024, ge=16)
     """Limit of concurrent processes and threads of one command."""
     max_usd: Decimal | None = Field(default=None, gt=0)
-    """Money limit of a session, in US dollars."""
     max_usd_per_day: Decimal | None = Field(default=None, gt=0)
-    """Money limit of all sessions of a day (UTC)."""
     max_usd_per_month: Decimal | None = Field(default=None, gt=0)
-    """Money limit of all sessions of a month (UTC)."""
+    """Money limits of a session, and of all sessions of a day or month (UTC)."""
     max_tokens: int | None = Field(default=None, gt=0)
-    """Token limit of a session, sent and received."""
     max_seconds: float | None = Field(default=None, gt=0)
-    """Time limit of a session."""
     max_requests: int | None = Field(default=None, gt=0)
-    """Limit of requests to models in a session."""
+    """Limits of a session: tokens sent and received, time, requests to models."""
     requests_per_minute: int | None = Field(default=None, gt=0)
     """Limit of requests to models in any minute."""
     approve: Mode = "auto-edit"

@@ -31,16 +31,17 @@ def render_settings() -> str:
 
 
 def describe_settings() -> dict[str, str]:
-    """Return the docstring of each field of `Config`, on one line."""
-    body = ast.parse(inspect.getsource(Config)).body[0]
-    assert isinstance(body, ast.ClassDef)
-    return {
-        field.target.id: " ".join(text.value.value.split())
-        for field, text in zip(body.body, body.body[1:], strict=False)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-        if isinstance(text.value.value, str)
-    }
+    """Return the docstring of each field of `Config`, on one line; fields without one share the next."""
+    descriptions: dict[str, str] = {}
+    names: list[str] = []
+    for node in ast.walk(ast.parse(inspect.getsource(Config)).body[0]):
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.append(name)
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                descriptions |= dict.fromkeys(names, " ".join(text.split()))
+                names.clear()
+    return descriptions
 
 
 def _setter(name: str) -> str:
