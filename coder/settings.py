@@ -3,7 +3,7 @@
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from hashlib import sha256
@@ -106,6 +106,9 @@ class Config(Value):
     They extend those of coder.permissions.private_files.
     """
 
+    url_hosts: tuple[str, ...] = ()
+    """Hosts from which `coder ask --url` may fetch a page."""
+
     @field_validator("allow", "ask", "deny")
     @classmethod
     def _validate_rules(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -123,7 +126,7 @@ class Setting(Value):
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
+LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models", "url_hosts")
 """Settings that accumulate the entries of all files; the environment cannot set them."""
 OWN_SETTINGS = ("test_network", "test_environment")
 """Settings that the user makes for single repositories, below `[repositories."PATH"]` of their file."""
@@ -138,6 +141,8 @@ LOWERABLE_SETTINGS = (
     "sandbox_processes",
 )
 """Settings that a repository may lower but not raise."""
+REPOSITORY_FILE = "coder.toml"
+"""Settings of a repository that need no pyproject.toml."""
 REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
 """Settings that a repository may set; it must not choose who reads the user's code, or the costs."""
 
@@ -170,7 +175,7 @@ def collect_settings(
     """Return every setting in the order of Config's fields.
 
     Args:
-        repository: root of the repository whose `[tool.coder]` counts; None if there is none.
+        repository: root of the repository whose own settings count; None if there is none.
         flags: values from the command line; None values are absent.
 
     Raises:
@@ -181,25 +186,19 @@ def collect_settings(
         name: Setting(name=name, value=field.default, source="default")
         for name, field in Config.model_fields.items()
     }
-    table = dict(_read_table(user, ()))
+    table = dict(_read_user_table(user))
     own_tables = table.pop("repositories", {})
     for name in OWN_SETTINGS:
         if name in table:
             raise UserError(f'{user} sets {name!r} for all repositories: set it below [repositories."PATH"].')
     _overlay(entries, table, source=str(user))
     if repository is not None:
-        project = repository / "pyproject.toml"
-        _overlay_repository(
-            entries, _read_table(project, ("tool", "coder")), source=f"{project} [tool.coder]"
-        )
+        for source, values in _repository_tables(repository):
+            _overlay_repository(entries, values, source=f"{repository}/{source}")
         _overlay(entries, _own_table(own_tables, repository, user), source=f"{user} [repositories]")
-    variables = {
-        name: environment.get(f"CODER_{name.upper()}")
-        for name in Config.model_fields
-        if name not in (*LIST_SETTINGS, *OWN_SETTINGS)
-    }
-    for name, text in variables.items():
-        if text:
+    for name in Config.model_fields:
+        text = environment.get(f"CODER_{name.upper()}")
+        if text and name not in (*LIST_SETTINGS, *OWN_SETTINGS):
             _overlay(entries, {name: text}, source=f"CODER_{name.upper()}")
     _overlay(
         entries,
@@ -219,12 +218,9 @@ def sandbox_caps(configuration: Config) -> dict[str, int]:
     caps = {
         "resident_bytes": configuration.sandbox_memory_mb << 20,
         "processes": configuration.sandbox_processes,
+        "cpu_seconds": configuration.sandbox_cpu_seconds,
     }
-    return (
-        caps
-        if configuration.sandbox_cpu_seconds is None
-        else {**caps, "cpu_seconds": configuration.sandbox_cpu_seconds}
-    )
+    return {name: limit for name, limit in caps.items() if limit is not None}
 
 
 def configured_rules(configuration: Config) -> tuple[Rule, ...]:
@@ -285,21 +281,20 @@ def _widens(name: str, value: Any, current: Any) -> bool:
 
 
 def ignored_settings(repository: Path) -> tuple[str, ...]:
-    """Return a message on each name in a repository's `[tool.coder]` that is unknown or not allowed there."""
-    messages = []
-    for name in _read_table(repository / "pyproject.toml", ("tool", "coder")):
-        if name in Config.model_fields and name not in REPOSITORY_SETTINGS:
-            messages.append(
-                f"[tool.coder] sets {name!r}, which a repository may not: it is passed over. Your own "
-                "settings may."
-            )
-        elif name not in Config.model_fields:
-            matches = get_close_matches(name, REPOSITORY_SETTINGS, n=1)
-            messages.append(
-                f"[tool.coder] sets {name!r}, which is no "
-                f"setting.{f' Is {matches[0]!r} meant?' if matches else ''}"
-            )
-    return tuple(messages)
+    """Return a message on each name in a repository's own settings that is unknown or not allowed there."""
+    return tuple(
+        f"{source} sets {name!r}, which {_objection_to(name)}"
+        for source, table in _repository_tables(repository)
+        for name in table
+        if name not in REPOSITORY_SETTINGS
+    )
+
+
+def _objection_to(name: str) -> str:
+    if name in Config.model_fields:
+        return "a repository may not: it is passed over. Your own settings may."
+    matches = get_close_matches(name, REPOSITORY_SETTINGS, n=1)
+    return f"is no setting.{f' Is {matches[0]!r} meant?' if matches else ''}"
 
 
 def _validate(name: str, value: Any, source: str) -> Any:
@@ -309,20 +304,32 @@ def _validate(name: str, value: Any, source: str) -> Any:
         raise UserError(f"{source}: {name} = {value!r} does not fit ({error.errors()[0]['msg']}).") from None
 
 
-def _read_table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any]:
+def _read_user_table(path: Path) -> Mapping[str, Any]:
     try:
-        # The file may be a pipe, or a link that leads out of the repository.
-        text = (read_regular(path) or b"").decode() if keys else path.read_text(encoding="utf-8")
-        table: Any = tomllib.loads(text)
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        if keys:
-            return {}  # the project's own tools report an invalid pyproject.toml
         raise UserError(f"{path} is not valid TOML: {error}") from None
-    for key in keys:
-        table = table.get(key, {}) if isinstance(table, dict) else {}
-    return table if isinstance(table, dict) else {}
+
+
+def _repository_tables(repository: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the settings of a repository with their source: its `[tool.coder]`, and its `coder.toml`.
+
+    A file may be a pipe, or a link that leads out of the repository. The project's own tools report an
+    invalid pyproject.toml.
+    """
+    for source, keys in (("pyproject.toml [tool.coder]", ("tool", "coder")), (REPOSITORY_FILE, ())):
+        path = repository / source.partition(" ")[0]
+        try:
+            table: Any = tomllib.loads((read_regular(path) or b"").decode() if path.exists() else "")
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            if not keys:
+                raise UserError(f"{path} is not valid TOML: {error}") from None
+            continue
+        for key in keys:
+            table = table.get(key) if isinstance(table, dict) else None
+        yield source, table if isinstance(table, dict) else {}
 
 
 def is_trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:

@@ -7,9 +7,10 @@ import pytest
 from coder.core.events import Diagnosed
 from coder.core.notes import Finding, Findings, Plan, Step
 from coder.core.phases import EDIT
+from coder.core.research import CheckedClaim, ResearchResult, Subtopic
 from coder.core.values.plan import format_plan
 from coder.core.values.proposal import Proposal, Proposals, Suspect
-from coder.core.values.task import Task
+from coder.core.values.task import Source, Task
 from coder.core.values.verdict import (
     Failure,
     ReproductionResult,
@@ -27,6 +28,16 @@ RED = TestResult(
     failure=Failure(type="AssertionError", message="assert 1 == 2\nmore"),
 )
 TASK = Task(issue="It is wrong.", directory=Path("repository"))
+ASKED = TASK.model_copy(
+    update={"sources": (Source(path="coder-sources/spec.md", origin="the document spec.md"),)}
+)
+TOPIC = Subtopic(title="the tests", question="Which tests are there?")
+FOUND = ResearchResult(
+    summary="One.",
+    claims=(CheckedClaim(text="`f` is called", places=("a.py:3",), problem="the lines say nothing of it"),),
+    open_questions=("Why?",),
+    dropped=(CheckedClaim(text="`g` is called", places=("a.py:99",), problem="no such place"),),
+)
 PLAN = Plan(
     summary="The sign goes.",
     steps=(
@@ -62,7 +73,20 @@ CASES: dict[str, dict[str, Any]] = {
         "earlier": Continuation(session="s", commit="c"),
         "look": "Layout: 2 files",
     },
-    "question": {"task": TASK, "instructions": "", "look": "Layout: 2 files"},
+    "question": {"task": ASKED, "instructions": "", "known": (FOUND,), "look": "Layout: 2 files"},
+    "sources": {"task": ASKED},
+    "system_research": {},
+    "research_findings": {"results": (FOUND,)},
+    "research_plan": {
+        "earlier": Continuation(session="s", question="And before?", answer="Two."),
+        "task": ASKED,
+        "instructions": "Be kind.",
+        "known": (FOUND,),
+        "look": "Layout: 2 files",
+    },
+    "research": {"task": ASKED, "topic": TOPIC, "gap": "The tests are missing.", "look": "Layout: 2 files"},
+    "evaluate": {"task": ASKED, "results": (FOUND,), "unanswered": (TOPIC,)},
+    "synthesize": {"task": ASKED, "results": (FOUND,), "evaluation": "Complete."},
     "system_ask": {},
     "change": {},
     "ask": {},

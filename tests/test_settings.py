@@ -198,9 +198,26 @@ def test_reports_invalid_rule(tmp_path: Path) -> None:
 def test_reports_ignored_repository_settings(tmp_path: Path) -> None:
     root = write_repository(tmp_path, 'atempts = 2\nmodel = "openai:x"\nattempts = 2')
     assert ignored_settings(root) == (
-        "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?",
-        "[tool.coder] sets 'model', which a repository may not: it is passed over. Your own settings may.",
+        "pyproject.toml [tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?",
+        "pyproject.toml [tool.coder] sets 'model', which a repository may not: it is passed over. "
+        "Your own settings may.",
     )
+
+
+def test_repository_without_pyproject_has_settings_of_the_same_rank(tmp_path: Path) -> None:
+    own = environment(tmp_path, "attempts = 3\n")
+    (tmp_path / "coder.toml").write_text('attempts = 2\ntest = "make check"\nmodel = "openai:x"\n')
+    assert setting_value("attempts", tmp_path, environment=own) == (2, f"{tmp_path / 'coder.toml'}")
+    assert setting_value("test", tmp_path, environment=own)[0] == "make check"
+    assert setting_value("model", tmp_path, environment=own) == (None, "default")
+    assert ignored_settings(tmp_path) == (
+        "coder.toml sets 'model', which a repository may not: it is passed over. Your own settings may.",
+    )
+    (tmp_path / "coder.toml").write_text("attempts = 9\n")
+    assert setting_value("attempts", tmp_path, environment=own)[0] == 3
+    (tmp_path / "coder.toml").write_text("attempts =")
+    with pytest.raises(UserError, match=r"coder\.toml is not valid TOML"):
+        collect_settings(tmp_path, environment=own)
 
 
 def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:

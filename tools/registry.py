@@ -5,6 +5,12 @@ from coder.tools.dependents import dependents
 from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
 from coder.tools.hand_over import hand_over, hand_over_findings, hand_over_plan
+from coder.tools.hand_over_research import (
+    hand_over_evaluation,
+    hand_over_report,
+    hand_over_research,
+    hand_over_research_plan,
+)
 from coder.tools.list_files import list_files
 from coder.tools.locate_fault import locate_fault
 from coder.tools.outline import outline
@@ -38,3 +44,8 @@ PLANNING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_plan)
 """For planners, which change nothing."""
 REVIEWING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_findings)
 """For reviewers, which run nothing."""
+RESEARCH_PLANNING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_research_plan)
+RESEARCHING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_research)
+EVALUATING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_evaluation)
+SYNTHESIZING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_report)
+"""For the roles of a research, none of which writes or runs anything."""

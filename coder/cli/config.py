@@ -26,5 +26,5 @@ def config(repo: RepositoryOption = Path()) -> None:
         print(f"{setting.name:<14} {value:<28} {setting.source}")
     print(
         f"\nYour own settings go into {config_directory() / 'config.toml'}; a repository's into [tool.coder] "
-        "of its pyproject.toml."
+        "of its pyproject.toml, or into coder.toml."
     )

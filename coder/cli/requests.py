@@ -1,7 +1,7 @@
 """`coder do` and `coder ask`: a change that is no bug, and a question."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +29,7 @@ from coder.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from coder.core.values.task import Mode
+    from coder.core.values.task import Mode, Source
 
 
 def do(
@@ -109,6 +109,31 @@ def ask(
     session: SessionOption = None,
     model: ModelOption = None,
     base_url: ServerOption = None,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Research it in parts, in parallel and in rounds; the answer is a checked report."
+        ),
+    ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Use no model: answer what search and history can.")
+    ] = False,
+    max_iterations: Annotated[
+        int | None,
+        typer.Option(min=1, max=10, metavar="N", help="With --deep: rounds of research.", show_default="3"),
+    ] = None,
+    document: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A text to read beside the repository; may be repeated."),
+    ] = None,
+    url: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="A page to read, of a host in your setting `url_hosts`; again."),
+    ] = None,
+    dependency: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An installed package to read the sources of; again."),
+    ] = None,
     max_usd: UsdOption = None,
     max_tokens: TokensOption = None,
     max_seconds: SecondsOption = None,
@@ -125,9 +150,16 @@ def ask(
 
     Exit codes: 0 answered, 4 no answer, 5 LIMIT, 2 wrong use, 130 interrupted.
     """
+    from coder.core.errors import UserError
+
+    if offline and (deep or model or base_url):
+        raise UserError("--offline works without a model: leave --deep, --model and --base-url away.")
+    if max_iterations is not None and not deep:
+        raise UserError("--max-iterations limits the rounds of --deep: give both or neither.")
     flags: dict[str, Any] = {
         "model": model,
         "base_url": base_url,
+        "strategy": "offline" if offline else None,
         **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
     }
     return run_request(
@@ -135,13 +167,33 @@ def ask(
         read_issue(question),
         repo,
         flags=flags,
-        fields={"continues": continued_session(newest=continues, session=session)},
+        fields={
+            "continues": continued_session(newest=continues, session=session),
+            "deep": deep,
+            "iterations": max_iterations or 3,
+            "sources": _collect_sources(repo, document or (), url or (), dependency or ()),
+        },
         trusted=trust,
         unsafe=unsafe_no_sandbox,
         json=json,
         output=output,
         verbose=verbose,
     )
+
+
+def _collect_sources(
+    repo: Path, documents: Sequence[Path], urls: Sequence[str], dependencies: Sequence[str]
+) -> "tuple[Source, ...]":
+    """Return the texts beside the repository that the user allows for a question."""
+    if not (documents or urls or dependencies):
+        return ()
+    from coder.cli.question_sources import collect_sources
+    from coder.repo.git import find_checkout
+    from coder.settings import load_config
+
+    root = find_checkout(repo).root
+    hosts = load_config(root, {}).url_hosts
+    return collect_sources(root, documents=documents, urls=urls, dependencies=dependencies, hosts=hosts)
 
 
 def run_request(

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from coder.core.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult
 from coder.core.values.base import Value
 
 
@@ -109,6 +110,17 @@ class WrittenAnswer(Value):
 
 
 Note = Annotated[
-    Sites | Reproduction | Plan | Done | Diagnosis | Findings | GiveUp | WrittenAnswer,
+    Sites
+    | Reproduction
+    | Plan
+    | Done
+    | Diagnosis
+    | Findings
+    | GiveUp
+    | WrittenAnswer
+    | ResearchPlan
+    | ResearchResult
+    | Evaluation
+    | ResearchReport,
     Field(discriminator="kind"),
 ]

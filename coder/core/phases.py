@@ -5,9 +5,34 @@ from typing import Literal
 from coder.core.values.base import Value
 
 PhaseName = Literal[
-    "locate", "reproduce", "plan", "edit", "verify", "diagnose", "repair", "review", "explain", "answer"
+    "locate",
+    "reproduce",
+    "plan",
+    "edit",
+    "verify",
+    "diagnose",
+    "repair",
+    "review",
+    "explain",
+    "answer",
+    "research",
+    "evaluate",
+    "synthesize",
 ]
-NoteKind = Literal["sites", "reproduction", "plan", "done", "diagnosis", "findings", "give_up", "answer"]
+NoteKind = Literal[
+    "sites",
+    "reproduction",
+    "plan",
+    "done",
+    "diagnosis",
+    "findings",
+    "give_up",
+    "answer",
+    "research_plan",
+    "research",
+    "evaluation",
+    "report",
+]
 
 
 class Phase(Value):
@@ -39,4 +64,8 @@ DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, yields=True, m
 REPAIR = Phase(name="repair", note="done", writes=True, max_turns=24)
 REVIEW = Phase(name="review", note="findings", writes=False, max_turns=8)
 ANSWER = Phase(name="answer", note="answer", writes=False, answers=True, max_turns=24)
+PLAN_RESEARCH = Phase(name="plan", note="research_plan", writes=False, max_turns=6)
+RESEARCH = Phase(name="research", note="research", writes=False, max_turns=10)
+EVALUATE = Phase(name="evaluate", note="evaluation", writes=False, max_turns=4)
+SYNTHESIZE = Phase(name="synthesize", note="report", writes=False, max_turns=6)
 EXPLAIN = Phase(name="explain", note="give_up", writes=False, max_turns=2)

@@ -27,10 +27,17 @@ def find_uses(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[N
 
 
 def _means_another(snapshot: IndexSnapshot, path: str, bare: str, paths: set[str]) -> bool:
-    """Tell whether a file defines the name itself, or imports it from elsewhere."""
+    """Tell whether a file defines the name itself, or imports it from elsewhere.
+
+    A variable that holds an import, such as `const parse = require('./text').parse`, defines nothing.
+    """
     if path in paths:
         return False
-    if any(definition.name == bare for definition in snapshot.definitions(path)):
+    import_lines = {imported.line for imported in snapshot.imports(path)}
+    if any(
+        definition.name == bare and not (definition.kind == "variable" and definition.line in import_lines)
+        for definition in snapshot.definitions(path)
+    ):
         return True
     if not any(definition.local_name == bare for definition in snapshot.imports(path)):
         return False

@@ -7,6 +7,8 @@ from pydantic import SecretStr
 
 from coder.core.errors import UserError
 from coder.core.values.base import Value
+from coder.models.gguf import PROVIDER as GGUF
+from coder.models.gguf import find_model_file
 from coder.models.servers import PORTS, LocalServer, list_models, probe_servers, server_addresses
 from coder.models.stored_keys import read_stored_key
 
@@ -86,8 +88,8 @@ NAME_HINT = (
     "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, "
     "google:gemini-4-argon, "
     + (
-        "openrouter:anthropic/claude-sonnet-5.5, azure:DEPLOYMENT, vertex:NAME, bedrock:NAME or "
-        "ollama:qwen3:8b, or add --base-url URL for any other OpenAI-compatible server."
+        "openrouter:anthropic/claude-sonnet-5.5, azure:DEPLOYMENT, vertex:NAME, bedrock:NAME, "
+        "ollama:qwen3:8b or gguf:PATH, or add --base-url URL for any other OpenAI-compatible server."
     )
 )
 
@@ -182,6 +184,9 @@ def choose_by_name(name: str, *, reason: str, environment: Mapping[str, str]) ->
     Raises:
         UserError: the name fits no provider, or the provider's key is not set.
     """
+    if name.startswith(f"{GGUF}:"):
+        path = find_model_file(name.partition(":")[2])
+        return ModelChoice(provider=GGUF, model=str(path), reason=reason)
     prefix, model = _split_name(name)
     if prefix in PORTS:
         return _choose_local(prefix, model, reason=reason, environment=environment)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from coder.core.ports.model import Model
 from coder.models.catalog import ModelChoice, find_key
+from coder.models.gguf import PROVIDER as GGUF
+from coder.models.gguf import GgufServer
 from coder.models.servers import detect_tool_support, is_loopback
 from coder.models.wire.retry import RetryPolicy
 from coder.models.wire.text_protocol import AdaptiveModel, TextProtocolModel
@@ -34,7 +36,12 @@ def open_model(
     # Warnings about fields that the libraries do not know yet are of no use to the user.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"(google\.genai|pydantic_ai)\b")
     key = find_key(choice.provider, environment)
-    direct = ProviderModel(choice, model_factory(choice, key), key=key, retry_policy=retry_policy)
+    server = GgufServer(Path(choice.model)) if choice.provider == GGUF else None
+    if server is not None:
+        choice = choice.model_copy(update={"base_url": server.base_url})
+    direct = ProviderModel(
+        choice, model_factory(choice, key), key=key, retry_policy=retry_policy, server=server
+    )
     if tool_calling is None and choice.base_url and is_loopback(choice.base_url):
         tool_calling = detect_tool_support(choice.base_url)
     model: Model = (

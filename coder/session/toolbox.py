@@ -17,6 +17,7 @@ from coder.session.approval.permission import PermissionDecision, decide_change,
 from coder.session.approval.questions import ApprovalRequest
 from coder.session.context import SessionContext
 from coder.tools.hand_over import build_note
+from coder.tools.hand_over_research import RESEARCH_KINDS, build_research_note
 from coder.tools.tool import Tool
 
 OUTPUT_CHARACTERS = 16_000
@@ -149,7 +150,9 @@ def _describe_call(tool: Tool, call: ToolCall) -> str:
 
 
 def _parse_note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
-    note = build_note(tool.validate_arguments(call.arguments))
+    arguments = tool.validate_arguments(call.arguments)
+    build = build_research_note if arguments["kind"] in RESEARCH_KINDS else build_note
+    note: Note = build(arguments)
     if note.kind not in (phase.note, "give_up"):
         raise ToolError(
             f"This is the {phase.name} phase: it ends with {phase.end_marker} or with "

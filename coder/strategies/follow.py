@@ -16,7 +16,7 @@ from coder.session.approval.dependencies import offer_missing_packages
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, run_phase
 from coder.strategies.diagnosis import log_diagnoses
-from coder.strategies.phases import PHASE_SPECS
+from coder.strategies.phases import PHASE_SPECS, earlier_findings
 from coder.strategies.restart import is_stuck, start_over
 from coder.strategies.verify_phase import attempt_number, attempts_left, judge_change
 
@@ -58,7 +58,8 @@ def follow_route(
 
 async def answer_question(context: SessionContext, candidate: Candidate) -> Candidate:
     """Let the model look until it answers; a continued conversation keeps its system prompt."""
-    asking = context if context.continued is not None else replace(context, system="system_ask")
+    is_conversation_kept = context.continued is not None and not earlier_findings(context)
+    asking = context if is_conversation_kept else replace(context, system="system_ask")
     await run_phase(asking, candidate, PHASE_SPECS["answer"], 1)
     return candidate
 

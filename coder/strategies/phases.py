@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites, WrittenAnswer
 from coder.core.phases import ANSWER, DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
+from coder.core.research import ResearchResult
 from coder.core.state import (
     candidate_messages,
     candidate_notes,
@@ -63,9 +64,20 @@ async def _look_first(context: SessionContext, candidate: Candidate, reds: Seque
 
 async def _open_answer(context: SessionContext, candidate: Candidate) -> str:
     look = await _look_first(context, candidate)
-    if context.continued is not None:
+    known = earlier_findings(context)
+    if context.continued is not None and not known:
         return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
-    return context.prompts.render("question", task=context.task, instructions=context.instructions, look=look)
+    return context.prompts.render(
+        "question", task=context.task, instructions=context.instructions, known=known, look=look
+    )
+
+
+def earlier_findings(context: SessionContext) -> tuple[ResearchResult, ...]:
+    """Return the findings of a continued research whose conversation does not hold them."""
+    earlier = context.continued
+    if earlier is None or earlier.messages:
+        return ()
+    return tuple(note for note in earlier.research.values() if isinstance(note, ResearchResult))
 
 
 async def _settle_answer(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from coder.core.phases import PhaseName
-from coder.session.context import Strategy
+from coder.core.values.candidate import Candidate
+from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec
 from coder.strategies.auto import auto_strategy
 from coder.strategies.candidate_status import score_candidate
@@ -12,11 +13,14 @@ from coder.strategies.follow import (
     LINEAR_ROUTE,
     SINGLE_CHANGE_ROUTE,
     TRUNK_ROUTE,
+    answer_question,
     follow_route,
 )
 from coder.strategies.offline import search_repair
 from coder.strategies.phases import PHASE_SPECS
 from coder.strategies.planning.strategy import plan_and_execute
+from coder.strategies.research.sources import write_sources
+from coder.strategies.research.strategy import research_question
 from coder.strategies.review.advice import ADVISED_PHASE_SPECS
 from coder.strategies.review.committee import review_and_repair
 from coder.strategies.review.reviewers import committee_reviewers, risk_reviewers
@@ -90,3 +94,10 @@ def build_strategy(
         "offline": search_repair,
     }
     return strategies[name]()
+
+
+async def answer_strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+    """Answer the question of the task: by research where that was asked for, else by one reader."""
+    write_sources(candidate.worktree, context.task.sources)
+    answer = research_question if context.task.deep else answer_question
+    return await answer(context, candidate)

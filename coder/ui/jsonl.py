@@ -9,6 +9,7 @@ message   text                                  (what the model said)
 tool      name, arguments, ok, seconds, output  (output as the model saw it)
 changed   paths, diff                           (the whole change so far)
 verified  attempt, verdict, reason, notes, targets, broken, still_red
+research  candidate, note                       (its kind: research_plan, research, evaluation or report)
 question  text, options, answer, by
 spent     requests, input_tokens, cached_tokens, output_tokens, cost_usd
 warning   text
@@ -30,6 +31,7 @@ from coder.core.events import (
     Event,
     FilesChanged,
     MessageFinished,
+    NoteMade,
     PhaseEntered,
     QuestionAnswered,
     QuestionAsked,
@@ -42,13 +44,15 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, ToolCall, UsageTotals
+from coder.core.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult
 
 
 class RecordTranslator:
     """Translates records to public objects, and remembers what later records refer to."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, ToolCall] = {}
+        self._calls: dict[tuple[str, str], ToolCall] = {}
+        """By candidate and id: servers may count the calls of each conversation anew."""
         self._questions: dict[str, QuestionAsked] = {}
 
     def translate(self, record: Record) -> dict[str, Any] | None:
@@ -58,10 +62,10 @@ class RecordTranslator:
 
     def _body(self, event: Event) -> dict[str, Any] | None:
         match event:
-            case ToolStarted(call=call):
-                self._calls[call.id] = call
-            case ToolFinished(message=message, seconds=seconds):
-                call = self._calls.pop(message.call_id)
+            case ToolStarted(candidate=candidate, call=call):
+                self._calls[candidate, call.id] = call
+            case ToolFinished(candidate=candidate, message=message, seconds=seconds):
+                call = self._calls.pop((candidate, message.call_id))
                 outcome = {"ok": message.ok, "seconds": round(seconds, 3), "output": message.text}
                 return {"event": "tool", "name": message.name, "arguments": call.arguments, **outcome}
             case QuestionAsked(question=question):
@@ -75,6 +79,11 @@ class RecordTranslator:
                     "answer": option,
                     "by": by,
                 }
+            case NoteMade(
+                candidate=candidate,
+                note=ResearchPlan() | ResearchResult() | Evaluation() | ResearchReport() as note,
+            ):
+                return {"event": "research", "candidate": candidate, "note": note.model_dump(mode="json")}
             case _:
                 return _translate_event(event)
         return None

@@ -38,6 +38,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text, shorten_line
 from coder.core.values.verdict import Verdict
@@ -57,7 +58,8 @@ class LinePrinter:
         self._verbose = verbose
         self._send = send
         self._status = Status()
-        self._calls: dict[str, ToolCall] = {}
+        self._calls: dict[tuple[str, str], ToolCall] = {}
+        """By candidate and id: servers may count the calls of each conversation anew."""
         self._activity = ""
         self._heading: PhaseEntered | None = None
         self._last_output_at: datetime | None = None
@@ -85,7 +87,7 @@ class LinePrinter:
         self._status = advance_status(self._status, record)
         self._activity = current_activity(record.event) or self._activity
         if isinstance(record.event, ToolStarted):
-            self._calls[record.event.call.id] = record.event.call
+            self._calls[record.event.candidate, record.event.call.id] = record.event.call
         lines = self._lines_with_heading(record.event)
         if not lines and isinstance(record.event, ToolStreamed) and self._is_quiet(record):
             lines = [Text(f"  ... {_one_line(record.event.text)}", "dim")]
@@ -109,6 +111,9 @@ class LinePrinter:
 
         A phase without lines has no heading.
         """
+        if isinstance(event, PhaseEntered) and event.phase == "research":
+            self._heading = None
+            return []  # several begin at once; their forks say so
         if isinstance(event, PhaseEntered) and event.phase != "verify":
             self._heading = event
             return []
@@ -126,10 +131,11 @@ class LinePrinter:
 
     def _lines(self, event: Event) -> list[Text]:
         match event:
-            case ToolFinished(message=message):
-                call = self._calls.pop(message.call_id)
+            case ToolFinished(candidate=candidate, message=message):
+                call = self._calls.pop((candidate, message.call_id))
                 line = Text.assemble(
                     "  ",
+                    (_researcher_label(candidate), "dim"),
                     (message.name, "cyan" if message.ok else "yellow"),
                     " ",
                     summarize_arguments(call.arguments),
@@ -192,13 +198,8 @@ def _plain_lines(event: Event) -> list[Text]:
             return _branch_lines(event)
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
-        case NoteMade(note=note, implied=False) if note.kind != "give_up":
-            steps = [
-                Text(f"    {number}. {_one_line(step.intent)}")
-                for number, step in enumerate(getattr(note, "steps", ()), start=1)
-            ]
-            places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
-            return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
+        case NoteMade():
+            return _note_lines(event)
         case Verified(verdict=verdict):
             return _verdict_lines(verdict)
         case QuestionAnswered(option=option, by=by):
@@ -213,6 +214,27 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text(error, "red")]
         case _:
             return []
+
+
+def _note_lines(event: NoteMade) -> list[Text]:
+    note = event.note
+    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
+        name = event.candidate.partition("/")[2]
+        return [Text(f"  {name}: {_one_line(line)}", "italic") for line in describe_note(note)]
+    if event.implied or note.kind == "give_up":
+        return []
+    steps = [
+        Text(f"    {number}. {_one_line(step.intent)}")
+        for number, step in enumerate(getattr(note, "steps", ()), start=1)
+    ]
+    places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
+    return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
+
+
+def _researcher_label(candidate: str) -> str:
+    """Return the part of a researcher, since several work at the same time; empty for others."""
+    name = candidate.partition("/")[2]
+    return f"{name} " if name.startswith("research-") else ""
 
 
 def _verdict_lines(verdict: Verdict) -> list[Text]:
@@ -232,6 +254,8 @@ def _branch_lines(
             return [Text(f"continues session {session}", "dim")]
         case StrategyChosen(strategy=strategy, reason=reason):
             return [Text.assemble(("strategy: ", "bold"), f"{strategy}, {reason}")]
+        case CandidateForked(role="researcher", candidate=candidate, approach=approach):
+            return [Text(f"  {candidate.partition('/')[2]} looks into: {_one_line(approach)}", "dim")]
         case CandidateForked(candidate=candidate, parent=parent, approach=approach):
             return [Text(f"  {candidate} grows out of {parent}: {approach}", "dim")] if parent else []
         case CandidateDropped(candidate=candidate, reason=reason):

@@ -19,10 +19,10 @@ from coder.session.context import Strategy
 from coder.settings import Config
 from coder.strategies.auto import log_strategy_choice
 from coder.strategies.existing_change import judge_and_review, judge_existing_change
-from coder.strategies.follow import answer_question
 from coder.strategies.offline import search_repair
 from coder.strategies.offline_first import offline_first
-from coder.strategies.registry import build_strategy
+from coder.strategies.registry import answer_strategy, build_strategy
+from coder.strategies.research.offline_answer import answer_offline
 from coder.strategies.review.reviewers import committee_reviewers
 
 NO_MODEL = (
@@ -55,8 +55,9 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
         UserError: the model cannot be used, or a strategy or mode needs one and there is none.
     """
     nobody = ScriptedModel((), name="no model")
-    if config.strategy == "offline" and mode == "fix":
-        return Approach(model=nobody, strategy=search_repair(), reason="as asked", is_offline=True)
+    if config.strategy == "offline" and (mode == "fix" or (mode == "ask" and model_name is None)):
+        strategy = answer_offline if mode == "ask" else search_repair()
+        return Approach(model=nobody, strategy=strategy, reason="as asked", is_offline=True)
     choice = choose_model(
         model=model_name, configured=config.model, base_url=config.base_url, environment=os.environ
     )
@@ -67,7 +68,8 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
         )
     if mode != "fix":
         request = "A question" if mode == "ask" else "A change that is not a bug"
-        raise UserError(f"{request} needs a model: {NO_MODEL}")
+        search = " coder ask --offline answers what search can." if mode == "ask" else ""
+        raise UserError(f"{request} needs a model: {NO_MODEL}{search}")
     if config.strategy is not None:
         raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
     return Approach(
@@ -80,7 +82,7 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
 
 def _build_strategy(config: Config, mode: Mode) -> Strategy:
     if mode == "ask":
-        return answer_question
+        return answer_strategy
     name = config.strategy or "linear"
     if name == "offline":
         raise UserError("The strategy offline repairs bugs alone: choose another one for a change.")

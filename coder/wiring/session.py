@@ -107,7 +107,8 @@ def open_session(
     """
     recover_sessions()
     earlier = find_continuation(task.continues, root) if task.continues else None
-    task = task.model_copy(update={"continues": earlier.session if earlier else ""})
+    sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
+    task = task.model_copy(update={"continues": earlier.session if earlier else "", "sources": sources})
     if not (task.given or chosen_approach.is_offline):
         budget = task.budget.model_copy(update={"usd": remaining_usd(config)})
         task = task.model_copy(update={"budget": budget})
@@ -130,7 +131,12 @@ def open_session(
         if task.after:
             link_whole_suite(task.after, identity)
         private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-        task = task.model_copy(update={"issue": private.mask(task.issue)})
+        task = task.model_copy(
+            update={
+                "issue": private.mask(task.issue),
+                "sources": tuple(map(private.mask_value, task.sources)),
+            }
+        )
         log = EventLog(store, secrets=private)
         bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)

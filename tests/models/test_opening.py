@@ -1,11 +1,14 @@
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from coder.core.errors import UserError
 from coder.models import cassette
-from coder.models.catalog import ModelChoice
+from coder.models.catalog import ModelChoice, choose_by_name
 from coder.models.opening import open_model
 from coder.models.wire import clients
 from coder.models.wire.limits import ReplyLimits
@@ -110,3 +113,42 @@ def test_vertex_speaks_geminis_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = ModelChoice(provider="vertex", model="gemini-4-argon", reason="named by a test")
     model = clients.model_factory(choice, None)(clients.make_http_client(None, ReplyLimits()))
     assert (model.system, model.model_name) == ("google-cloud", "gemini-4-argon")
+
+
+@pytest.mark.loopback
+def test_model_file_is_served_inside_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve(wires.chat_stream, wires.openai_error, [Turn(text="Yes.")]) as fake:
+        library = ModuleType("xllamacpp")
+        monkeypatch.setattr(library, "__spec__", ModuleSpec("xllamacpp", None))
+        loaded: list[SimpleNamespace] = []
+
+        def start(parameters: SimpleNamespace) -> SimpleNamespace:
+            loaded.append(parameters)
+            return SimpleNamespace(listening_address=fake.url)
+
+        parameters = SimpleNamespace(model=SimpleNamespace(path=""))
+        monkeypatch.setattr(library, "CommonParams", lambda: parameters, raising=False)
+        monkeypatch.setattr(library, "Server", start, raising=False)
+        monkeypatch.setitem(sys.modules, "xllamacpp", library)
+        (tmp_path / "m.gguf").touch()
+        choice = choose_by_name(f"gguf:{tmp_path}/m.gguf", reason="named by a test", environment={})
+        bench = Bench(open_model(choice, environment={}, tool_calling=True))
+        reply, _ = bench.ask()
+    assert (bench.model.name, reply.message.text) == (f"gguf:{tmp_path}/m.gguf", "Yes.")
+    assert reply.usage.cost_usd == 0
+    assert [(entry.model.path, entry.hostnames, entry.port) for entry in loaded] == [
+        (f"{tmp_path}/m.gguf", ["127.0.0.1"], 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("nothing.gguf", "There is no model file"), ("m.gguf", r"pip install 'coder-proof\[local\]'")],
+)
+def test_says_what_a_model_file_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.setattr("coder.models.gguf.find_spec", lambda _name: None)
+    (tmp_path / "m.gguf").touch()
+    with pytest.raises(UserError, match=message):
+        choose_by_name(f"gguf:{tmp_path / name}", reason="named by a test", environment={})

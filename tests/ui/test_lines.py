@@ -209,6 +209,14 @@ def test_names_branches_and_gives_reason_of_choice() -> None:
     assert "goes no further: c2 has it first." in text
 
 
+def test_researchers_are_told_apart() -> None:
+    lines = [line.strip() for line in render_lines(read_records(LOGS / "format-1-research")).splitlines()]
+    assert lines.index("research-1/2 looks into: tests") < lines.index("research-1/1 read clock.py")
+    assert lines.index("research-1/2 read clock.py") < lines.index("evaluate-1: deepen: Hours are missing.")
+    assert "research-2/1: 1 claim, 0 unconfirmed, 0 dropped: It splits." in lines
+    assert "research" not in lines
+
+
 def test_reports_progress_to_pipe_and_terminal() -> None:
     streamed = [ToolStreamed(candidate="c1", text=f"suite: {number} of 90") for number in range(1, 31)]
     log = make_records(Warned(text="It begins."), *streamed)

@@ -95,11 +95,15 @@ def test_function_of(test_id: str) -> str:
 
 
 def is_test_file(path: str) -> bool:
-    """Tell whether pytest's defaults would collect a path.
+    """Tell whether the defaults of pytest, unittest or Django would collect a path.
 
-    Data, helpers and conftest.py are test paths too, but hold no tests.
+    Data, helpers and conftest.py are test paths too, but hold no tests. A `test.py` counts at the top and in
+    a folder of tests, since packages have modules of that name.
     """
     name = PurePosixPath(path).name
     return (
-        name.endswith("_test.py") or name == "tests.py" or (name.startswith("test_") and name.endswith(".py"))
+        name.endswith("_test.py")
+        or name == "tests.py"
+        or (name.startswith("test_") and name.endswith(".py"))
+        or (name == "test.py" and is_test_path(path))
     )

@@ -1,8 +1,11 @@
 """Tasks: the issue to fix, and the user's options."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
+
+from pydantic import Field
 
 from coder.core.notes import Plan
 from coder.core.values.base import Value
@@ -26,12 +29,30 @@ class Budget(Value):
     """Attempts at the code, or at the test, after which the other side is blamed for the same failure."""
 
 
+class Source(Value):
+    """A text beside the repository that may be read for a question."""
+
+    path: str
+    """Where the worktree has it, and citations name it."""
+    origin: str
+    """The file, address or package that it comes from, for the user."""
+    text: str = ""
+    files: Mapping[str, Path] = Field(default_factory=dict)
+    """Instead of a text: files on this machine, by their paths below `path`."""
+
+
 class Task(Value):
     """One request of the user in one repository."""
 
     issue: str
     """The request: an issue, the description of a change, or a question."""
     mode: Mode = "fix"
+    deep: bool = False
+    """A question that is researched in parts, evaluated, and answered by a report."""
+    iterations: int = 3
+    """Rounds of a research, each for the gaps that the one before left."""
+    sources: tuple[Source, ...] = ()
+    """Texts beside the repository that the user allows for a question."""
     continues: str = ""
     """Id of the session whose conversation, and whose delivered change, this one continues."""
     directory: Path

@@ -24,6 +24,8 @@ from pydantic_ai.settings import ModelSettings
 from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage
 from coder.models.catalog import ModelChoice
+from coder.models.gguf import PROVIDER as GGUF
+from coder.models.gguf import GgufServer
 from coder.models.prices import find_list_price
 from coder.models.servers import PORTS, is_loopback
 from coder.models.wire.clients import ModelFactory, make_http_client
@@ -47,8 +49,11 @@ class ProviderModel:
         key: SecretStr | None = None,
         retry_policy: RetryPolicy | None = None,
         limits: ReplyLimits | None = None,
+        server: GgufServer | None = None,
     ) -> None:
+        """Create a model; `server` is what answers inside this process, and lives as long as the model."""
         self._choice = choice
+        self._server = server
         self._wire = wire
         self._key = key
         self._patience = retry_policy or RetryPolicy()
@@ -200,7 +205,7 @@ def _usage(response: ModelResponse, choice: ModelChoice) -> Usage:
 
 
 def _is_local(choice: ModelChoice) -> bool:
-    return bool(choice.provider in PORTS and choice.base_url and is_loopback(choice.base_url))
+    return bool(choice.provider in (*PORTS, GGUF) and choice.base_url and is_loopback(choice.base_url))
 
 
 def _cost(response: ModelResponse, choice: ModelChoice) -> Decimal | None:

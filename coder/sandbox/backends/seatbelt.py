@@ -2,10 +2,12 @@
 
 The profile language is described in sandbox-exec(1), in the profiles below /System/Library/Sandbox/Profiles
 and in https://reverse.put.as/wp-content/uploads/2011/09/Apple-Sandbox-Guide-v1.0.pdf. The last rule that
-matches an operation decides. Rules are matched against resolved paths.
+matches decides, but one that names an operation exactly counts more than one with a wildcard. Rules are
+matched against the path that a file has at the time, so what carries a rule must not be renamed.
 """
 
 import os
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -28,19 +30,31 @@ BASE_RULES = """\
 (allow process-info* (target same-sandbox))
 (allow signal (target same-sandbox))
 (allow sysctl-read)
+(deny sysctl-read (sysctl-name-prefix "kern.procargs"))
+(allow sysctl-write (sysctl-name "kern.grade_cputype") (sysctl-name "kern.tcsm_enable"))
+(allow user-preference-read)
 (allow pseudo-tty)
 (allow iokit-open (iokit-registry-entry-class "RootDomainUserClient"))
 (allow mach-lookup
+  (global-name "com.apple.SystemConfiguration.configd")
   (global-name "com.apple.bsd.dirhelper")
   (global-name "com.apple.logd")
   (global-name "com.apple.system.logger")
   (global-name "com.apple.system.notification_center")
   (global-name "com.apple.system.opendirectoryd.libinfo")
   (global-name "com.apple.system.opendirectoryd.membership"))
-(allow ipc-posix-sem)
+(allow ipc-posix-sem (ipc-posix-name-prefix "/mp-"))
 (allow ipc-posix-shm* (ipc-posix-name-prefix "/psm_"))
+(allow ipc-posix-shm-read* (ipc-posix-name "apple.shm.notification_center")
+  (ipc-posix-name-prefix "apple.cfprefs."))
+(allow ipc-posix-shm-read-data ipc-posix-shm-write-create ipc-posix-shm-write-unlink
+  (ipc-posix-name-regex #"^/__KMP_REGISTERED_LIB_[0-9]+$"))
 (allow system-socket (socket-domain AF_UNIX))"""
-"""Needs of interpreters and build tools. Semaphores and `/psm_` are those of Python's multiprocessing."""
+"""Needs of interpreters and build tools.
+
+`/mp-` and `/psm_` are semaphores and memory of Python's multiprocessing, `__KMP` those of OpenMP. configd
+tells proxies, without which some programs abort.
+"""
 DEVICE_RULES = """\
 (deny file-read-data (subpath "/dev"))
 (allow file-read-data (literal "/dev") (literal "/dev/autofs_nowait") (literal "/dev/dtracehelper")
@@ -48,16 +62,19 @@ DEVICE_RULES = """\
   (literal "/dev/stdin") (literal "/dev/stdout") (literal "/dev/stderr") (subpath "/dev/fd"))
 (allow file-write-data file-ioctl (literal "/dev/dtracehelper") (literal "/dev/null")
   (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/zero"))
-(allow file-read* file-write* file-ioctl (literal "/dev/ptmx")
-  (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))"""
-"""No terminal but those that the command opens itself: it could type into the user's, or read from it."""
+(allow file-write-data (literal "/dev/stdout") (literal "/dev/stderr") (subpath "/dev/fd"))
+(allow file-read* file-read-data file-write* file-write-data (literal "/dev/ptmx")
+  (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))
+(allow file-ioctl (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))"""
+"""No terminal can be opened but those that the command makes itself: it could type into the user's."""
 NETWORK_RULES = """\
-(allow system-socket)
+(allow system-socket (socket-domain AF_INET) (socket-domain AF_INET6)
+  (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))
 (allow network-outbound (remote ip "*:*") (literal "/private/var/run/mDNSResponder"))
 (allow network-inbound (local ip "*:*"))
 (allow network-bind (local ip "*:*"))
 (allow mach-lookup
-  (global-name "com.apple.SystemConfiguration.configd")
+  (global-name "com.apple.SystemConfiguration.DNSConfiguration")
   (global-name "com.apple.trustd")
   (global-name "com.apple.trustd.agent"))"""
 """Access to the internet, but to no socket of a program on this machine in the file system."""
@@ -69,8 +86,8 @@ class Seatbelt:
     name = "Seatbelt"
     limitations = (
         "reduced isolation: commands have no internet sockets, not even on loopback, so tests with servers "
-        "fail; named semaphores of other programs can be opened, and a process that detaches itself may "
-        "outlive its command"
+        "fail; the arguments and environments of your other programs may be readable, and a process that "
+        "detaches itself may outlive its command"
     )
 
     def __init__(self, executable: str = EXECUTABLE) -> None:
@@ -89,7 +106,7 @@ class Seatbelt:
         home.mkdir(exist_ok=True)
         profile = build_profile(command.view, network=command.policy.network)
         return WrappedCommand(
-            argv=(self._executable, "-p", profile, *command.argv),
+            argv=(self._executable, "-p", profile, "--", *command.argv),
             directory=str(command.cwd),
             environment={**command.environment, "HOME": str(home)},
         )
@@ -133,17 +150,39 @@ def _path_rules(view: FileSystemView, denied: Iterable[Path]) -> Iterator[str]:
         reads, writes = access[path]
         yield f"({'allow' if reads else 'deny'} {READ} {_subpath(path)})"
         yield f"({'allow' if writes else 'deny'} {WRITE} {_subpath(path)})"
+    links = {path.parent.resolve() / path.name for path in view.readable if path.is_symlink()}
+    yield from _literal_rule("allow file-read-metadata file-read-data", links)
     # Resolving a path reads the metadata of each directory above it.
-    ancestors = {parent for path, (reads, _) in access.items() if reads for parent in path.parents}
-    yield f"(allow file-read-metadata {' '.join(f'(literal {_quote(path)})' for path in sorted(ancestors))})"
-    for path in sorted({_resolve(path) for path in (*view.masked, *denied)}):
+    shown = [path for path, (reads, _) in access.items() if reads]
+    yield from _literal_rule(
+        "allow file-read-metadata", {parent for path in (*shown, *links) for parent in path.parents}
+    )
+    masked = {_resolve(path) for path in (*view.masked, *denied)}
+    for path in sorted(masked):
         yield f"(deny {READ} {WRITE} {_subpath(path)})"
+    # A directory that is renamed takes what lies in it out of the reach of its rules.
+    writable = [path for path, (_, writes) in access.items() if writes]
+    guarded = {path for path, (_, writes) in access.items() if not writes} | masked
+    pinned = {
+        parent
+        for directory in writable
+        for path in (directory, *guarded)
+        for parent in (path, *path.parents)
+        if path.is_relative_to(directory) and parent.is_relative_to(directory)
+    }
+    yield from _literal_rule("deny file-write-unlink", pinned)
+
+
+def _literal_rule(rule: str, paths: Iterable[Path]) -> Iterator[str]:
+    """Yield one rule for these paths alone; none for no paths, which would be one for all."""
+    if literals := " ".join(f"(literal {_quote(path)})" for path in sorted(paths)):
+        yield f"({rule} {literals})"
 
 
 def _socket_rules(writable: Iterable[Path]) -> Iterator[str]:
     """Yield rules for the sockets that a command makes in its own directories."""
     for path in map(_resolve, writable):
-        yield f"(allow network-bind (local unix-socket {_subpath(path)}))"
+        yield f"(allow network-bind network-inbound (local unix-socket {_subpath(path)}))"
         yield f"(allow network-outbound (remote unix-socket {_subpath(path)}))"
 
 
@@ -157,6 +196,6 @@ def _subpath(path: Path) -> str:
 
 def _quote(path: Path) -> str:
     text = str(path)
-    if not text.isprintable():
+    if any(unicodedata.category(character) == "Cc" for character in text):
         raise SandboxError(f"a sandbox profile cannot contain the path {text!r}")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

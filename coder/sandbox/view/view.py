@@ -21,7 +21,9 @@ HIDDEN_DIRECTORIES = (
     "/srv",
     "/tmp",
     "/var",
-    *("/Users", "/Volumes", "/private/tmp", "/private/var"),  # macOS
+    # macOS, and what package managers' services store there
+    *("/Users", "/Volumes", "/private/tmp", "/private/var", "/cores", "/System/Volumes/Data/home"),
+    *("/opt/homebrew/var", "/usr/local/var", "/opt/local/var"),
 )
 SHOWN_DIRECTORIES = (
     "/run/current-system",
@@ -32,6 +34,7 @@ SHOWN_DIRECTORIES = (
     "/var/cache/fontconfig",
     *("/private/var/select", "/private/var/db/dyld", "/private/var/db/timezone"),  # macOS
     "/private/var/db/xcode_select_link",
+    "/private/var/run/resolv.conf",
 )
 RESOLVERS = ("/run/systemd/resolve", "/run/NetworkManager/resolv.conf", "/run/resolvconf")
 """Possible targets of /etc/resolv.conf."""
@@ -54,6 +57,7 @@ MASKED_PATHS = (
         "/etc/letsencrypt",
     ),
     *("/etc/kubernetes", "/etc/rancher", "/etc/netplan", "/etc/ppp", "/etc/ipsec.secrets"),
+    *("/Library/Keychains", "/Library/Managed Preferences"),  # macOS
 )
 """Files that only root can read, masked in case the user is root."""
 ENVIRONMENTS = (".venv", "venv", "env")

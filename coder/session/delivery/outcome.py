@@ -1,12 +1,14 @@
 """Outcome of a session: summary, delivery and exit code."""
 
 import asyncio
+import re
 from collections.abc import Coroutine
 from contextlib import suppress
 
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, Plan, Sites, WrittenAnswer
+from coder.core.research import ResearchReport, format_report
 from coder.core.state import candidate_notes, candidate_verdicts, has_given_up, named_tests, reviewer_findings
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate, Delivery, Patch
@@ -23,6 +25,9 @@ from coder.session.delivery.review import (
     warn_of_risky_files,
 )
 
+UNCHANGED = "Nothing was changed."
+INCOMPLETE = re.compile(r"^\W{0,4}Incomplete\b", re.MULTILINE)
+"""The line with which an answer says that something is missing, as its prompt asks for."""
 INTERRUPTED = 130
 MISUSE = 2
 BUG = 1
@@ -125,8 +130,13 @@ def _planning_outcome(context: SessionContext) -> SessionOutcome:
 def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionOutcome:
     """Return the outcome of a session that answers a question."""
     note = next(reversed(candidate_notes(context.log.records, candidate.id)), None)
+    if isinstance(note, ResearchReport):
+        page = format_report(note, context.task.issue)
+        return SessionOutcome(kind=None, summary=UNCHANGED, report=page, exit_code=0)
     if isinstance(note, WrittenAnswer):
-        return SessionOutcome(kind=None, summary="Nothing was changed.", report=note.summary, exit_code=0)
+        is_incomplete = bool(INCOMPLETE.search(note.summary))
+        advice = " The answer is incomplete: coder ask --deep looks further." if is_incomplete else ""
+        return SessionOutcome(kind=None, summary=f"{UNCHANGED}{advice}", report=note.summary, exit_code=0)
     reason = _first_line(note.summary) if note is not None else "The model gave no answer."
     return outcome_without_fix(VerdictKind.GAVE_UP, reason, context)
 

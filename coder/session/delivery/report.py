@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
+from coder.core.research import ResearchResult
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind
 
@@ -19,6 +20,8 @@ def session_report(records: Sequence[Record]) -> str:
     """
     if not any(isinstance(record.event, NoteMade | Verified) for record in records):
         return ""
+    if findings := _findings_section(records):
+        return findings
     parts = [
         _attempts_section(records),
         _suspects_section(records),
@@ -27,6 +30,18 @@ def session_report(records: Sequence[Record]) -> str:
         _summary_section(records),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _findings_section(records: Sequence[Record]) -> str:
+    """List what the researchers of a question have found, where no report came of it."""
+    results = [
+        record.event.note
+        for record in records
+        if isinstance(record.event, NoteMade) and isinstance(record.event.note, ResearchResult)
+    ]
+    lines = [f"- {claim.line}" for result in results for claim in result.claims]
+    title = "## Found so far (not put together; coder ask --deep --continue goes on with it)"
+    return "\n".join([title, *lines]) if lines else ""
 
 
 def _attempts_section(records: Sequence[Record]) -> str:

@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from coder.core.events import (
     BaselineMeasured,
+    CandidateForked,
     ContextCompacted,
     ConversationContinued,
     DeliverNowOffered,
@@ -31,6 +32,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, UserMessage
+from coder.core.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict
@@ -58,7 +60,8 @@ class Narrator:
         self._status = Status()
         self._activity = ""
         self._replies: dict[str, ReplyView] = {}
-        self._calls: dict[str, CallFold] = {}
+        self._calls: dict[tuple[str, str], CallFold] = {}
+        """By candidate and id: servers may count the calls of each conversation anew."""
 
     def show_record(self, record: Record) -> None:
         """Show one record."""
@@ -74,11 +77,11 @@ class Narrator:
                 self._finish_reply(candidate, text)
             case DeliverNowOffered(offered=offered):
                 self._prompt.offer_delivery(offered=offered)
-            case ToolStarted(call=call):
-                self._calls[call.id] = CallFold(call)
-                self._transcript.add(self._calls[call.id])
-            case ToolFinished(message=message, seconds=seconds):
-                self._calls.pop(message.call_id).finish(message, seconds)
+            case ToolStarted(candidate=candidate, call=call):
+                self._calls[candidate, call.id] = CallFold(call)
+                self._transcript.add(self._calls[candidate, call.id])
+            case ToolFinished(candidate=candidate, message=message, seconds=seconds):
+                self._calls.pop((candidate, message.call_id)).finish(message, seconds)
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._transcript.add(*_event_widgets(record.event))
@@ -156,10 +159,8 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
                 ),
                 "about",
             )
-        case NoteMade(note=note, implied=False):
-            yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
-            for number, step in enumerate(getattr(note, "steps", ()), start=1):
-                yield _line(f"  {number}. {step.intent}", "note")
+        case CandidateForked() | NoteMade():
+            yield from _role_widgets(event)
         case Warned(text=text):
             yield _line(text, "warning")
         case ContextCompacted():
@@ -178,6 +179,23 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
                 f"reviewed: {len(accepted_numbers)} hunk{'s' * (len(accepted_numbers) != 1)} accepted",
                 "answer",
             )
+
+
+def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
+    """Show who begins, and the note of whoever ends."""
+    name = event.candidate.partition("/")[2]
+    if isinstance(event, CandidateForked):
+        if event.role == "researcher":
+            yield _line(f"{name} looks into: {event.approach}", "note")
+        return
+    note = event.note
+    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
+        for text in describe_note(note):
+            yield _line(f"{name}: {text}", "note")
+    elif not event.implied:
+        yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
+        for number, step in enumerate(getattr(note, "steps", ()), start=1):
+            yield _line(f"  {number}. {step.intent}", "note")
 
 
 def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:

@@ -42,6 +42,8 @@ class Command(Value):
     """Assignments before the command."""
     argv: tuple[str, ...]
     """What to execute, without test ids."""
+    builds: tuple[str, ...] = ()
+    """Commands of a shell that have to run before."""
     runner: str
     """The program that runs the tests: one of RECORDED, the name of an adapter, or OTHER."""
 
@@ -80,15 +82,17 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
         name, _, environment[name] = words.pop(0).partition("=")
     if not words:
         raise ValueError("there is no command in it")
-    if SHELL.search(text):
-        return Command(text=text, argv=("sh", "-c", text), runner=OTHER)
-    if root is not None and (recognized := recognize_command(text, root)):
+    is_plain = not SHELL.search(text.replace("&&", ""))
+    if is_plain and root is not None and (recognized := recognize_command(text, root)):
         return Command(
             text=text,
             environment=recognized.environment,
             argv=recognized.argv,
+            builds=recognized.builds,
             runner=recognized.adapter,
         )
+    if SHELL.search(text):
+        return Command(text=text, argv=("sh", "-c", text), runner=OTHER)
     runner, index = _find_runner(words, root)
     environment = {**_interpreter_settings(words[:index]), **environment}
     match runner:

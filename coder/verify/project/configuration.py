@@ -23,6 +23,8 @@ PYTEST_FILES = (
     "setup.cfg",
 )
 """In pytest's own order of precedence."""
+CODER_FILE = "coder.toml"
+"""A repository's own settings for coder, which name its test command."""
 PLUGIN_OF_OPTION = {
     "--asyncio-mode": "pytest_asyncio",
     "--benchmark": "pytest_benchmark",
@@ -86,7 +88,7 @@ def test_file_predicate(root: Path, command: str = "") -> Callable[[str], bool]:
 
 def may_configure(path: str) -> bool:
     """Tell whether a file of this name can affect how tests run."""
-    return PurePosixPath(path).name in (*PYTEST_FILES, *IMPLICITLY_LOADED)
+    return PurePosixPath(path).name in (*PYTEST_FILES, *IMPLICITLY_LOADED, CODER_FILE)
 
 
 def is_injected(old: Path, path: str) -> bool:
@@ -116,7 +118,7 @@ def configuration_of_tests(root: Path, path: str) -> str:
     """Return the part of a file that affects how tests run, for comparison; empty if none does."""
     file = root / path
     name = PurePosixPath(path).name
-    if name in IMPLICITLY_LOADED:
+    if name in (*IMPLICITLY_LOADED, CODER_FILE):
         return read_regular_text(file, within=root)
     if name not in PYTEST_FILES:
         return ""

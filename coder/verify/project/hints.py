@@ -13,11 +13,13 @@ from typing import Any
 
 from coder.core.values.base import Value
 from coder.python.parsing import parse_module
+from coder.verify.project.configuration import CODER_FILE
 from coder.verify.project.roots import read_ini, read_text, read_toml
-from coder.verify.runners.registry import ADAPTERS
+from coder.verify.runners.registry import find_commands
 
 DJANGO_COMMAND = "python manage.py test"
-CODER_TABLE = "[tool.coder] in pyproject.toml"
+OWN_TABLES = ("[tool.coder] in pyproject.toml", CODER_FILE)
+"""Sources of commands that are the only ones."""
 STARTS_TESTS = re.compile(r"\b(?:pytest|py\.test|unittest|manage\.py\s+test|runtests\.py|bin/test)\b")
 CI_FILES = (
     ".github/workflows/*.yml",
@@ -65,8 +67,9 @@ def find_hints(root: Path) -> Iterator[Hint]:
 
 def _all_hints(root: Path) -> Iterator[Hint]:
     tool = _table(read_toml(root / "pyproject.toml"), "tool")
-    if command := _table(tool, "coder").get("test"):
-        yield Hint(command=str(command), source=CODER_TABLE, is_known=True)
+    for source, table in zip(OWN_TABLES, (_table(tool, "coder"), read_toml(root / CODER_FILE)), strict=True):
+        if command := table.get("test"):
+            yield Hint(command=str(command), source=source, is_known=True)
     yield from _tox_hints(root, tool)
     yield from _nox_hints(root)
     yield from _script_hints(tool)
@@ -92,9 +95,8 @@ def _text_hints(root: Path) -> Iterator[Hint]:
 
 def _adapter_hints(root: Path) -> Iterator[Hint]:
     """Yield the commands of runners of other languages."""
-    for adapter in ADAPTERS:
-        for command in adapter.find_commands(root):
-            yield Hint(command=command, source=f"the project's use of {adapter.name}", is_known=True)
+    for command, source in find_commands(root):
+        yield Hint(command=command, source=source, is_known=True)
 
 
 def _table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

@@ -18,14 +18,19 @@ QUOTED_PATH = re.compile(r"'(/[^'\n]+)'")
 
 
 def interpreter_candidates(
-    root: Path, *, environment: Mapping[str, str], sandbox: Sandbox
+    root: Path, *, environment: Mapping[str, str], sandbox: Sandbox, nested: Path | None = None
 ) -> Iterator[tuple[Path, str]]:
-    """Yield existing interpreters, each with the reason for it, likeliest first; the last is coder's own."""
+    """Yield existing interpreters, each with the reason for it, likeliest first; the last is coder's own.
+
+    `nested` is the directory of the project, if that is below the root.
+    """
     active = environment.get("VIRTUAL_ENV", "")
     if active and Path(active).resolve() != Path(sys.prefix).resolve():
         yield from _in_prefix(Path(active), "the active virtual environment ($VIRTUAL_ENV)")
-    for name in (".venv", "venv", "env"):
-        yield from _in_prefix(root / name, f"{name} in the repository")
+    for directory in filter(None, (root, nested)):
+        for name in (".venv", "venv", "env"):
+            prefix = directory / name
+            yield from _in_prefix(prefix, f"{prefix.relative_to(root)} in the repository")
     if chosen := read_text(root / ".pdm-python").strip():
         yield from _in_prefix(Path(chosen).parent.parent, "pdm's choice (.pdm-python)")
     for query, why in _environment_queries(root):

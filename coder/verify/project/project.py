@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from coder.verify.project.configuration import (
     needed_modules,
     pytest_options,
 )
-from coder.verify.project.hints import CODER_TABLE, Hint, find_hints
+from coder.verify.project.hints import OWN_TABLES, Hint, find_hints
 from coder.verify.project.interpreter import (
     editable_roots,
     interpreter_candidates,
@@ -25,7 +26,7 @@ from coder.verify.project.interpreter import (
     virtual_environment_of,
 )
 from coder.verify.project.overlay import Overlay
-from coder.verify.project.roots import import_roots
+from coder.verify.project.roots import import_roots, nested_projects
 
 DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parents[1] / "target" / "coder_probe.py"
@@ -93,11 +94,16 @@ def find_candidates(
     interpreter, why = (
         (explicit, "named in the test command")
         if explicit
-        else next(interpreter_candidates(root, environment=environment, sandbox=sandbox))
+        else next(
+            interpreter_candidates(
+                root, environment=environment, sandbox=sandbox, nested=_only_nested_project(root)
+            )
+        )
     )
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
+    reasons += filter(None, [_describe_ignored_configurations(root)])
     activation = _activation_environment(interpreter, environment)
     editable = editable_roots(interpreter.parent.parent, root.resolve())
     candidates = [
@@ -134,39 +140,67 @@ def _candidate_commands(
                 "Give one such as 'python -m pytest'."
             ) from error
     file, _ = pytest_options(root)
+    nested = _only_nested_project(root)
     preferred: list[tuple[Command, str]] = []
     others: list[tuple[Command, str]] = []
     adapted: list[tuple[Command, str]] = []
     for hint, command in _parsed_hints(root, interpreter):
-        if hint.source == CODER_TABLE:
+        if hint.source in OWN_TABLES:
             return ((command, f"from {hint.source}"),)
         if command.is_recorded:
             is_preferred = not file and not (hint.is_weak and command.is_pytest)
             (preferred if is_preferred else others).append((command, f"from {hint.source}"))
-        elif command.is_selective:
+        elif command.is_selective or hint.is_known:
             adapted.append((command, f"from {hint.source}"))
     is_python = file or any((root / name).exists() for name in PYTHON_FILES)
     if adapted and not is_python:
         return tuple(adapted[:1])
-    default = parse_command(DEFAULT_COMMAND, interpreter)
-    found = [*preferred, (default, f"the default, configured in {file}" if file else "the default"), *others]
+    configured = f", configured in {file}" if file else ""
+    text = DEFAULT_COMMAND
+    if nested is not None and (name := pytest_options(nested)[0]):
+        place = nested.relative_to(root).as_posix()
+        configured = f", configured in {place}/{name}"
+        text = f"{text} -c {shlex.quote(f'{place}/{name}')} --rootdir=. {shlex.quote(place)}"
+    default = parse_command(text, interpreter)
+    found = [*preferred, (default, f"the default{configured}"), *others]
     unique: dict[tuple[str, ...], tuple[Command, str]] = {}
     for command, where in found:
         unique.setdefault(command.argv, (command, where))
     return tuple(unique.values())[:MOST_CANDIDATES]
 
 
+def _only_nested_project(root: Path) -> Path | None:
+    """Return the only Python project below a directory that is none itself; None if there are several."""
+    projects = nested_projects(root)
+    is_project = any((root / name).exists() for name in PYTHON_FILES) or bool(pytest_options(root)[0])
+    return projects[0] if len(projects) == 1 and not is_project else None
+
+
+def _describe_ignored_configurations(root: Path) -> str:
+    """Return a sentence on projects below a directory whose configuration of pytest a run there ignores."""
+    configured = [
+        path.relative_to(root).as_posix() for path in nested_projects(root) if pytest_options(path)[0]
+    ]
+    if len(configured) < 2 or pytest_options(root)[0]:
+        return ""
+    example = f"python -m pytest -c {configured[0]}/{pytest_options(root / configured[0])[0]} --rootdir=. "
+    return (
+        f"{', '.join(configured)} configure pytest themselves, which a run of all of them ignores: to test "
+        f"one, give --test '{example}{configured[0]}'."
+    )
+
+
 def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command]]:
     """Yield the hints of a project whose commands can be parsed.
 
     Raises:
-        UserError: the command in coder's own table cannot be.
+        UserError: the command in coder's own settings cannot be.
     """
     for hint in find_hints(root):
         try:
             yield hint, parse_command(hint.command, interpreter, root=root)
         except ValueError as error:
-            if hint.source == CODER_TABLE:
+            if hint.source in OWN_TABLES:
                 raise UserError(
                     f"The test command {hint.command!r} of {hint.source} cannot be understood: {error}."
                 ) from error

@@ -58,14 +58,24 @@ def import_roots(tree: Path) -> tuple[Path, ...]:
     """Return the source roots of a tree, then those of nested projects, as in `packages/a/src`."""
     nested = (
         root
-        for depth in range(1, NESTED_LEVELS + 1)
-        for name in PROJECT_FILES
-        for file in sorted(tree.glob("*/" * depth + name))
-        if not any(part.startswith(".") or part in VENDORED for part in file.relative_to(tree).parts)
-        for root in source_roots(file.parent)
+        for directory in nested_projects(tree)
+        for root in source_roots(directory)
         if root.resolve().is_relative_to(tree.resolve())
     )
     return tuple(dict.fromkeys((*source_roots(tree), *nested)))
+
+
+def nested_projects(tree: Path) -> tuple[Path, ...]:
+    """Return the directories of Python projects below a tree, outermost first."""
+    return tuple(
+        dict.fromkeys(
+            file.parent
+            for depth in range(1, NESTED_LEVELS + 1)
+            for name in PROJECT_FILES
+            for file in sorted(tree.glob("*/" * depth + name))
+            if not any(part.startswith(".") or part in VENDORED for part in file.relative_to(tree).parts)
+        )
+    )
 
 
 def module_name(path: str, tree: Path, roots: Sequence[Path] | None = None) -> str | None:

@@ -155,6 +155,15 @@ def renumbered_cases(before: TestReport, after: TestReport, gone: Iterable[str])
     )
 
 
+def extended_tests(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
+    """Return missing ids that new tests extend, such as `test_a` by `test_a_twice`, all of which pass."""
+    new = [result for result in after.results if not before.has_test(result.id)]
+    extensions = {test: [result for result in new if result.id.startswith(f"{test}_")] for test in gone}
+    return tuple(
+        test for test, found in extensions.items() if found and all(result.green for result in found)
+    )
+
+
 def is_gone(result: TestResult) -> bool:
     """Tell whether a result stands for a test that no longer exists."""
     return result.failure is not None and result.failure.type == GONE

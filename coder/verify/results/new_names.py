@@ -19,10 +19,11 @@ _MISSING_NAMES = {
     "ReferenceError": r"(?P<name>\w+) is not defined",
     "CollectionError": r"undefined: (?:\w+\.)?(?P<name>\w+)"
     r"|(?:cannot find \w+|no \w+(?: or \w+)*(?: item)? named|unresolved import) `(?:\w+::)*(?P<item>\w+)`"
-    r"|symbol:\s+(?:method|class|variable) (?P<value>\w+)",
+    r"|symbol:\s+(?:method|class|variable) (?P<value>\w+)"
+    r"|(?:Property|exported member|Cannot find name) '(?P<member>\w+)'",
     "SyntaxError": r"does not provide an export named '?(?P<name>\w+)",
 }
-"""Messages of Python, JavaScript, and the compilers of Go, Rust and Java by type."""
+"""Messages of Python, JavaScript, and the compilers of Go, Rust, Java and TypeScript by type."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -38,7 +39,8 @@ def find_missing_name(failure: Failure) -> str:
     groups = match.groupdict()
     if function := groups.get("function"):
         return f"{function}()"
-    return groups.get("name") or groups.get("value") or groups.get("item") or ""
+    found = (groups.get(group) for group in ("name", "value", "item", "member"))
+    return next(filter(None, found), "")
 
 
 def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:

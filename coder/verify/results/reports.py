@@ -14,6 +14,8 @@ TAP_LINE = re.compile(
     r"(?:#[ \t]*(?P<directive>skip|todo)\b[^\n]*)?$",
     re.I,
 )
+TAP_TITLE = re.compile(r"# (?!.*(?:\bseed\b|\btime\b|\d ?m?s\b))(?P<title>\S.*?)[ \t]*", re.I)
+"""The title of a test; not a comment on the run."""
 UNITTEST_TEST = re.compile(r"^\s*(?P<name>\w+) \((?P<owner>[\w.<>]+)\)")
 UNITTEST_ENDING = re.compile(
     r"(?:^|\.\.\. )(?P<told>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)$"
@@ -95,7 +97,7 @@ def _parse_testcase(node: ElementTree.Element) -> TestResult:
 
 
 def parse_tap(output: str) -> tuple[TestResult, ...]:
-    """Parse a TAP stream, with descriptions as ids.
+    """Parse a TAP stream, with descriptions as ids, below the titles that comments give to tests.
 
     Empty without its plan line, so that a chance `ok` is no test.
     """
@@ -103,6 +105,7 @@ def parse_tap(output: str) -> tuple[TestResult, ...]:
     if not any(re.fullmatch(r"\d+\.\.\d+(?:[ \t]*#.*)?", line.strip()) for line in lines):
         return ()
     results: list[TestResult] = []
+    titles = _titles(lines)
     for index, line in enumerate(lines):
         if match := TAP_LINE.match(line):
             diagnostics = "\n".join(_diagnostics(lines, index + 1))
@@ -115,9 +118,29 @@ def parse_tap(output: str) -> tuple[TestResult, ...]:
                 )
             failure = _parse_failure(diagnostics, type="", message="") if outcome == "failed" else None
             results.append(
-                TestResult(id=match["name"] or f"test {len(results) + 1}", outcome=outcome, failure=failure)
+                TestResult(
+                    id=" > ".join(filter(None, (titles[index], match["name"] or "test without a name"))),
+                    outcome=outcome,
+                    failure=failure,
+                )
             )
     return with_unique_ids(results)
+
+
+def _titles(lines: Sequence[str]) -> list[str]:
+    """Return the title that holds at each line: a comment, as tape prints it, right above a result.
+
+    Comments below a failure explain it; others may differ from run to run.
+    """
+    titles: list[str] = []
+    title, is_diagnostic = "", False
+    for line, next_line in zip(lines, [*lines[1:], ""], strict=True):
+        if not line.startswith("#"):
+            is_diagnostic = line.startswith("not ok")
+        elif not is_diagnostic and TAP_LINE.match(next_line) and (match := TAP_TITLE.fullmatch(line)):
+            title = match["title"]
+        titles.append(title)
+    return titles
 
 
 def _diagnostics(lines: Sequence[str], start: int) -> Iterator[str]:

@@ -17,7 +17,7 @@ from coder.verify.results.failure_reasons import (
     failure_headline,
     frames_in_tree,
 )
-from coder.verify.runners.node_packages import read_manifest
+from coder.verify.runners.node.packages import read_manifest
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
 OUTPUT_LINES = 3

@@ -1,4 +1,4 @@
-"""Results of runs of the project's own test runner."""
+"""Runs of the project's own test runner, and their results."""
 
 import json
 from collections.abc import Sequence
@@ -8,22 +8,41 @@ from coder.core.ports.sandbox import Execution
 from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import RunProblem, TestResult
 from coder.verify.results.reports import with_unique_ids
-from coder.verify.runners.adapter import Adapter, Run, plain_text
+from coder.verify.runners.adapter import Adapter, Invocation, Run, plain_text
+from coder.verify.runners.node.builds import (
+    add_builds,
+    read_failed_build,
+    selects_compiled_tests,
+    with_source_ids,
+)
 
 TAIL_LINES = 20
 """Lines of output shown where nothing else says what went wrong."""
 
 
-def read_results(adapter: Adapter, run: Run, tests: Sequence[str]) -> tuple[TestResult, ...]:
+def prepare_run(adapter: Adapter, run: Run, builds: Sequence[str]) -> Invocation:
+    """Return what to execute so that a run's results can be read afterwards, after the builds."""
+    whole = run.model_copy(update={"files": (), "tests": ()})
+    selected = whole if selects_compiled_tests(run, builds) else run
+    return add_builds(adapter.prepare(selected), builds, run.place)
+
+
+def read_results(
+    adapter: Adapter, run: Run, tests: Sequence[str], builds: Sequence[str] = ()
+) -> tuple[TestResult, ...]:
     """Return the results of those tests that were asked for; of all if there are none.
 
-    A file that could not be loaded is reported whichever of its tests were asked for.
+    A file that could not be loaded is reported whichever of its tests were asked for. `builds` are the
+    commands that ran before.
     """
     is_asked = match_test_ids(tests)
     files = frozenset(map(test_file_of, tests))
+    results = with_unique_ids([*adapter.read_results(run)])
+    if builds:
+        results = (*with_source_ids(results, run.tree),) or (*read_failed_build(run),)
     return tuple(
         _without_tree(result, run.tree)
-        for result in with_unique_ids([*adapter.read_results(run)])
+        for result in results
         if not tests or is_asked(result.id) or result.id in files
     )
 

@@ -1,17 +1,25 @@
 """All adapters, and the recognition of test commands by them."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
-from coder.core.values.base import Value
 from coder.verify.runners.adapter import Adapter
 from coder.verify.runners.cargo_test import CargoTest
 from coder.verify.runners.go_test import GoTest
-from coder.verify.runners.mocha import Mocha
-from coder.verify.runners.node_packages import find_programs, read_scripts, split_launchers
-from coder.verify.runners.node_test import NodeTest
+from coder.verify.runners.node.builds import is_build, is_check
+from coder.verify.runners.node.mocha import Mocha
+from coder.verify.runners.node.node_test import NodeTest
+from coder.verify.runners.node.packages import (
+    find_parts,
+    find_test_scripts,
+    read_manifest,
+    read_scripts,
+    split_launchers,
+)
+from coder.verify.runners.node.vitest_jest import Jest, Vitest
+from coder.verify.runners.node.workspaces import RecognizedCommand, Workspaces
 from coder.verify.runners.rspec import RSpec
-from coder.verify.runners.vitest_jest import Jest, Vitest
 from coder.verify.runners.xml_reports.ctest import CTest
 from coder.verify.runners.xml_reports.dotnet import DotnetTest
 from coder.verify.runners.xml_reports.java_builds import Gradle, Maven
@@ -23,26 +31,64 @@ ADAPTERS: tuple[Adapter, ...] = (
 )
 
 
-class RecognizedCommand(Value):
-    """A command that an adapter can run."""
-
-    adapter: str
-    """The adapter's name."""
-    environment: Mapping[str, str]
-    """Assignments before the command."""
-    argv: tuple[str, ...]
+CHANGES_SHELL = frozenset({".", "cd", "eval", "exec", "export", "pushd", "set", "source"})
+"""Commands of a shell that others after them depend on."""
+NO_TEST = "no test specified"
+"""In the test script of a new package."""
 
 
 def find_adapter(name: str) -> Adapter | None:
     """Return the adapter of this name."""
-    return next((adapter for adapter in ADAPTERS if adapter.name == name), None)
+    return next((adapter for adapter in (WORKSPACES, *ADAPTERS) if adapter.name == name), None)
+
+
+def find_commands(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the test commands of a project and what they were found by.
+
+    Test scripts of the package come first, then those of its workspaces; one without an adapter is last.
+    """
+    scripts = read_scripts(root)
+    for name in find_test_scripts(scripts):
+        call = "npm test" if name == "test" else f"npm run {name}"
+        if found := recognize_command(call, root):
+            source = f"the project's use of {found.adapter}"
+            yield call if found.builds else shlex.join((*_assignments(found), *found.argv)), source
+    has_workspaces = bool(read_manifest(root))
+    for adapter in (WORKSPACES, *ADAPTERS) if has_workspaces else (*ADAPTERS, WORKSPACES):
+        for command in adapter.find_commands(root):
+            yield command, f"the project's use of {adapter.name}"
+    if "test" in scripts and NO_TEST not in scripts["test"]:
+        yield "npm test", "the test script in package.json"
 
 
 def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
-    """Return the one test runner that a command of a shell starts, also through a script of its package."""
+    """Return the one test runner that a command of a shell starts, also through a script of its package.
+
+    Linters beside it are left out, and so are other programs in scripts; builds before it are not.
+    """
     found = []
-    for words in find_programs(text, read_scripts(root)):
-        environment, argv = split_launchers(words)
-        if adapter := next((adapter for adapter in ADAPTERS if adapter.recognizes(argv)), None):
-            found.append(RecognizedCommand(adapter=adapter.name, environment=environment, argv=argv))
+    builds: list[str] = []
+    for part in find_parts(text, read_scripts(root)):
+        environment, argv = split_launchers(part.words)
+        if argv and argv[0] in CHANGES_SHELL:
+            return None
+        if WORKSPACES.recognizes(part.words):
+            found.append(RecognizedCommand(adapter=WORKSPACES.name, argv=part.words))
+        elif adapter := next((adapter for adapter in ADAPTERS if adapter.recognizes(argv)), None):
+            found.append(
+                RecognizedCommand(
+                    adapter=adapter.name, environment=environment, argv=argv, builds=tuple(builds)
+                )
+            )
+        elif is_build(part):
+            builds.append(part.text)
+        elif not part.script and not is_check(part):
+            return None
     return found[0] if len(found) == 1 else None
+
+
+def _assignments(command: RecognizedCommand) -> Iterator[str]:
+    return (f"{name}={value}" for name, value in command.environment.items())
+
+
+WORKSPACES = Workspaces(recognize_command, find_adapter)

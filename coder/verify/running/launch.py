@@ -146,11 +146,8 @@ def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:
             folders[:] = sorted(
                 name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
             )
-            files |= {
-                Path(folder, name).relative_to(tree).as_posix(): None
-                for name in sorted(names)
-                if is_test_file(name)
-            }
+            inside = (Path(folder, name).relative_to(tree).as_posix() for name in sorted(names))
+            files |= dict.fromkeys(filter(is_test_file, inside))
     return tuple(files)
 
 

@@ -17,7 +17,7 @@ from coder.verify.project.roots import module_name
 from coder.verify.results.failure_reasons import NEVER_ENDING
 from coder.verify.results.reports import parse_reports
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.execution import missing_results_problem, output_tail, read_results
+from coder.verify.runners.execution import missing_results_problem, output_tail, prepare_run, read_results
 from coder.verify.runners.registry import find_adapter
 from coder.verify.running.launch import REPORT, Launch, prepare_cold_launch, prepare_launch
 from coder.verify.running.problems import run_problem, wrong_code_problem
@@ -176,7 +176,8 @@ class PytestRunner:
             if is_base and not self._project.command.is_recorded:
                 self._sandbox.share_builds(place)
             finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
-            adapted = read_results(self._adapter, finished, tests) if self._adapter else None
+            builds = self._project.command.builds
+            adapted = read_results(self._adapter, finished, tests, builds) if self._adapter else None
         self._update_limits(recording.results)
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
@@ -210,7 +211,7 @@ class PytestRunner:
     def _prepare(self, run: Run, request: Mapping[str, Any]) -> Launch:
         command = self._project.command
         if self._adapter is not None:
-            invocation = self._adapter.prepare(run)
+            invocation = prepare_run(self._adapter, run, command.builds)
             variables = {**self._project.environment, **invocation.environment, **command.environment}
             return Launch(argv=invocation.argv, environment=variables)
         if command.is_recorded:

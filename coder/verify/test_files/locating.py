@@ -126,15 +126,17 @@ def names_of(test_id: str) -> tuple[str, ...]:
     """
     own = _NUMBERED.sub("", test_id.rpartition("::")[2]).strip()
     words = own.split(" ")
+    parts = re.split(r" [>\u203a\u00bb] ", own)
     names = [
         own,
-        re.split(r" [>\u203a\u00bb] ", own)[-1],
+        parts[-1],
         own.partition("[")[0],
         own.partition(" with data set ")[0],
         own.partition("(")[0],
         own.partition("/")[0],
         *(own.rpartition(mark)[2] for mark in "./\\:" if re.fullmatch(r"[\w$./\\:]+", own)),
         *(" ".join(words[start:]) for start in range(1, min(len(words) - 1, MOST_WORDS))),
+        *parts[-2::-1],
     ]
     return tuple(dict.fromkeys(name for name in names if len(name) > 1))
 

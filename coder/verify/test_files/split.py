@@ -72,8 +72,13 @@ class ChangeSplit:
         return path not in self.sources or path in self._inline
 
     def count_as_tests(self, paths: Collection[str]) -> None:
-        """Treat more changed paths as tests."""
+        """Treat more changed paths as tests, and those in Python as collected."""
         self.tests = tuple(path for path in self.changed if path in self.tests or path in paths)
+        self.test_files = tuple(
+            path
+            for path in self.changed
+            if path in self.test_files or (path in paths and path.endswith(".py"))
+        )
         self.sources = tuple(path for path in self.changed if path not in self.tests)
         self._inline = {path: edited for path, edited in self._inline.items() if path in self.sources}
 

@@ -20,6 +20,7 @@ RUNNER_FILES = frozenset(
     {
         *("Makefile", "GNUmakefile", "makefile", "justfile", "Justfile", "Taskfile.yml", "Rakefile"),
         *(
+            "coder.toml",
             "package.json",
             "tox.ini",
             "noxfile.py",

@@ -210,23 +210,31 @@ class Judgement:
             judged = f"{_tests(len(red))} that the change adds or is judged by"
             reason = f"{judged} fail in the whole suite: {join_test_ids(red)}."
             return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
-        if (
-            not targets
-            and environment_problem_of_all(self._change.before)
-            and (lacking := environment_problem_of_all(after))
-        ):
-            return self._verdict(
-                VerdictKind.INCONCLUSIVE,
-                f"No test of the project can run on this machine: {lacking}.",
-                after=after,
-            )
-        if not targets and (missing := describe_missing_tests(self._change.before, after)):
-            return self._verdict(VerdictKind.INCONCLUSIVE, missing, still_red=after.failures, after=after)
+        if not targets and self._finds_test_files(after):
+            return self.judge()
+        if not targets and (missing := self._missing_tests(after)):
+            return missing
         self._worse = describe_failures_in_changed_code(self._change.before, after, self._change.sources)
         self._notes += [] if self._worse else describe_changed_failures(self._change.before, after)
         if not targets:
             self._notes += describe_unchanged_failures(self._change.before, after)
         return self._conclusion(targets, after)
+
+    def _missing_tests(self, after: TestReport) -> Verdict | None:
+        """Return the verdict where no test could run on either side."""
+        lacking = environment_problem_of_all(self._change.before) and environment_problem_of_all(after)
+        if lacking:
+            reason = f"No test of the project can run on this machine: {lacking}."
+            return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
+        if missing := describe_missing_tests(self._change.before, after):
+            return self._verdict(VerdictKind.INCONCLUSIVE, missing, still_red=after.failures, after=after)
+        return None
+
+    def _finds_test_files(self, after: TestReport) -> bool:
+        """Tell whether the suite has tests in changed files that were not known to contain any."""
+        known = self._change.test_files
+        self._change.learn_tests(after)
+        return self._change.test_files != known
 
     def _run_suite(self, targets: Sequence[str]) -> TestReport:
         """Run the suite on the change, or the impacted tests that stand for it, also if it takes too long."""

@@ -12,6 +12,7 @@ from coder.verify.impact.test_selection import find_test_files_naming
 from coder.verify.languages.tables import SUFFIXES
 from coder.verify.languages.test_changes import RenamedTests, find_renamed_in
 from coder.verify.results.comparison import (
+    extended_tests,
     find_regressions,
     is_gone,
     passes,
@@ -20,7 +21,7 @@ from coder.verify.results.comparison import (
 )
 from coder.verify.results.triage import missing_module, needed_packages
 from coder.verify.review.change_review import read_texts
-from coder.verify.test_files.locating import has_title
+from coder.verify.test_files.locating import has_title, names_of
 from coder.verify.test_files.successors import find_successions, has_fewer_checks, join_names
 from coder.verify.verdict.flaky import classify_failures
 from coder.workspace.files import format_count
@@ -37,8 +38,10 @@ def confirm_broken(
     gone = [result.id for result in suspected if is_gone(result)]
     renumbered, notes = _find_renumbered(change, runs, gone, report)
     renamed, more = _find_renamed(change, [test for test in gone if test not in renumbered], report)
-    notes += more
-    remaining = [result for result in suspected if result.id not in renumbered | renamed]
+    rest = [test for test in gone if test not in renumbered | renamed]
+    generated, others = _find_renamed_generated(change, runs, rest, report)
+    notes += [*more, *others]
+    remaining = [result for result in suspected if result.id not in renumbered | renamed | generated]
     if not remaining or len(remaining) > MOST_RERUNS:
         return tuple(remaining), notes
     order = [result.id for result in report.results]
@@ -124,6 +127,31 @@ def _find_renumbered(
     renamed = [test for test in candidates if test not in touched or (old is not None and passes(old, test))]
     functions = dict.fromkeys(test_function_of(test) for test in renamed)
     notes = [f"cases of {function} have other ids than before, and none is lost" for function in functions]
+    return frozenset(renamed), notes
+
+
+def _find_renamed_generated(
+    change: JudgedChange, runs: Runs, gone: Sequence[str], report: TestReport
+) -> tuple[frozenset[str], list[str]]:
+    """Return missing tests that no function defines, and whose names new tests extend; and notes.
+
+    A loop or a metaclass makes such tests. Those of the base pass on the changed sources, too.
+    """
+    candidates = [test for test in extended_tests(change.before, report, gone) if change.changes_test(test)]
+    if candidates:
+        with change.split.checkout("base") as base:
+            texts = read_texts(base, {*map(test_file_of, candidates)})
+        candidates = [
+            test
+            for test in candidates
+            if f"def {names_of(test)[-1]}(" not in texts.get(test_file_of(test), "")
+        ]
+    old = runs.run("old tests", "sources", candidates) if candidates else None
+    renamed = [test for test in candidates if old is not None and passes(old, test)]
+    files = dict.fromkeys(map(test_file_of, renamed))
+    notes = [
+        f"generated tests of {file} have other names than before, and the old ones pass" for file in files
+    ]
     return frozenset(renamed), notes
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.values.paths import extract_node_ids, is_test_path
+from coder.core.values.paths import extract_node_ids, is_test_file, is_test_path
 
 SOURCES = (
     *(
@@ -70,6 +70,13 @@ def test_recognizes_test_paths_and_helpers(path: str) -> None:
 )
 def test_recognizes_other_paths(path: str) -> None:
     assert not is_test_path(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_file"), [("test.py", True), ("tests/test.py", True), ("shop/test.py", False)]
+)
+def test_single_test_module_holds_tests(path: str, is_file: bool) -> None:
+    assert is_test_file(path) is is_file
 
 
 def test_finds_node_ids_in_prose() -> None:

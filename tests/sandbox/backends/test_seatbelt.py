@@ -1,4 +1,7 @@
-"""Seatbelt profiles, evaluated by the rules of the profile language: the last matching rule decides."""
+"""Seatbelt profiles, evaluated by the rules of the profile language.
+
+The last matching rule decides; rules that name an operation exactly come after those with a wildcard.
+"""
 
 import re
 import sys
@@ -27,15 +30,16 @@ class Profile:
         assert self.rules[:2] == [["version", "1"], ["deny", "default"]]
 
     def allows(self, operation: str, path: Path | str) -> bool:
-        decision = False
+        decisions: dict[bool, bool] = {}
         for action, *operands in self.rules[2:]:
             operations = [operand for operand in operands if isinstance(operand, str)]
             filters = [operand for operand in operands if not isinstance(operand, str)]
-            if any(covers(name, operation) for name in operations) and (
+            is_exact = operation in operations
+            if (is_exact or any(covers(name, operation) for name in operations)) and (
                 not filters or any(matches(rule, str(path)) for rule in filters)
             ):
-                decision = action == "allow"
-        return decision
+                decisions[is_exact] = action == "allow"
+        return decisions.get(True, decisions.get(False, False))
 
 
 def covers(rule: str, operation: str) -> bool:
@@ -50,6 +54,8 @@ def matches(rule: Expression, path: str) -> bool:
             return path == literal
         case ["local" | "remote", "unix-socket", filtered]:
             return matches(filtered, path)
+        case ["sysctl-name-prefix", str(prefix)]:
+            return path.startswith(prefix)
         case ["regex", str(pattern)]:
             return re.search(pattern, path) is not None
     return False  # extensions, names of services, internet addresses: no path has them
@@ -78,14 +84,14 @@ def parse(text: str) -> Iterator[list[Expression]]:
         yield rule
 
 
-def wrap(tree: Path, tmp_path: Path, policy: Policy | None = None) -> tuple[tuple[str, ...], Path]:
+def wrap(
+    tree: Path, tmp_path: Path, policy: Policy | None = None, *, path: str = "/usr/bin"
+) -> tuple[tuple[str, ...], Path]:
     """Return the command line of `make test` in `tree`, and the sandbox's private directory."""
     program = tmp_path / "sandbox-exec"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    with ProcessSandbox(
-        {"PATH": "/usr/bin", "HOME": str(tmp_path)}, backend=Seatbelt(str(program))
-    ) as sandbox:
+    with ProcessSandbox({"PATH": path, "HOME": str(tmp_path)}, backend=Seatbelt(str(program))) as sandbox:
         return sandbox.wrap_command(("make", "test"), cwd=tree, policy=policy).argv, sandbox.scratch
 
 
@@ -100,7 +106,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_profile_hides_home_except_worktree_and_tools(home: Path, tmp_path: Path) -> None:
     argv, scratch = wrap(home / "project", tmp_path)
     assert argv[1] == "-p"
-    assert argv[3:] == ("make", "test")
+    assert argv[3:] == ("--", "make", "test")
     profile = Profile(argv[2])
     readable: list[Path | str] = [
         home / "project/a.py",
@@ -139,6 +145,31 @@ def test_profile_allows_writes_to_worktree_and_scratch_only(home: Path, tmp_path
         "/etc/passwd",
     ]
     assert [path for path in refused if profile.allows("file-write-data", path)] == []
+
+
+def test_nothing_that_carries_a_rule_can_be_renamed(home: Path, tmp_path: Path) -> None:
+    write(home / "project", {"conf/deep/.env": "KEY=1", "build/x": ""})
+    repo(home / "project", {"a.py": ""})
+    argv, _ = wrap(home / "project", tmp_path)
+    profile, project = Profile(argv[2]), home / "project"
+    pinned = [project, project / "conf", project / "conf/deep", project / "conf/deep/.env", project / ".git"]
+    assert [path for path in pinned if profile.allows("file-write-unlink", path)] == []
+    assert all(profile.allows("file-write-unlink", project / name) for name in ("build", "build/x", "a.py"))
+    assert not profile.allows("file-link", project / "link")
+
+
+def test_own_terminals_work_and_link_targets_are_reached(home: Path, tmp_path: Path) -> None:
+    (home / ".local/bin/link").symlink_to("tool")
+    (home / "tools").symlink_to(".local/bin")
+    argv, _ = wrap(home / "project", tmp_path, path=f"{home}/tools:/usr/bin")
+    profile = Profile(argv[2])
+    assert all(
+        profile.allows(operation, "/dev/ptmx")
+        for operation in ("file-read-data", "file-write-data", "file-ioctl")
+    )
+    assert profile.allows("file-read-data", home / "tools"), "the link itself"
+    assert profile.allows("file-read-data", home / ".local/bin/link")
+    assert not profile.allows("sysctl-read", "kern.procargs2")
 
 
 def test_read_only_policy_covers_worktree(home: Path, tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from coder.core.commands import DeliverNow, Say, SessionCommand, Stop
 from coder.core.errors import UserError
 from coder.core.events import DeliverNowOffered
 from coder.session.log import EventLog
+from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import RunningSession, SessionModel, UserRequest
 from coder.ui.tui.widgets.prompt import Prompt
@@ -13,6 +15,7 @@ from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 
+LOGS = Path(__file__).parents[2] / "logs"
 NO_MODEL = "There is no model to ask: set a key."
 
 
@@ -257,6 +260,19 @@ def test_recorded_session_is_read_only() -> None:
         assert "This is the record of a session" in terminal.text
 
     play(scene, CoderApp.replay(log))
+
+
+def test_recorded_research_shows_its_roles() -> None:
+    log = EventLog(records=read_records(LOGS / "format-1-research"))
+    log.close()
+
+    async def scenario() -> None:
+        async with stage(CoderApp.replay(log), size=(110, 90)) as terminal:
+            await terminal.settle()
+            assert "evaluate-2: synthesize: Enough." in terminal.text
+            assert "Key findings" in terminal.text
+
+    asyncio.run(scenario())
 
 
 def test_starts_with_given_session() -> None:

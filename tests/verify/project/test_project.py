@@ -62,6 +62,23 @@ def test_other_languages_name_no_interpreter(tmp_path: Path, sandbox: ProcessSan
     assert project.why == ("Test command: go test ./..., from the project's use of go.",)
 
 
+def test_only_project_below_the_root_has_its_configuration(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    write(tmp_path, {"api/pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q'\n", "README.md": ""})
+    python = fake_venv(tmp_path / "api" / ".venv")
+    project = discover(tmp_path, sandbox)
+    assert project.interpreter == python
+    assert project.command.text == "python -m pytest -c api/pyproject.toml --rootdir=. api"
+    write(tmp_path, {"web/pyproject.toml": "[project]\nname = 'web'\n"})
+    several = discover(tmp_path, sandbox)
+    assert several.command.text == DEFAULT_COMMAND
+    assert not any("configure pytest themselves" in sentence for sentence in several.why)
+    write(tmp_path, {"web/pyproject.toml": "[tool.pytest.ini_options]\n"})
+    assert (
+        "api, web configure pytest themselves, which a run of all of them ignores: to test one, give "
+        "--test 'python -m pytest -c api/pyproject.toml --rootdir=. api'."
+    ) in discover(tmp_path, sandbox).why
+
+
 @pytest.mark.parametrize("place", [".venv", "venv", "env", ".tox/py311", ".nox/tests"])
 def test_uses_environment_in_repository(tmp_path: Path, sandbox: ProcessSandbox, place: str) -> None:
     python = fake_venv(tmp_path / place)
@@ -151,6 +168,7 @@ def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> 
             "make check",
             "from [tool.coder] in pyproject.toml",
         ),
+        ({"coder.toml": "test = 'make check'", "go.mod": ""}, None, "make check", "from coder.toml"),
         (
             {"tox.ini": "[testenv]\ncommands = pytest unit {posargs}"},
             None,

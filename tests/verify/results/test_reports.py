@@ -98,15 +98,32 @@ def test_reads_unittest_output_before_python_3_11() -> None:
 
 def test_reads_tap_with_directives() -> None:
     text = (
-        "TAP version 13\n1..5\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\n"
-        "not ok 4 - hard # TODO\nok - works\n"
+        "TAP version 13\n1..6\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\n"
+        "not ok 4 - hard # TODO\nok - works\nok 6\n"
     )
     assert [(result.id, result.outcome) for result in parse_tap(text)] == [
         ("works", "passed"),
         ("fails", "failed"),
-        ("test 3", "skipped"),
+        ("test without a name", "skipped"),
         ("hard", "xfailed"),
         ("works #2", "passed"),
+        ("test without a name #2", "passed"),
+    ]
+
+
+def test_comments_of_tap_are_titles_unless_they_explain_a_failure() -> None:
+    text = (
+        "TAP version 13\n# random seed: 3\n# halves\nok 1 should be equal\n"
+        "not ok 2 should be equal\n  ---\n  expected: 2\n  ...\n# doubles\nok 3 should be equal\n"
+        "not ok 4 - odd\n#   Failed test\n# at line 3\nok 5\n# took 3 ms\nok 6 - last\n\n1..6\n# tests 6\n"
+    )
+    assert [result.id for result in parse_tap(text)] == [
+        "halves > should be equal",
+        "halves > should be equal #2",
+        "doubles > should be equal",
+        "doubles > odd",
+        "doubles > test without a name",
+        "doubles > last",
     ]
 
 

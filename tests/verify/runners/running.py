@@ -9,7 +9,8 @@ from coder.core.values.paths import test_file_of
 from coder.core.values.verdict import TestResult
 from coder.verify.project.command import parse_command
 from coder.verify.runners.adapter import Adapter, Run
-from coder.verify.runners.execution import read_results
+from coder.verify.runners.execution import prepare_run, read_results
+from coder.verify.runners.registry import find_commands
 from tests.builders import write
 
 
@@ -20,12 +21,12 @@ def run_adapter(
     tree, place = root / "tree", root / "place"
     place.mkdir(parents=True)
     write(tree, files)
-    text = next(iter(adapter.find_commands(tree)))
+    text, _ = next(find_commands(tree))
     command = parse_command(text, Path("/venv/bin/python"), root=tree)
     assert command.runner == adapter.name
     paths = tuple(dict.fromkeys(map(test_file_of, tests)))
     run = Run(argv=command.argv, tree=tree, place=place, files=paths, tests=tuple(tests))
-    invocation = adapter.prepare(run)
+    invocation = prepare_run(adapter, run, command.builds)
     execution = subprocess.run(
         invocation.argv,
         cwd=tree,
@@ -36,4 +37,4 @@ def run_adapter(
         check=False,
     )
     finished = run.model_copy(update={"output": execution.stdout})
-    return read_results(adapter, finished, tests)
+    return read_results(adapter, finished, tests, command.builds)

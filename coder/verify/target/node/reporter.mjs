@@ -16,27 +16,23 @@ function describe(error) {
 }
 
 export default async function* report(source) {
-  const open = new Map(); // names of the suites that have started, by file
+  let open = []; // the tests that have started and contain the next one, outermost first
   const errors = new Map(); // the end of what each file wrote to stderr
   for await (const { type, data } of source) {
     const file = data?.file ?? "";
     if (type === "test:stderr") {
       errors.set(file, ((errors.get(file) ?? "") + data.message).slice(-LONGEST));
     }
-    if (type === "test:start") {
-      const names = (open.get(file) ?? []).slice(0, data.nesting);
-      names[data.nesting] = data.name;
-      open.set(file, names);
-    }
+    if (type === "test:start") open = [...open.slice(0, data.nesting), { name: data.name, file }];
     if (type !== "test:pass" && type !== "test:fail") continue;
     const isFile = data.nesting === 0 && file !== "" && isName(data.name, file);
     if (data.details?.type === "suite" && type === "test:pass") continue;
     if (isFile && type === "test:pass") continue;
     if (data.details?.error?.failureType === "subtestsFailed") continue;
-    const around = (open.get(file) ?? []).slice(0, data.nesting);
+    const around = open.slice(0, data.nesting);
     yield JSON.stringify({
-      file: isFile ? resolve(data.name) : file,
-      names: [...around, data.name],
+      file: isFile ? resolve(data.name) : around[0]?.file ?? file, // a helper may define a test inside of another
+      names: [...around.map(({ name }) => name), data.name],
       passed: type === "test:pass",
       skipped: data.skip !== undefined || data.todo !== undefined,
       seconds: (data.details?.duration_ms ?? 0) / 1000,

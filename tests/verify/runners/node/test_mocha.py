@@ -10,7 +10,7 @@ import pytest
 
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.execution import read_results
-from coder.verify.runners.mocha import REPORT, Mocha
+from coder.verify.runners.node.mocha import REPORT, Mocha
 from tests.builders import write
 
 MISSING_MODULE = """\

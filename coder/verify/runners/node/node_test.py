@@ -10,11 +10,11 @@ from typing import Any
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, collection_failure
-from coder.verify.runners.node_packages import (
+from coder.verify.runners.node.packages import (
     ENVIRONMENT,
     NodeAdapter,
     find_binary,
-    find_programs,
+    find_parts,
     find_test_scripts,
     parse_error,
     read_manifest,
@@ -25,7 +25,7 @@ from coder.verify.runners.node_packages import (
 )
 from coder.verify.runners.sources import read_source, source_files
 
-REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
+REPORTER = Path(__file__).parents[2] / "target" / "node" / "reporter.mjs"
 """Our reporter, which runs in Node's process, beside those of the tests."""
 REPORT = "report.jsonl"
 COMMAND = "node --test"
@@ -50,17 +50,24 @@ class NodeTest(NodeAdapter):
     name = "node"
 
     def find_commands(self, root: Path) -> Iterator[str]:
-        """Yield the scripts that start it; without one, what does the same where tests import `node:test`.
+        """Yield what runs tests that import `node:test`, if no script starts it on them.
 
         Other programs may run such tests: wrappers such as borp, or Node on a file that imports them all.
         """
-        commands = tuple(super().find_commands(root))
-        yield from commands
-        if not commands and read_manifest(root):
+        if read_manifest(root) and not self._has_script(root):
             yield from _entry_commands(root)
             tests = (path for path in source_files(root, SUFFIXES) if is_test_path(path))
             if any(IMPORT.search(read_source(root, path)) for path in tests):
                 yield COMMAND
+
+    def _has_script(self, root: Path) -> bool:
+        """Tell whether a test script starts the runner."""
+        scripts = read_scripts(root)
+        return any(
+            self.recognizes(split_launchers(part.words)[1])
+            for name in find_test_scripts(scripts)
+            for part in find_parts(scripts[name], scripts)
+        )
 
     def recognizes(self, words: Sequence[str]) -> bool:
         """Tell whether Node runs tests, itself or started by tsx."""
@@ -95,9 +102,9 @@ class NodeTest(NodeAdapter):
 def _entry_commands(root: Path) -> Iterator[str]:
     """Yield the test scripts that run a file with Node, as commands of its test runner."""
     scripts = read_scripts(root)
-    for script in find_test_scripts(scripts):
-        for words in find_programs(script, scripts):
-            program, *arguments = split_launchers(words)[1] or ("",)
+    for name in find_test_scripts(scripts):
+        for part in find_parts(scripts[name], scripts):
+            program, *arguments = split_launchers(part.words)[1] or ("",)
             file = arguments[-1] if arguments else ""
             if program == "node" and is_test_path(file) and (root / file).is_file():
                 yield shlex.join((program, "--test", *arguments))

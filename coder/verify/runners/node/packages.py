@@ -5,13 +5,13 @@ import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from coder.core.values.verdict import Failure, Frame, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, plain_text
+from coder.verify.runners.sources import DEEPEST_MANIFEST
 
 LAUNCHERS = frozenset(
     {"npx", "yarn", "pnpm", "bunx", "npm", "exec", "x", "--", "env", "cross-env", "c8", "nyc"}
@@ -56,7 +56,12 @@ LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
     "pnpm": frozenset({"-C", "--dir", "-F", "--filter"}),
     "yarn": frozenset({"--cwd"}),
 }
+WITHOUT_ADAPTER = frozenset(
+    {"ava", "cypress", "jasmine", "karma", "lab", "playwright", "qunit", "tap", "tape", "uvu", "wtr"}
+)
+"""Test runners whose results are known from their output or exit code alone."""
 SCRIPT_CALL = re.compile(
+    r"(?!.*(?: -r\b| --recursive\b| -ws\b| --workspaces\b| --prefix\b))"
     r"(?:npm|pnpm|yarn|bun)(?: --?[\w-]+)* (?:(?:run|run-script) (?P<script>[\w:.-]+)|(?:t|tst|test)\b)"
     r"(?: --)?(?P<rest>(?: .*)?)"
 )
@@ -85,17 +90,17 @@ class NodeAdapter(ABC):
     name: str
 
     def find_commands(self, root: Path) -> Iterator[str]:
-        """Yield the test scripts that start the runner, else its bare command if it is a dependency."""
+        """Yield the bare command if the runner is a dependency, and no test script starts another one."""
         manifest = read_manifest(root)
-        scripts = _table(manifest, "scripts")
-        found = False
-        for script in find_test_scripts(scripts):
-            for words in find_programs(script, scripts):
-                if self.recognizes(split_launchers(words)[1]):
-                    found = True
-                    yield shlex.join(words)
+        scripts = read_scripts(root)
+        programs = {
+            words[0].rpartition("/")[2]
+            for name in find_test_scripts(scripts)
+            for part in find_parts(f"npm run {name}", scripts)
+            if (words := split_launchers(part.words)[1])
+        }
         is_dependency = any(self.name in _table(manifest, key) for key in ("devDependencies", "dependencies"))
-        if not found and is_dependency:
+        if is_dependency and not programs & WITHOUT_ADAPTER:
             yield self.name
 
     @abstractmethod
@@ -130,25 +135,42 @@ def _table(manifest: Mapping[str, Any], key: str) -> Mapping[str, str]:
 
 
 def find_test_scripts(scripts: Mapping[str, str]) -> Iterator[str]:
-    """Yield the scripts that are named after tests, `test` first."""
+    """Yield the names of the scripts that are named after tests, `test` first."""
     for name in sorted(scripts, key=lambda name: (name != "test", not name.startswith("test:unit"), name)):
         if re.match(r"test\b", name) and not re.search(r"watch|cov|e2e|lint|types?\b|update", name):
-            yield scripts[name]
+            yield name
 
 
-def find_programs(command: str, scripts: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each program that a command starts, also through a package's scripts, each once."""
-    pending, seen = [command], set[str]()
-    while pending:
-        for part in re.split(r"&&|\|\||;", pending.pop()):
-            if match := SCRIPT_CALL.fullmatch(part.strip()):
-                name = match["script"] or "test"
-                if name in scripts and name not in seen:
-                    seen.add(name)
-                    pending.append(scripts[name] + match["rest"])
-                continue
-            with suppress(ValueError):
-                yield tuple(shlex.split(part))
+class ScriptPart(NamedTuple):
+    """One program that a command starts, and the innermost script of the package that it is part of."""
+
+    script: str
+    text: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the program; none if quotes do not match."""
+        try:
+            return tuple(shlex.split(self.text))
+        except ValueError:
+            return ()
+
+
+def find_parts(command: str, scripts: Mapping[str, str]) -> Iterator[ScriptPart]:
+    """Yield the programs that a command starts, in order, also through a package's scripts, each once."""
+    yield from _parts_of("", command, scripts, set())
+
+
+def _parts_of(script: str, command: str, scripts: Mapping[str, str], seen: set[str]) -> Iterator[ScriptPart]:
+    for part in map(str.strip, re.split(r"&&|\|\||;", command)):
+        if not (match := SCRIPT_CALL.fullmatch(part)):
+            yield ScriptPart(script, part)
+            continue
+        called = match["script"] or "test"
+        for name, rest in ((f"pre{called}", ""), (called, match["rest"])):
+            if name in scripts and name not in seen:
+                seen.add(name)
+                yield from _parts_of(name, scripts[name] + rest, scripts, seen)
 
 
 def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -169,9 +191,10 @@ def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ..
 
 
 def find_binary(tree: Path, name: str) -> str:
-    """Return the path of a program that the package installed; the bare name if it did not."""
-    binary = tree / "node_modules" / ".bin" / name
-    return str(binary) if binary.exists() else name
+    """Return the path of a program that the package, or one around it, installed; else the bare name."""
+    places = (tree, *tree.parents[:DEEPEST_MANIFEST])
+    binaries = (place / "node_modules" / ".bin" / name for place in places)
+    return next((str(binary) for binary in binaries if binary.exists()), name)
 
 
 def without_paths(words: Sequence[str], tree: Path, *, before_values: Sequence[str]) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.node_packages import parse_error, without_paths
-from coder.verify.runners.registry import ADAPTERS, recognize_command
+from coder.verify.runners.node.packages import parse_error, without_paths
+from coder.verify.runners.registry import find_commands, recognize_command
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,17 @@ def test_leaves_other_scripts_alone(tmp_path: Path, script: str) -> None:
 
 def test_finds_runner_of_dependency_without_script(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"devDependencies": {"vitest": "^3"}}))
-    assert [command for adapter in ADAPTERS for command in adapter.find_commands(tmp_path)] == ["vitest"]
+    assert [command for command, _ in find_commands(tmp_path)] == ["vitest"]
+
+
+@pytest.mark.parametrize(
+    ("script", "command"),
+    [("mocha lib", "mocha lib"), ("standard && tape test.js", "npm test"), ("xo && ava", "npm test")],
+)
+def test_test_script_wins_over_other_dependency(tmp_path: Path, script: str, command: str) -> None:
+    manifest = {"scripts": {"test": script}, "devDependencies": {"jest": "^29"}}
+    (tmp_path / "package.json").write_text(json.dumps(manifest))
+    assert next(find_commands(tmp_path))[0] == command
 
 
 def test_parses_stack_trace(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Adapters of Vitest and Jest, which write the same report."""
+"""Adapters of Vitest and Jest, with reports of the same form."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Any
 
 from coder.core.values.verdict import Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, collection_failure, plain_text, read_json
-from coder.verify.runners.node_packages import (
+from coder.verify.runners.arguments import without_options
+from coder.verify.runners.node.packages import (
     ENVIRONMENT,
     NodeAdapter,
     find_binary,
@@ -17,10 +18,15 @@ from coder.verify.runners.node_packages import (
 OUTCOMES: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed"}
 """Any other status (pending, skipped, todo, disabled) means that the test did not run."""
 REPORT = "report.json"
+VITEST_REPORTER = Path(__file__).parents[2] / "target" / "node" / "vitest_reporter.mjs"
+"""Our reporter: the report of Vitest's own has no types of errors before version 2."""
+VITEST_MODES = ("run", "watch", "dev", "--run", "--ui", "--watch", "-w")
+VITEST_REPORTS = ("--reporter", "--outputFile")
+"""Options with a value."""
 
 
 class _JsonReporter(NodeAdapter):
-    """Adapter of a runner that writes the report of Jest."""
+    """Adapter of a runner whose report has the form of Jest's."""
 
     script: str
     """The file that its command runs, as people name it after `node`."""
@@ -47,14 +53,9 @@ class Vitest(_JsonReporter):
 
     def prepare(self, run: Run) -> Invocation:
         """Run once, whatever the command says about watching; files are chosen by parts of paths."""
-        words = [word for word in run.argv[1:] if word not in ("run", "watch", "dev", "--run", "--ui")]
-        words = [word for word in words if not word.startswith(("--watch", "--reporter", "--outputFile"))]
-        options = (
-            "--run",
-            "--reporter=json",
-            f"--outputFile={run.place / REPORT}",
-            "--coverage.enabled=false",
-        )
+        words = without_options(run.argv[1:], (*VITEST_MODES, *VITEST_REPORTS), VITEST_REPORTS)
+        report = (f"--reporter={VITEST_REPORTER}", f"--outputFile={run.place / REPORT}")
+        options = ("--run", *report, "--coverage.enabled=false")
         argv = (find_binary(run.tree, run.argv[0]), *words, *options, *run.files)
         return Invocation(argv=argv, environment=ENVIRONMENT)
 
@@ -80,8 +81,9 @@ def _results_of_file(file: Mapping[str, Any], path: str, tree: Path) -> Iterator
     for test in file.get("assertionResults", ()):
         outcome = OUTCOMES.get(test.get("status"), "skipped")
         messages = [str(message) for message in test.get("failureMessages") or ()]
+        titles = filter(None, (*test.get("ancestorTitles", ()), test.get("title", "?")))
         yield TestResult(
-            id=f"{path}::{' > '.join([*test.get('ancestorTitles', ()), test.get('title', '?')])}",
+            id=f"{path}::{' > '.join(titles)}",
             outcome=outcome,
             seconds=(test.get("duration") or 0) / 1000,
             failure=parse_error(messages[0] if messages else "", tree) if outcome == "failed" else None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from coder.core.values.verdict import Frame, Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, build_failures, plain_text, read_json
-from coder.verify.runners.node_packages import (
+from coder.verify.runners.node.packages import (
     ENVIRONMENT,
     NodeAdapter,
     find_binary,
@@ -17,7 +17,7 @@ from coder.verify.runners.node_packages import (
 )
 
 PROGRAMS = ("mocha", "_mocha", "mocha.js")
-REPORTER = Path(__file__).parents[1] / "target" / "node" / "mocha_reporter.cjs"
+REPORTER = Path(__file__).parents[2] / "target" / "node" / "mocha_reporter.cjs"
 """Our reporter: Mocha's own writes no file before version 9.2, and names no files of tests before 8."""
 REPORT = "report.json"
 BEFORE_VALUES = (

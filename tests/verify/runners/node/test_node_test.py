@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.node_test import NodeTest
+from coder.verify.runners.node.node_test import NodeTest
+from coder.verify.runners.registry import find_commands
 from tests.builders import write
 from tests.verify.runners.running import run_adapter
 
@@ -53,6 +54,20 @@ def test_reports_each_test_with_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_test_that_a_helper_defines_belongs_to_its_caller(tmp_path: Path) -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "node --test"}}',
+        "check.js": 'exports.check = (t) => t.test("checked", (t) => t.test("inside", () => {}));\n',
+        "a.test.js": 'require("node:test").test("a", (t) => require("./check.js").check(t));\n',
+    }
+    assert [result.id for result in run_adapter(NodeTest(), tmp_path, files)] == [
+        "a.test.js::a > checked > inside",
+        "a.test.js::a > checked",
+        "a.test.js::a",
+    ]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_runs_the_selected_files_alone(tmp_path: Path) -> None:
     files = {**FILES, "package.json": '{"type": "module", "scripts": {"test": "node --test *.test.js"}}'}
     results = run_adapter(NodeTest(), tmp_path, files, tests=["half.test.js::even"])
@@ -73,18 +88,19 @@ CJS_TESTS = 'const { test } = require("node:test");\n'
 @pytest.mark.parametrize(
     ("script", "test", "commands"),
     [
-        ("eslint . && borp && tstyche", ESM_TESTS, ["node --test"]),
-        ("borp", CJS_TESTS, ["node --test"]),
-        ("tape test/*.js", 'const test = require("tape");\n', []),
+        ("eslint . && borp && tstyche", ESM_TESTS, ["node --test", "npm test"]),
+        ("borp", CJS_TESTS, ["node --test", "npm test"]),
+        ("tape test/*.js", 'const test = require("tape");\n', ["npm test"]),
         (
             "npm run build && node --conditions development test/index.js",
             ESM_TESTS,
-            ["node --test --conditions development test/index.js", "node --test"],
+            ["node --test --conditions development test/index.js", "node --test", "npm test"],
         ),
-        ("node --test test/index.js", ESM_TESTS, ["node --test test/index.js"]),
+        ("node --test test/index.js", ESM_TESTS, ["node --test test/index.js", "npm test"]),
+        ('echo "Error: no test specified" && exit 1', CJS_TESTS, ["node --test"]),
     ],
 )
 def test_finds_commands(tmp_path: Path, script: str, test: str, commands: list[str]) -> None:
     files = {"package.json": json.dumps({"scripts": {"test": script}}), "test/index.js": test}
     write(tmp_path, {**files, "node_modules/x/test/index.js": ESM_TESTS})
-    assert list(NodeTest().find_commands(tmp_path)) == commands
+    assert [command for command, _ in find_commands(tmp_path)] == commands

@@ -1,0 +1,230 @@
+"""Sources beside the repository that the user allows for a question: documents, pages, installed packages."""
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from http.client import HTTPMessage
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from typing import IO
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
+
+from coder.core.errors import UserError
+from coder.core.values.task import Source
+from coder.models.servers import is_loopback
+
+SOURCES_DIRECTORY = "coder-sources"
+LARGEST_BYTES = 1_000_000
+"""Of one document or page; its text becomes part of the session's log."""
+FETCH_SECONDS = 20.0
+LARGEST_PACKAGE_BYTES = 40_000_000
+BLOCK_TAGS = frozenset(
+    {
+        "article",
+        "br",
+        "dd",
+        "div",
+        "dt",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "li",
+        "p",
+        "pre",
+        "section",
+        "tr",
+    }
+)
+PACKAGE_SUFFIXES = (".py", ".pyi", ".pyx", ".md", ".rst", ".txt")
+HIDDEN_TAGS = frozenset({"script", "style", "template", "noscript"})
+
+
+def collect_sources(
+    root: Path,
+    *,
+    documents: Sequence[Path],
+    urls: Sequence[str],
+    dependencies: Sequence[str],
+    hosts: Collection[str],
+) -> tuple[Source, ...]:
+    """Return the texts of documents and pages, and where installed packages lie; each page is fetched once.
+
+    `hosts` are those that the user's settings allow.
+
+    Raises:
+        UserError: one cannot be had, or its host is not allowed.
+    """
+    sources: dict[str, Source] = {}
+    found = (
+        *map(_read_document, documents),
+        *(_find_package(root, name) for name in dependencies),
+        *(_fetch_page(url, hosts) for url in urls),
+    )
+    for source in found:
+        path = _free_path(source.path, sources)
+        sources[path] = source.model_copy(update={"path": path})
+    return tuple(sources.values())
+
+
+def _free_path(path: str, used: Collection[str]) -> str:
+    stem, dot, suffix = path.rpartition(".")
+    numbered = (f"{stem}-{number}{dot}{suffix}" for number in range(2, len(used) + 3))
+    return path if path not in used else next(name for name in numbered if name not in used)
+
+
+def _read_document(path: Path) -> Source:
+    try:
+        if path.stat().st_size > LARGEST_BYTES:
+            raise UserError(f"{path} is larger than {LARGEST_BYTES:,} bytes: give the part that matters.")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"The document {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UserError(
+            f"The document {path} is no UTF-8 text: convert it first, such as with pdftotext."
+        ) from None
+    return Source(
+        path=f"{SOURCES_DIRECTORY}/{_file_name(path.name)}", origin=f"the document {path.name}", text=text
+    )
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "text"
+
+
+class _AllowedRedirects(HTTPRedirectHandler):
+    """Follows redirects to allowed hosts only."""
+
+    def __init__(self, hosts: Collection[str]) -> None:
+        self._hosts = hosts
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        _check_host(newurl, self._hosts)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _check_host(url: str, hosts: Collection[str]) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UserError(f"{url!r} is no http or https address.")
+    if parts.hostname not in hosts:
+        raise UserError(
+            f"{url} is not fetched: {parts.hostname} is not among the `url_hosts` of your settings. To allow "
+            f'it: url_hosts = ["{parts.hostname}"] in config.toml (coder config shows where).'
+        )
+
+
+def _fetch_page(url: str, hosts: Collection[str]) -> Source:
+    try:
+        _check_host(url, hosts)
+        proxies = ProxyHandler({} if is_loopback(url) else getproxies())
+        opener = build_opener(_AllowedRedirects(hosts), proxies)
+        request = Request(url, headers={"Accept": "text/*", "User-Agent": "coder"})
+        with opener.open(request, timeout=FETCH_SECONDS) as response:
+            data = response.read(LARGEST_BYTES + 1)
+            kind = response.headers.get_content_type()
+            encoding = response.headers.get_content_charset("utf-8")
+    except (URLError, OSError, ValueError) as error:
+        raise UserError(f"{url} could not be fetched: {getattr(error, 'reason', None) or error}.") from None
+    if len(data) > LARGEST_BYTES:
+        raise UserError(f"{url} has more than {LARGEST_BYTES:,} bytes: give a page, not a download.")
+    if not (kind.startswith("text/") or kind.endswith(("json", "xml"))):
+        raise UserError(f"{url} is {kind}, not text: give it as a document instead (--document).")
+    text = _decode(data, encoding)
+    parts = urlsplit(url)
+    name = f"{_file_name(f'{parts.hostname}{parts.path}')}{'.txt' if kind == 'text/html' else ''}"
+    return Source(
+        path=f"{SOURCES_DIRECTORY}/{name}",
+        origin=f"{url}, fetched {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        text=html_to_text(text) if kind == "text/html" else text,
+    )
+
+
+def _decode(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding, "replace")
+    except LookupError:
+        return data.decode("utf-8", "replace")
+
+
+class _TextExtractor(HTMLParser):
+    """Collects the text of a page, a line for each block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+        self._hidden_depth = 0
+        self._is_preformatted = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self._hidden_depth += tag in HIDDEN_TAGS
+        self._is_preformatted |= tag == "pre"
+        if tag in BLOCK_TAGS:
+            self.pieces.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden_depth -= tag in HIDDEN_TAGS and self._hidden_depth > 0
+        self._is_preformatted &= tag != "pre"
+        if tag in BLOCK_TAGS:
+            self.pieces.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden_depth:
+            self.pieces.append(data if self._is_preformatted else re.sub(r"\s+", " ", data))
+
+
+def html_to_text(html: str) -> str:
+    """Return the text of a page: a line for each block, preformatted text as it is."""
+    extractor = _TextExtractor()
+    extractor.feed(html)
+    extractor.close()
+    lines = (line.rstrip() for line in "".join(extractor.pieces).splitlines())
+    return "\n".join(line for line in lines if line.strip()) + "\n"
+
+
+def _find_package(root: Path, name: str) -> Source:
+    """Return where the project's environment has the sources of a distribution."""
+    for site in _package_directories(root):
+        for distribution in distributions(path=[str(site)]):
+            if _normalize_name(distribution.name) == _normalize_name(name):
+                return _package_source(distribution, site)
+    raise UserError(
+        f"{name} is not installed in the project's environment ($VIRTUAL_ENV, .venv, venv or env): install "
+        "it there, or leave --dependency away."
+    )
+
+
+def _package_source(distribution: Distribution, site: Path) -> Source:
+    """Return the sources below the environment's own directory, whatever its records or links name."""
+    label = f"{distribution.name} {distribution.version}"
+    located = {str(file): Path(str(distribution.locate_file(file))) for file in distribution.files or ()}
+    files = {
+        name: path
+        for name, path in located.items()
+        if path.suffix in PACKAGE_SUFFIXES and path.resolve().is_relative_to(site.resolve())
+    }
+    size = sum(path.stat().st_size for path in files.values() if path.is_file())
+    if not files or size > LARGEST_PACKAGE_BYTES:
+        raise UserError(f"{label} has no sources to read, or too many ({size:,} bytes).")
+    return Source(
+        path=f"{SOURCES_DIRECTORY}/{_file_name(label)}", origin=f"{label}, as installed", files=files
+    )
+
+
+def _package_directories(root: Path, environment: Mapping[str, str] = os.environ) -> Iterator[Path]:
+    active = environment.get("VIRTUAL_ENV")
+    for prefix in (*([Path(active)] if active else []), *(root / name for name in (".venv", "venv", "env"))):
+        yield from sorted(prefix.glob("lib/python*/site-packages"))
+
+
+def _normalize_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

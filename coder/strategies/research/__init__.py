@@ -1,0 +1,1 @@
+"""Research: a question split into parts, researched in parallel, evaluated, and put together."""

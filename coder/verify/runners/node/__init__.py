@@ -1,0 +1,1 @@
+"""Adapters of the test runners of Node.js."""

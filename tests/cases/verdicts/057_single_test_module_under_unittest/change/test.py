@@ -1,0 +1,11 @@
+import unittest
+
+from slug import slugify
+
+
+class Slugs(unittest.TestCase):
+    def test_case(self):
+        self.assertEqual(slugify("A"), "a")
+
+    def test_spaces(self):
+        self.assertEqual(slugify("a b"), "a-b")

@@ -1,0 +1,2 @@
+def double(n):
+    return abs(n) * 2

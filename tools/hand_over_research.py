@@ -1,0 +1,171 @@
+"""The tool `hand_over` in its forms for a research, and the notes it builds."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from coder.core.errors import ToolError
+from coder.core.research import (
+    CheckedClaim,
+    Claim,
+    Evaluation,
+    ResearchNote,
+    ResearchPlan,
+    ResearchReport,
+    ResearchResult,
+    Subtopic,
+)
+from coder.tools.tool import tool
+from coder.workspace.workspace import Workspace
+
+MOST_SUBTOPICS = 5
+MOST_FINDINGS = 5
+RESEARCH_KINDS = ("research_plan", "research", "evaluation", "report")
+
+
+@tool(name="hand_over")
+def hand_over_research_plan(
+    workspace: Workspace,  # noqa: ARG001  # every tool takes one
+    kind: Literal["research_plan", "give_up"],
+    summary: str,
+    subtopics: tuple[Subtopic, ...] = (),
+) -> str:
+    """Hand over the parts of the question.
+
+    Args:
+        kind: `research_plan`, or `give_up` where this repository cannot answer it.
+        summary: How the parts answer the question together: one sentence.
+        subtopics: One to five that need not wait for each other, each with `title` (a few words) and `question` (what to find out, with
+            the names and paths where the search should begin).
+    """
+    note = build_research_note({"kind": kind, "summary": summary, "subtopics": subtopics})
+    return f"Handed over: {note.kind}."
+
+
+@tool(name="hand_over")
+def hand_over_research(
+    workspace: Workspace,  # noqa: ARG001  # every tool takes one
+    kind: Literal["research", "give_up"],
+    summary: str,
+    claims: tuple[Claim, ...] = (),
+    open_questions: tuple[str, ...] = (),
+) -> str:
+    """Hand over what you found; this ends your research.
+
+    Args:
+        kind: `research`, or `give_up` where nothing can be found.
+        summary: The answer to your part in one to three sentences.
+        claims: Each with `text` (one statement, with the names that the code uses) and `places` that you have seen and that show it:
+            `path:line`, `path:first-last` (at most 60 lines) or `commit <hash>`.
+        open_questions: What you could not find out, and where you have looked.
+    """
+    note = build_research_note(
+        {"kind": kind, "summary": summary, "claims": claims, "open_questions": open_questions}
+    )
+    return f"Handed over: {note.kind}."
+
+
+@tool(name="hand_over")
+def hand_over_evaluation(
+    workspace: Workspace,  # noqa: ARG001  # every tool takes one
+    kind: Literal["evaluation"],
+    summary: str,
+    decision: Literal["synthesize", "deepen"],
+    gaps: tuple[Subtopic, ...] = (),
+) -> str:
+    """Hand over your judgement of the findings.
+
+    Args:
+        kind: `evaluation`.
+        summary: Your judgement in one sentence.
+        decision: `synthesize` where the findings answer the question; `deepen` where something that its asker needs is missing,
+            contradictory or unconfirmed.
+        gaps: For `deepen`: one to five, each with `title` and `question`; only these are researched again.
+    """
+    note = build_research_note({"kind": kind, "summary": summary, "decision": decision, "gaps": gaps})
+    return f"Handed over: {note.kind}."
+
+
+@tool(name="hand_over")
+def hand_over_report(
+    workspace: Workspace,  # noqa: ARG001  # every tool takes one
+    kind: Literal["report"],
+    answer: str,
+    findings: tuple[Claim, ...],
+    details: str,
+    recommendations: tuple[str, ...] = (),
+    open_questions: tuple[str, ...] = (),
+) -> str:
+    """Hand over the report.
+
+    Args:
+        kind: `report`.
+        answer: The answer in three sentences, for somebody who reads nothing else.
+        findings: The five findings that matter most, fewer only where there are no five; each with `text` and `places`
+            (`path:line`, `path:first-last`, `commit <hash>`).
+        details: Markdown, with headings from ### on: how it works and fits together. Each statement ends with its `path:line`.
+        recommendations: What the asker should do, or beware of, with places.
+        open_questions: What is still unknown.
+    """
+    note = build_research_note(
+        {
+            "kind": kind,
+            "answer": answer,
+            "findings": findings,
+            "details": details,
+            "recommendations": recommendations,
+            "open_questions": open_questions,
+        }
+    )
+    return f"Handed over: {note.kind}."
+
+
+def build_research_note(arguments: Mapping[str, Any]) -> ResearchNote:
+    """Build the typed note from a call's validated arguments.
+
+    Raises:
+        ToolError: something is missing for its kind, or there is too much of it.
+    """
+    summary = str(arguments.get("summary") or arguments.get("answer") or "").strip()
+    if not summary:
+        raise ToolError(f"A note of kind {arguments['kind']!r} needs its summary or answer.")
+    match arguments["kind"]:
+        case "research_plan":
+            return ResearchPlan(summary=summary, subtopics=_check_count(arguments["subtopics"], "subtopics"))
+        case "research":
+            return ResearchResult(
+                summary=summary,
+                claims=_claims(arguments["claims"]),
+                open_questions=arguments["open_questions"],
+            )
+        case "evaluation":
+            gaps = _check_count(arguments["gaps"], "gaps")
+            if arguments["decision"] == "deepen" and not gaps:
+                raise ToolError("`deepen` needs the gaps to research: give `gaps`, or decide `synthesize`.")
+            return Evaluation(summary=summary, decision=arguments["decision"], gaps=gaps)
+        case _:
+            return _build_report(arguments, summary)
+
+
+def _build_report(arguments: Mapping[str, Any], answer: str) -> ResearchReport:
+    if not 1 <= len(arguments["findings"]) <= MOST_FINDINGS:
+        raise ToolError(f"A report has one to {MOST_FINDINGS} findings: give those that matter most.")
+    return ResearchReport(
+        summary=answer,
+        findings=_claims(arguments["findings"]),
+        details=arguments["details"],
+        recommendations=arguments["recommendations"],
+        open_questions=arguments["open_questions"],
+    )
+
+
+def _check_count(subtopics: tuple[Subtopic, ...], name: str) -> tuple[Subtopic, ...]:
+    if len(subtopics) > MOST_SUBTOPICS:
+        raise ToolError(
+            f"{len(subtopics)} {name} are too many: join them to at most {MOST_SUBTOPICS}, and leave out "
+            "what the question does not need."
+        )
+    return subtopics
+
+
+def _claims(claims: tuple[Claim, ...]) -> tuple[CheckedClaim, ...]:
+    return tuple(CheckedClaim(text=claim.text, places=claim.places) for claim in claims)
