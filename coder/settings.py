@@ -345,20 +345,12 @@ def trust_repository(directory: Path, environment: Mapping[str, str] = os.enviro
 def forget_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Withdraw trust in a repository, and forget what was always allowed in it."""
     root = str(directory.resolve())
-    _write_json(
-        "trusted.json",
-        [known_root for known_root in _trusted_roots(environment) if known_root != root],
-        environment,
-    )
-    _write_json(
-        "allowed.json",
-        {
-            known_root: stored_rules
-            for known_root, stored_rules in _read_rules(environment).items()
-            if known_root != root
-        },
-        environment,
-    )
+    trusted_roots = [known_root for known_root in _trusted_roots(environment) if known_root != root]
+    _write_json("trusted.json", trusted_roots, environment)
+    rules = {
+        known_root: stored for known_root, stored in _read_rules(environment).items() if known_root != root
+    }
+    _write_json("allowed.json", rules, environment)
 
 
 def allowed_rules(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
