@@ -73,10 +73,13 @@ class Config(Value):
     max_usd: Decimal | None = Field(default=None, gt=0)
     max_usd_per_day: Decimal | None = Field(default=None, gt=0)
     max_usd_per_month: Decimal | None = Field(default=None, gt=0)
+    """Money limits of a session, and of all sessions of a day or month (UTC)."""
     max_tokens: int | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
     max_requests: int | None = Field(default=None, gt=0)
+    """Limits of a session: tokens sent and received, time, requests to models."""
     requests_per_minute: int | None = Field(default=None, gt=0)
+    """Limit of requests to models in any minute."""
     approve: Mode = "auto-edit"
     """Approval mode: what is asked about first.
 

@@ -50,8 +50,10 @@ class FakeServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, stream: Wire, error: Errors, turns: list[Turn]) -> None:
-        super().__init__(("127.0.0.1", 0), FakeHandler)
+    def __init__(
+        self, stream: Wire, error: Errors, turns: list[Turn], handler: type[BaseHTTPRequestHandler]
+    ) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
         self.stream = stream
         self.error = error
         self.turns = list(turns)
@@ -120,9 +122,11 @@ class FakeHandler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(stream: Wire, error: Errors, turns: list[Turn]) -> Iterator[FakeServer]:
+def serve(
+    stream: Wire, error: Errors, turns: list[Turn], handler: type[BaseHTTPRequestHandler] = FakeHandler
+) -> Iterator[FakeServer]:
     """Yield a fake server that runs for the duration of the block."""
-    fake = FakeServer(stream, error, turns)
+    fake = FakeServer(stream, error, turns, handler)
     thread = threading.Thread(target=fake.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

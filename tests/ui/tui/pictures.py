@@ -13,13 +13,13 @@ DRAW = "DRAW_PICTURES"
 """Set this in the environment to store the current drawing; then look at it."""
 
 
-def check_picture(stage: Stage, name: str, tmp_path: Path) -> None:
+def check_picture(stage: Stage, name: str, tmp_path: Path, folder: Path = PICTURES) -> None:
     """Compare the terminal with the stored picture of that name.
 
     Text is always compared; colours and places only if the picture was drawn by the same library version,
     since another version may draw another shade but never other words.
     """
-    drawing, stored = picture(stage), PICTURES / f"{name}.svg"
+    drawing, stored = picture(stage), folder / f"{name}.svg"
     if os.environ.get(DRAW):
         stored.parent.mkdir(exist_ok=True)
         stored.write_text(drawing, encoding="utf-8")

@@ -1,0 +1,92 @@
+"""Reference pages of the documentation site, in Markdown: commands, exit codes and settings."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+
+from coder.cli.command_tree import CommandNode, CommandParameter
+from coder.cli.man_page import EXIT_CODES
+from coder.settings import LIST_SETTINGS, LOWERABLE_SETTINGS, OWN_SETTINGS, REPOSITORY_SETTINGS, Config
+
+
+def render_commands(root: CommandNode) -> str:
+    """Return a section for each command: its help, arguments and options."""
+    return "\n".join(line for node in root.walk() for line in _command_lines(node))
+
+
+def render_exit_codes() -> str:
+    """Return the table of exit codes."""
+    return _table(("code", "meaning"), ((f"`{code}`", meaning) for code, meaning in EXIT_CODES))
+
+
+def render_settings() -> str:
+    """Return the table of settings, with the source of each that may set it."""
+    descriptions = describe_settings()
+    rows = (
+        (f"`{name}`", _default_text(field.default), _escape(descriptions[name]), _setter(name))
+        for name, field in Config.model_fields.items()
+    )
+    return _table(("setting", "default", "meaning", "a repository may"), rows)
+
+
+def describe_settings() -> dict[str, str]:
+    """Return the docstring of each field of `Config`, on one line; fields without one share the next."""
+    descriptions: dict[str, str] = {}
+    names: list[str] = []
+    for node in ast.walk(ast.parse(inspect.getsource(Config)).body[0]):
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.append(name)
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                descriptions |= dict.fromkeys(names, " ".join(text.split()))
+                names.clear()
+    return descriptions
+
+
+def _setter(name: str) -> str:
+    if name in OWN_SETTINGS:
+        return 'no; you, below `[repositories."PATH"]`'
+    if name not in REPOSITORY_SETTINGS:
+        return "no"
+    if name in LIST_SETTINGS:
+        return "add to it"
+    return "lower it" if name in LOWERABLE_SETTINGS else "make it stricter" if name != "test" else "set it"
+
+
+def _default_text(value: object) -> str:
+    return (
+        "" if value is None or value == () else f"`{str(value).lower() if value in (True, False) else value}`"
+    )
+
+
+def _command_lines(node: CommandNode) -> Iterator[str]:
+    arguments = " ".join(argument.metavar for argument in node.arguments)
+    yield f"\n## {' '.join(('coder', *node.path))}\n"
+    if arguments:
+        yield f"    coder {' '.join(node.path)} {arguments}\n"
+    for paragraph in re.split(r"\n\s*\n", node.help.strip()):
+        yield _escape(" ".join(paragraph.split())) + "\n"
+    yield _table(("", ""), map(_parameter_row, (*node.arguments, *node.options)))
+
+
+def _parameter_row(parameter: CommandParameter) -> tuple[str, str]:
+    names = ", ".join(parameter.names)
+    choices = f" One of: {', '.join(parameter.choices)}." if parameter.choices else ""
+    default = f" Default: {parameter.default}." if parameter.default else ""
+    return f"`{' '.join(filter(None, (names, parameter.metavar)))}`".replace("|", r"\|"), _escape(
+        f"{parameter.help}{choices}{default}"
+    )
+
+
+def _table(titles: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = (titles, ("---",) * len(titles), *rows)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def _escape(text: str) -> str:
+    """Escape what Markdown would read as markup, outside of code spans."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([\\*_<>\[\]#])", r"\\\1", part) for part in parts
+    ).replace("|", r"\|")

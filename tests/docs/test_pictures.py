@@ -1,0 +1,45 @@
+"""Pictures of the tutorial: a recorded session of the demo, drawn by the interface."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from coder.core.events import SessionStarted, Verified
+from coder.store.jsonl import read_records
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.running import SessionModel, UserRequest
+from tests.ui.tui.fakes import FakeSession, Stage, stage
+from tests.ui.tui.pictures import check_picture
+
+PICTURES = Path(__file__).parents[2] / "docs" / "tutorial"
+EVENTS = [record.event for record in read_records(Path(__file__).parent / "demo_session")]
+ISSUE = next(event.task.issue for event in EVENTS if isinstance(event, SessionStarted))
+SEARCHED = next(number for number, event in enumerate(EVENTS) if isinstance(event, Verified))
+
+
+@pytest.mark.parametrize(("name", "count"), [("start", 0), ("searching", SEARCHED), ("proven", len(EVENTS))])
+def test_picture_is_current(name: str, count: int, tmp_path: Path) -> None:
+    session = FakeSession()
+
+    async def start(_: UserRequest) -> FakeSession:
+        return session
+
+    async def show(terminal: Stage) -> None:
+        if count:
+            await terminal.say(ISSUE)
+            session.tell(*EVENTS[:count])
+        if count == len(EVENTS):
+            session.end()
+        await terminal.settle()
+        check_picture(terminal, name, tmp_path, PICTURES)
+
+    async def scenario() -> None:
+        app = CoderApp(
+            start, repository="/tmp/coder-demo-k3v9x1/worklog", model=lambda: SessionModel("no model")
+        )
+        async with stage(app, size=(100, 30)) as terminal:
+            app.theme = "textual-dark"
+            await show(terminal)
+
+    asyncio.run(scenario())

@@ -1,0 +1,69 @@
+"""The documentation site: it builds without warnings and offline, and describes each setting and command."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from coder.cli.app import app
+from coder.cli.command_tree import read_command_tree
+from coder.cli.reference_pages import describe_settings, render_commands, render_exit_codes, render_settings
+from coder.settings import Config
+
+ROOT = Path(__file__).parents[2]
+needs_sphinx = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("sphinx", "furo", "myst_parser")),
+    reason="the extra docs is not installed",
+)
+
+
+def build(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(target / "doctrees")]
+    return subprocess.run(
+        [*command, str(source), str(target)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@needs_sphinx
+def test_site_builds_without_warnings(tmp_path: Path) -> None:
+    result = build(ROOT / "docs", tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    commands = (tmp_path / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert 'id="coder-log-evidence"' in commands
+    assert "max_usd_per_day" in (tmp_path / "reference" / "settings.html").read_text(encoding="utf-8")
+    assert "INCONCLUSIVE" in (tmp_path / "reference" / "exit-codes.html").read_text(encoding="utf-8")
+    assert (tmp_path / "tutorial.html").read_text(encoding="utf-8").count(".svg") == 3
+    assert "https://fonts" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+@needs_sphinx
+def test_broken_link_fails_the_build(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "conf.py").write_text((ROOT / "docs" / "conf.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (source / "index.md").write_text("# Title\n\n[there](nowhere.md)\n", encoding="utf-8")
+    result = build(source, tmp_path / "site")
+    assert result.returncode != 0
+    assert "nowhere.md" in result.stderr
+
+
+def test_commands_page_names_every_option() -> None:
+    tree = read_command_tree(app)
+    page = render_commands(tree)
+    for node in tree.walk():
+        assert f"## {' '.join(('coder', *node.path))}\n" in page
+        assert [name for option in node.options for name in option.names if name not in page] == []
+
+
+def test_exit_codes_page_names_every_verdict() -> None:
+    assert "| `3` | PASSING or NOT FIXED |" in render_exit_codes()
+
+
+def test_every_setting_is_described() -> None:
+    assert [name for name in Config.model_fields if not describe_settings().get(name)] == []
+    page = render_settings().splitlines()
+    assert next(line for line in page if "`max_usd`" in line).endswith("| lower it |")
+    assert next(line for line in page if "`model`" in line).endswith("| no |")
+    assert next(line for line in page if "`test`" in line).endswith("| set it |")
