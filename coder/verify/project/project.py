@@ -10,6 +10,7 @@ from coder.core.errors import SandboxError, UserError
 from coder.core.policy import READ_ONLY
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
+from coder.core.values.paths import is_test_file
 from coder.core.values.verdict import RunProblem
 from coder.verify.project.command import Command, named_interpreter, parse_command
 from coder.verify.project.configuration import (
@@ -27,6 +28,7 @@ from coder.verify.project.interpreter import (
 )
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.roots import import_roots, nested_projects
+from coder.verify.runners.sources import source_files
 
 DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parents[1] / "target" / "coder_probe.py"
@@ -140,7 +142,6 @@ def _candidate_commands(
                 "Give one such as 'python -m pytest'."
             ) from error
     file, _ = pytest_options(root)
-    nested = _only_nested_project(root)
     preferred: list[tuple[Command, str]] = []
     others: list[tuple[Command, str]] = []
     adapted: list[tuple[Command, str]] = []
@@ -155,18 +156,26 @@ def _candidate_commands(
     is_python = file or any((root / name).exists() for name in PYTHON_FILES)
     if adapted and not is_python:
         return tuple(adapted[:1])
-    configured = f", configured in {file}" if file else ""
-    text = DEFAULT_COMMAND
-    if nested is not None and (name := pytest_options(nested)[0]):
-        place = nested.relative_to(root).as_posix()
-        configured = f", configured in {place}/{name}"
-        text = f"{text} -c {shlex.quote(f'{place}/{name}')} --rootdir=. {shlex.quote(place)}"
-    default = parse_command(text, interpreter)
-    found = [*preferred, (default, f"the default{configured}"), *others]
+    found = [*preferred, _default_command(root, interpreter, file), *others]
     unique: dict[tuple[str, ...], tuple[Command, str]] = {}
     for command, where in found:
         unique.setdefault(command.argv, (command, where))
     return tuple(unique.values())[:MOST_CANDIDATES]
+
+
+def _default_command(root: Path, interpreter: Path, file: str) -> tuple[Command, str]:
+    """Return how pytest runs the tests where nothing says otherwise, and why; `file` configures it."""
+    nested = _only_nested_project(root)
+    options, where = "", "the default"
+    if file:
+        where = f"{where}, configured in {file}"
+    elif nested is not None and (name := pytest_options(nested)[0]):
+        place = nested.relative_to(root).as_posix()
+        options = f" -c {shlex.quote(f'{place}/{name}')} --rootdir=. {shlex.quote(place)}"
+        where = f"{where}, configured in {place}/{name}"
+    elif _has_single_modules_alone(root):
+        options, where = " -o python_files=test*.py", f"{where} with the file names of unittest"
+    return parse_command(f"{DEFAULT_COMMAND}{options}", interpreter), where
 
 
 def _only_nested_project(root: Path) -> Path | None:
@@ -174,6 +183,12 @@ def _only_nested_project(root: Path) -> Path | None:
     projects = nested_projects(root)
     is_project = any((root / name).exists() for name in PYTHON_FILES) or bool(pytest_options(root)[0])
     return projects[0] if len(projects) == 1 and not is_project else None
+
+
+def _has_single_modules_alone(root: Path) -> bool:
+    """Tell whether all test files are called `test.py` or `tests.py`, which pytest collects by request."""
+    files = [path for path in source_files(root, (".py",)) if is_test_file(path)]
+    return bool(files) and all(path.rpartition("/")[2] in ("test.py", "tests.py") for path in files)
 
 
 def _describe_ignored_configurations(root: Path) -> str:

@@ -6,6 +6,7 @@ be removed. Code in the same process could still evade it: it detects and names 
 
 from __future__ import annotations
 
+import opcode
 import sys
 from collections.abc import Iterable
 from types import FrameType, FunctionType, ModuleType
@@ -118,6 +119,7 @@ class Audit:
             frame = frame.f_back
         if (
             frame is not None
+            and not (event == "sys.settrace" and is_entered(frame))
             and frame.f_code.co_filename.startswith(self.tree)
             and len(self.accesses) < SHOWN
         ):
@@ -140,6 +142,14 @@ def is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
     if not event.startswith("object.__"):
         return False
     return arguments[1] in HARMLESS or (event == "object.__getattr__" and arguments[1] == "__code__")
+
+
+def is_entered(frame: FrameType) -> bool:
+    """Tell whether a frame has only been entered, so that none of its own calls can have caused an event.
+
+    The interpreter itself stops tracing there when the stack has no room for our trace function.
+    """
+    return frame.f_lasti < 0 or frame.f_code.co_code[frame.f_lasti] == opcode.opmap.get("RESUME")
 
 
 def machinery_functions() -> Iterable[tuple[str, Any]]:

@@ -39,8 +39,10 @@ RUNNER_FILE = re.compile(
     r"(?:jest|vitest|vite|ava)\.(?:config|preset|workspace)\.\w+|karma\.conf\.\w+|\.mocharc\.\w+"
     r"|(?:build|settings|init)\.gradle(?:\.kts)?|phpunit(?:\.dist)?\.xml(?:\.dist)?"
     r"|.+\.(?:csproj|fsproj|vbproj|runsettings)"
+    r"|(?:ts|js)config(?:\..+)?\.json|\.(?:babelrc|swcrc)(?:\.\w+)?|(?:build|bundle|compile|transpile)\.[cm]?[jt]s"
+    r"|(?:babel|esbuild|rollup|rspack|swc|tsdown|tsup|webpack)\.config(?:\.\w+)+"
 )
-"""The same, of which there are several names."""
+"""The same, of which there are several names; also configurations of compilers that run before tests."""
 RUNNER_DIRECTORIES = frozenset({".cargo", ".mvn"})
 """Directories that hold nothing but configuration of build tools."""
 RUNNER_SCRIPTS = frozenset({"manage.py", "runtests.py"})

@@ -62,6 +62,23 @@ def test_other_languages_name_no_interpreter(tmp_path: Path, sandbox: ProcessSan
     assert project.why == ("Test command: go test ./..., from the project's use of go.",)
 
 
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        (("tests.py",), " -o python_files=test*.py"),
+        (("test.py", "shop/tests.py"), " -o python_files=test*.py"),
+        (("tests.py", "test_shop.py"), ""),
+        (("tests.py", "pytest.ini"), ""),
+        (("shop.py",), ""),
+    ],
+)
+def test_collects_modules_called_tests(
+    tmp_path: Path, sandbox: ProcessSandbox, files: tuple[str, ...], options: str
+) -> None:
+    write(tmp_path, dict.fromkeys(files, ""))
+    assert discover(tmp_path, sandbox).command.text == f"{DEFAULT_COMMAND}{options}"
+
+
 def test_only_project_below_the_root_has_its_configuration(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     write(tmp_path, {"api/pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q'\n", "README.md": ""})
     python = fake_venv(tmp_path / "api" / ".venv")

@@ -1,6 +1,8 @@
 """Audit inside the test process: events that count as access to it, and functions that it compares."""
 
+import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +25,33 @@ def test_naming_or_reading_code_objects_is_harmless(
     event: str, arguments: tuple[Any, ...], expected: bool
 ) -> None:
     assert coder_audit.is_harmless(event, arguments) is expected
+
+
+RECURSION = """
+import sys, types
+sys.path.insert(0, sys.argv[1])
+import coder_audit
+audit = coder_audit.Audit("/tree", ())
+def trace(_frame, _event, _argument):
+    raise RecursionError
+def run(text):
+    code = compile(text, "/tree/calc.py", "exec")
+    sys.settrace(trace) if "enter" in text else None
+    try: exec(code, {"sys": sys})
+    except RecursionError: pass
+run("def enter(): pass\\nenter()")
+print([*audit.findings()])
+run("sys.settrace(None)")
+print([*audit.findings()])
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring observes instead")
+def test_trace_function_without_room_is_no_access() -> None:
+    target = str(Path(coder_audit.__file__).parent)
+    command = [sys.executable, "-c", RECURSION, target]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == ["[]", "['calc.py: sys.settrace']"]
 
 
 class Marks:

@@ -93,6 +93,13 @@ def test_recognizes_files_that_configure_test_runs() -> None:
         *("vitest.config.mts", "web/jest.config.cjs", ".mocharc.yaml", "vite.config.ts", "karma.conf.cjs"),
         *("go.mod", "crates/a/Cargo.toml", ".cargo/config.toml", "build.rs", "pom.xml", "build.gradle.kts"),
         *("tests/CMakeLists.txt", "phpunit.xml.dist", ".rspec", "spec/spec_helper.rb", "a/a.Tests.csproj"),
+        *(
+            "tsconfig.test.json",
+            "scripts/build.mjs",
+            "rollup.config.mjs",
+            ".babelrc",
+            "web/webpack.config.prod.js",
+        ),
     ],
 )
 def test_configuration_of_runners_of_other_languages_counts(path: str) -> None:
