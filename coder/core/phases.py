@@ -5,7 +5,17 @@ from typing import Literal
 from coder.core.values.base import Value
 
 PhaseName = Literal[
-    "locate", "reproduce", "plan", "edit", "verify", "diagnose", "repair", "review", "explain", "answer"
+    "locate",
+    "reproduce",
+    "plan",
+    "generate",
+    "edit",
+    "verify",
+    "diagnose",
+    "repair",
+    "review",
+    "explain",
+    "answer",
 ]
 NoteKind = Literal["sites", "reproduction", "plan", "done", "diagnosis", "findings", "give_up", "answer"]
 
@@ -33,6 +43,7 @@ class Phase(Value):
 LOCATE = Phase(name="locate", note="sites", writes=False, yields=True, max_turns=24)
 REPRODUCE = Phase(name="reproduce", note="reproduction", writes=True, max_turns=12)
 PLAN = Phase(name="plan", note="plan", writes=False, max_turns=12)
+GENERATE = Phase(name="generate", note="done", writes=True, max_turns=24)
 EDIT = Phase(name="edit", note="done", writes=True, max_turns=24)
 VERIFY = Phase(name="verify", note="done", writes=False, max_turns=0)
 DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, yields=True, max_turns=12)

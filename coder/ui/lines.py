@@ -29,6 +29,7 @@ from coder.core.events import (
     ReasoningStreamed,
     Record,
     SessionStarted,
+    StageChanged,
     StrategyChosen,
     TextStreamed,
     ToolFinished,
@@ -38,6 +39,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.notes import Note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text, shorten_line
 from coder.core.values.verdict import Verdict
@@ -193,14 +195,9 @@ def _plain_lines(event: Event) -> list[Text]:
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
         case NoteMade(note=note, implied=False) if note.kind != "give_up":
-            steps = [
-                Text(f"    {number}. {_one_line(step.intent)}")
-                for number, step in enumerate(getattr(note, "steps", ()), start=1)
-            ]
-            places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
-            return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
-        case Verified(verdict=verdict):
-            return _verdict_lines(verdict)
+            return _note_lines(note)
+        case Verified() | StageChanged():
+            return _verdict_lines(event.verdict) if isinstance(event, Verified) else _stage_lines(event)
         case QuestionAnswered(option=option, by=by):
             return (
                 [Text(f"  {option}", "dim")]
@@ -213,6 +210,26 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text(error, "red")]
         case _:
             return []
+
+
+def _note_lines(note: Note) -> list[Text]:
+    steps = [
+        Text(f"    {number}. {_one_line(step.intent)}")
+        for number, step in enumerate(getattr(note, "steps", ()), start=1)
+    ] + [
+        Text(f"    {number}. {component.name} ({component.path}): {_one_line(component.purpose)}")
+        for number, component in enumerate(getattr(note, "components", ()), start=1)
+    ]
+    places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
+    return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
+
+
+def _stage_lines(event: StageChanged) -> list[Text]:
+    if event.state == "running":
+        return [] if event.component else [Text(event.stage, "bold")]
+    style = "green" if event.state == "done" else "red"
+    remark = f": {_one_line(event.remark)}" if event.remark else ""
+    return [Text.assemble(f"  {event.stage} {event.component}".rstrip(), (f"  {event.state}", style), remark)]
 
 
 def _verdict_lines(verdict: Verdict) -> list[Text]:

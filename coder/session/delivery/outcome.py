@@ -15,7 +15,7 @@ from coder.core.values.verdict import Verdict, VerdictKind
 from coder.session.context import SessionContext
 from coder.session.delivery.commit_message import branch_slug, compose_message, format_subject
 from coder.session.delivery.minimize import minimize_change
-from coder.session.delivery.report import session_report, summarize_reviews
+from coder.session.delivery.report import components_section, session_report, summarize_reviews
 from coder.session.delivery.review import (
     confirm_risky_files,
     review_change,
@@ -90,7 +90,15 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     return SessionOutcome(
         kind=verdict.kind,
         summary=verdict.reason,
-        report=_describe_test_edits(context, candidate, verdict),
+        report="\n\n".join(
+            filter(
+                None,
+                (
+                    components_section(context.log.records),
+                    _describe_test_edits(context, candidate, verdict),
+                ),
+            )
+        ),
         verdict=verdict,
         delivery=delivery,
         exit_code=verdict.kind.exit_code,

@@ -1,11 +1,12 @@
 """Report of a session without a fix, made from its records, for a colleague to start from."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
-from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
-from coder.core.values.paths import is_test_path
+from coder.core.notes import Component, Diagnosis, Done, Findings, GiveUp, Sites
+from coder.core.state import active_candidates, component_plan
+from coder.core.values.paths import is_test_path, test_file_of
 from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind
 
 MAX_PATCH_LINES = 60
@@ -20,6 +21,7 @@ def session_report(records: Sequence[Record]) -> str:
     if not any(isinstance(record.event, NoteMade | Verified) for record in records):
         return ""
     parts = [
+        components_section(records),
         _attempts_section(records),
         _suspects_section(records),
         _best_patch_section(records),
@@ -27,6 +29,35 @@ def session_report(records: Sequence[Record]) -> str:
         _summary_section(records),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def components_section(records: Sequence[Record]) -> str:
+    """Return which components of a build work, by the newest verdict; empty if none were planned."""
+    plan = component_plan(records)
+    if plan is None:
+        return ""
+    verdicts = [record.event.verdict for record in records if isinstance(record.event, Verified)]
+    collecting = active_candidates(records)[:1]
+    changed = [
+        record.event.paths
+        for record in records
+        if isinstance(record.event, FilesChanged) and record.event.candidate in collecting
+    ]
+    present = frozenset(changed[-1]) if changed else frozenset()
+    lines = [
+        f"- {component.name} ({component.path}): {_component_state(component, present, verdicts[-1:])}"
+        for component in plan.components
+    ]
+    return "\n".join(["## Components", *lines])
+
+
+def _component_state(component: Component, present: Collection[str], newest: Sequence[Verdict]) -> str:
+    if any(path not in present for path in component.tests):
+        return "not written"
+    if not newest or newest[0].kind is VerdictKind.INCONCLUSIVE:
+        return "not tested"
+    reds = [result for result in _failing_results(newest[0]) if test_file_of(result.id) in component.tests]
+    return f"its tests fail: {_describe_failure(reds[0])}" if reds else "its tests pass"
 
 
 def _attempts_section(records: Sequence[Record]) -> str:

@@ -1,0 +1,1 @@
+"""Generation of code in components: plan, generators in parallel, review, fixes, integration."""
