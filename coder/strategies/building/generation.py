@@ -31,9 +31,7 @@ class Generator:
         purpose = PhaseSpec(phase=GENERATE, opening=self._open_generation, settle=self._settle_generation)
         return await run_phase(self._restrict(context), self._fork, purpose, 1)
 
-    async def fix(
-        self, context: SessionContext, findings: Sequence[Finding], patch: Patch, number: int
-    ) -> Note | None:
+    async def fix(self, context: SessionContext, findings: Sequence[Finding], patch: Patch) -> Note | None:
         """Fix what is wrong with the component, in the tree of the whole `patch`."""
         await asyncio.to_thread(context.repository.rollback, self._fork, patch.tree)
 
@@ -42,7 +40,7 @@ class Generator:
             return text if self._has_begun(context) else f"{await self._describe_task(context)}\n\n{text}"
 
         purpose = PhaseSpec(phase=REPAIR, opening=opening, settle=self._settle_fix)
-        return await run_phase(self._restrict(context), self._fork, purpose, number)
+        return await run_phase(self._restrict(context), self._fork, purpose, 1)
 
     def read_files(self) -> dict[str, tuple[bytes, int]]:
         """Return content and mode of the component's files, as far as they exist."""

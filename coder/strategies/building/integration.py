@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from coder.core.events import Warned
 from coder.core.notes import Component, Plan
 from coder.core.values.candidate import Candidate
 from coder.files.regular_files import read_regular_text
@@ -15,6 +16,8 @@ from coder.python.imports import SOURCE_DIRECTORIES, defined_names, module_of_pa
 from coder.session.context import SessionContext
 from coder.session.phase import record_change
 from coder.strategies.building.dependencies import provide_packages
+from coder.strategies.building.review import find_component_faults, read_components
+from coder.strategies.building.single_file import merge_components
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 MODE = 0o644
@@ -23,14 +26,33 @@ MODE = 0o644
 async def integrate(context: SessionContext, candidate: Candidate, plan: Plan) -> None:
     """Make a project of the components: what their imports need, and the files that a project lacks."""
     distributions = await provide_packages(context, candidate, plan)
-    files = await asyncio.to_thread(project_files, plan, candidate.worktree, distributions)
     tree = ConfinedTree(candidate.worktree)
+    merged = await asyncio.to_thread(_merge, context, candidate, plan) if context.task.single_file else {}
+    files = merged or await asyncio.to_thread(project_files, plan, candidate.worktree, distributions)
+    for path in [part.path for part in plan.components if merged]:
+        await asyncio.to_thread(tree.remove, path)
     for path, text in files.items():
         await asyncio.to_thread(tree.write, path, text.encode(), MODE)
     if files:
         await record_change(
             context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
         )
+
+
+def _merge(context: SessionContext, candidate: Candidate, plan: Plan) -> Mapping[str, str]:
+    """Return the merged file and its tests; empty if the components cannot be merged."""
+    texts = read_components(plan.components, candidate.worktree)
+    is_complete = all(path in texts for component in plan.components for path in component.files)
+    faults = (
+        merge_components(plan, texts).faults
+        if is_complete
+        else find_component_faults(plan.components, candidate.worktree)
+    )
+    if faults:
+        remark = f"The components stay apart, {faults[0].place} cannot be merged: {faults[0].text}"
+        context.log.append(Warned(text=remark))
+        return {}
+    return merge_components(plan, texts).texts
 
 
 def project_files(plan: Plan, tree: Path, distributions: Sequence[str]) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from coder.files.regular_files import read_regular_text
 from coder.python.imports import ImportedName, defined_names, list_imports, module_of_path
 from coder.session.context import SessionContext
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
+from coder.strategies.building.single_file import merge_components
 from coder.tools.registry import REVIEWING_TOOLS
 
 MOST_CHARACTERS = 80_000
@@ -29,7 +30,11 @@ async def review_components(
 
     The reviewer is not asked while the harness finds something itself.
     """
-    if faults := await asyncio.to_thread(find_component_faults, plan.components, candidate.worktree):
+    faults = await asyncio.to_thread(find_component_faults, plan.components, candidate.worktree)
+    if not faults and context.task.single_file:
+        texts = await asyncio.to_thread(read_components, plan.components, candidate.worktree)
+        faults = merge_components(plan, texts).faults
+    if faults:
         return faults
     reviewer = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/components"})
     context.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach="components"))
@@ -55,12 +60,7 @@ def group_findings(
 
 def find_component_faults(components: Sequence[Component], tree: Path) -> tuple[Finding, ...]:
     """Return files that are missing, names of interfaces that are not defined, imports that lead nowhere."""
-    texts = {
-        path: read_regular_text(tree / path, within=tree)
-        for component in components
-        for path in component.files
-        if (tree / path).is_file()
-    }
+    texts = read_components(components, tree)
     names = {
         module_of_path(path): defined_names(texts[path]) if path in texts else None
         for component in components
@@ -69,6 +69,16 @@ def find_component_faults(components: Sequence[Component], tree: Path) -> tuple[
     return tuple(
         finding for component in components for finding in _component_faults(component, texts, names, tree)
     )
+
+
+def read_components(components: Sequence[Component], tree: Path) -> Mapping[str, str]:
+    """Return the texts of all files of the components that exist, by path."""
+    return {
+        path: read_regular_text(tree / path, within=tree)
+        for component in components
+        for path in component.files
+        if (tree / path).is_file()
+    }
 
 
 def _component_faults(

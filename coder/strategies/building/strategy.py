@@ -23,6 +23,7 @@ from coder.strategies.building.generation import (
 from coder.strategies.building.integration import integrate
 from coder.strategies.building.planning import obtain_components
 from coder.strategies.building.review import group_findings, review_components
+from coder.strategies.building.single_file import merged_path
 from coder.strategies.building.stages import GENERATE, INTEGRATE, PLAN, log_stage
 from coder.strategies.follow import RETRY_ROUTE, follow_route
 
@@ -62,6 +63,10 @@ class _Build:
         Raises:
             LimitReached, ModelError: the work could not go on.
         """
+        patch = await self._current_patch()
+        if self._context.task.single_file and merged_path(self._plan) in patch.paths:
+            await self._test(repairs=True)  # an interrupted session has merged them
+            return
         try:
             await self._write_and_review(rounds)
         except (LimitReached, ModelError):
@@ -89,7 +94,7 @@ class _Build:
                 return
             to_fix = [component for component in self._plan.components if component.name in flagged]
             patch = await self._current_patch()
-            await self._run_stage(f"FIX {number}", to_fix, patch, flagged=flagged, number=number)
+            await self._run_stage(f"FIX {number}", to_fix, patch, flagged=flagged)
 
     async def _run_stage(
         self,
@@ -98,7 +103,6 @@ class _Build:
         patch: Patch,
         *,
         flagged: Flagged | None = None,
-        number: int = 1,
     ) -> None:
         """Write or fix components concurrently; one that fails does not stop the others.
 
@@ -118,7 +122,7 @@ class _Build:
             async def work(component: Component) -> LimitReached | ModelError | None:
                 findings = (flagged or {}).get(component.name, ())
                 try:
-                    await self._write(shared, stage, component, patch, findings=findings, number=number)
+                    await self._write(shared, stage, component, patch, findings=findings)
                 except (LimitReached, ModelError) as error:
                     return error
                 return None
@@ -136,7 +140,6 @@ class _Build:
         patch: Patch,
         *,
         findings: Sequence[Finding],
-        number: int,
     ) -> None:
         """Write a component that is missing, or fix one that is flagged, and collect it."""
         generator = self._generators[component.name]
@@ -144,7 +147,7 @@ class _Build:
             note = await (
                 generator.generate(context)
                 if missing_files(component, patch)
-                else generator.fix(context, findings, patch, number)
+                else generator.fix(context, findings, patch)
             )
             if not is_written(note):
                 outcome.state, outcome.remark = "failed", note.summary if note else "it came to no end"
@@ -157,6 +160,9 @@ class _Build:
             return
         with log_stage(self._context, INTEGRATE):
             await integrate(self._context, self._candidate, self._plan)
+        await self._test(repairs=repairs)
+
+    async def _test(self, *, repairs: bool) -> None:
         context = replace(self._context, system="system_build")
         if repairs:
             self._introduce_build()
