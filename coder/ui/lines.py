@@ -197,7 +197,7 @@ def _plain_lines(event: Event) -> list[Text]:
         case NoteMade(note=note, implied=False) if note.kind != "give_up":
             return _note_lines(note)
         case Verified() | StageChanged():
-            return _verdict_lines(event.verdict) if isinstance(event, Verified) else _stage_lines(event)
+            return _verdict_lines(event.verdict) if isinstance(event, Verified) else stage_lines(event)
         case QuestionAnswered(option=option, by=by):
             return (
                 [Text(f"  {option}", "dim")]
@@ -224,7 +224,8 @@ def _note_lines(note: Note) -> list[Text]:
     return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
 
 
-def _stage_lines(event: StageChanged) -> list[Text]:
+def stage_lines(event: StageChanged) -> list[Text]:
+    """Return the lines of a stage of a build that began, or of a part of it that ended."""
     if event.state == "running":
         return [] if event.component else [Text(event.stage, "bold")]
     style = "green" if event.state == "done" else "red"

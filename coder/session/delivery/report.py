@@ -9,6 +9,8 @@ from coder.core.state import active_candidates, component_plan
 from coder.core.values.paths import is_test_path, test_file_of
 from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind
 
+SHOWN_PLACES = 4
+"""Places without a test that the report of a build names."""
 MAX_PATCH_LINES = 60
 """Most lines of a patch that the report shows; a longer patch is only stored."""
 
@@ -48,7 +50,25 @@ def components_section(records: Sequence[Record]) -> str:
         f"- {component.name} ({component.path}): {_component_state(component, present, verdicts[-1:])}"
         for component in plan.components
     ]
-    return "\n".join(["## Components", *lines])
+    evidence = [] if not verdicts else _evidence_lines(verdicts[-1])
+    return "\n".join(["## Components", *lines, *evidence])
+
+
+def _evidence_lines(verdict: Verdict) -> list[str]:
+    """Describe how closely the tests of a build watch it, and what nothing has shown."""
+    lines = []
+    if coverage := verdict.coverage:
+        missing = f"; not {', '.join(coverage.missing[:SHOWN_PLACES])}" if coverage.missing else ""
+        rest = len(coverage.missing) - SHOWN_PLACES
+        more = f" and {rest} more places" if rest > 0 else ""
+        lines.append(f"Tests execute {coverage.executed} of {coverage.lines} lines{missing}{more}.")
+    if guarded := verdict.guarded:
+        caught = guarded.tried - len(guarded.unguarded)
+        ended = "" if guarded.ended else ", as far as time went"
+        lines.append(f"Tests caught {caught} of {guarded.tried} deliberate breakages{ended}.")
+    if verdict.is_deliverable:
+        lines.append("Not verified: only its own tests and a reviewer say that it does what was asked.")
+    return ["", *lines] if lines else []
 
 
 def _component_state(component: Component, present: Collection[str], newest: Sequence[Verdict]) -> str:

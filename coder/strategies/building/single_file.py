@@ -70,11 +70,8 @@ class _Merger:
                 continue
             bound = alias.asname or alias.name.partition(".")[0]
             if self.imports.setdefault(bound, statement) != statement:
-                self._object(
-                    component,
-                    f"`{statement}` is `{self.imports[bound]}` elsewhere: import one of them as another name.",
-                    node.lineno,
-                )
+                other = self.imports[bound]
+                self._object(component, f"`{statement}` is `{other}` elsewhere: rename one.", node.lineno)
 
     def _refuse_inner_imports(self, component: Component, node: ast.stmt) -> None:
         for inner in ast.walk(node):
@@ -115,7 +112,9 @@ def merged_path(plan: Plan) -> str:
 def _render(plan: Plan, merger: _Merger) -> str:
     parts = "\n".join(f"- {component.name}: {component.purpose}" for component in merger.modules.values())
     docstring = f"{plan.summary}\n\n{parts}\n".replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    imports = sorted(set(merger.imports.values()), key=lambda line: ("__future__" not in line, line))
+    imports = sorted(
+        set(merger.imports.values()), key=lambda line: ("__future__" not in line, line[:4] == "from", line)
+    )
     head = f'"""{docstring}"""' + ("\n\n" + "\n".join(imports) if imports else "")
     tail = 'if __name__ == "__main__":\n    raise SystemExit(main())'
     return "\n\n\n".join([head, *merger.sections, tail]) + "\n"

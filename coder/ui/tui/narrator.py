@@ -24,6 +24,7 @@ from coder.core.events import (
     ReviewAnswered,
     SessionFinished,
     SessionStarted,
+    StageChanged,
     TextStreamed,
     ToolFinished,
     ToolStarted,
@@ -31,6 +32,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, UserMessage
+from coder.core.notes import Note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict
@@ -41,6 +43,7 @@ from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.fold import Fold
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.reply import ReplyView
+from coder.ui.tui.widgets.stage_row import StageRow
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.tool_call import CallFold
 from coder.ui.tui.widgets.transcript import Transcript
@@ -59,6 +62,7 @@ class Narrator:
         self._activity = ""
         self._replies: dict[str, ReplyView] = {}
         self._calls: dict[str, CallFold] = {}
+        self._stages: dict[str, StageRow] = {}
 
     def show_record(self, record: Record) -> None:
         """Show one record."""
@@ -82,10 +86,18 @@ class Narrator:
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._transcript.add(*_event_widgets(record.event))
+            case StageChanged():
+                self._show_stage(record.event)
             case SessionFinished():
                 self._finish(record.event)
             case _:
                 self._transcript.add(*_event_widgets(record.event))
+
+    def _show_stage(self, event: StageChanged) -> None:
+        if event.stage not in self._stages:
+            self._stages[event.stage] = StageRow(event.stage)
+            self._transcript.add(self._stages[event.stage])
+        self._stages[event.stage].show_change(event)
 
     def _reply(self, candidate: str) -> ReplyView:
         if candidate not in self._replies:
@@ -157,9 +169,7 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
                 "about",
             )
         case NoteMade(note=note, implied=False):
-            yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
-            for number, step in enumerate(getattr(note, "steps", ()), start=1):
-                yield _line(f"  {number}. {step.intent}", "note")
+            yield from _note_widgets(note)
         case Warned(text=text):
             yield _line(text, "warning")
         case ContextCompacted():
@@ -178,6 +188,14 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
                 f"reviewed: {len(accepted_numbers)} hunk{'s' * (len(accepted_numbers) != 1)} accepted",
                 "answer",
             )
+
+
+def _note_widgets(note: Note) -> Iterable[Widget]:
+    yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
+    for number, step in enumerate(getattr(note, "steps", ()), start=1):
+        yield _line(f"  {number}. {step.intent}", "note")
+    for number, component in enumerate(getattr(note, "components", ()), start=1):
+        yield _line(f"  {number}. {component.name}: {component.purpose}", "note")
 
 
 def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
