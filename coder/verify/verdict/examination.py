@@ -24,6 +24,8 @@ from coder.verify.verdict.line_coverage import measure_coverage
 from coder.verify.warm.warm_tests import WarmRunner
 
 NOTES_SHOWN = 4
+NEW_CODE_SECONDS = 60.0
+"""Time limit for the mutants of new code, of which all lines are mutated."""
 LEAST_MUTANTS = 3
 """With fewer mutants, surviving ones say nothing about a test."""
 
@@ -148,14 +150,22 @@ def _run_mutants(change: ExaminedChange, instruments: ExaminationTools) -> Mutat
     run.
     """
     added = _new_green_tests(change)
-    targets = change.verdict.targets or (added if instruments.trace else ())
-    if targets and change.sources:
+    if instruments.trace is not None:
+        with instruments.warm(change.new, change.suite_files) as warm:
+            return mutate_for_new_tests(
+                change.new,
+                [path for path in change.sources if path.endswith(".py")],
+                added,
+                warm,
+                seconds=NEW_CODE_SECONDS,
+            )
+    if change.verdict.targets and change.sources:
         with instruments.warm(change.new, change.suite_files) as warm:
             return mutate_verified_change(
                 change.old,
                 change.new,
                 change.sources,
-                targets=targets,
+                targets=change.verdict.targets,
                 after=change.after,
                 warm=warm,
             )
