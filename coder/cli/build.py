@@ -76,7 +76,8 @@ def build(
 ) -> int:
     """Build new code from a goal: a plan of components, each written with its tests, reviewed, tested.
 
-    PASSING is its usual end: no test of new code can fail before it. Exit codes: as those of coder fix.
+    PASSING is its usual end, PROVEN where the goal itself names what the tests call. Exit codes: as those of
+    coder fix.
     """
     from coder.cli.running import run_task
     from coder.core.errors import UserError

@@ -92,10 +92,20 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
         case ast.ImportFrom(names=aliases):
             yield from (alias.asname or alias.name for alias in aliases)
         case _:
-            if isinstance(node, ast.stmt) and type(node).__name__ == "TypeAlias":
+            if type(node).__name__ == "TypeAlias":
                 yield node.name.id  # type: ignore[attr-defined]  # newer than the oldest Python
-            for child in ast.walk(node):
-                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-                    yield child.id
-                elif isinstance(child, ast.stmt) and child is not node:
-                    yield from _bound_names(child)
+            for child in ast.iter_child_nodes(node):
+                yield from _names_bound_in(child)
+
+
+def _names_bound_in(child: ast.AST) -> Iterator[str]:
+    """Yield the names that a part of a statement binds, without those of functions and classes inside."""
+    if isinstance(child, ast.stmt):
+        yield from _bound_names(child)
+    elif isinstance(child, ast.ExceptHandler | ast.match_case):
+        for statement in child.body:
+            yield from _bound_names(statement)
+    else:
+        for node in ast.walk(child):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
