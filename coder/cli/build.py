@@ -95,7 +95,7 @@ def build(
         "base_url": base_url,
         "planner_model": planner_model,
         "reviewer_model": reviewer_model,
-        "attempts": max_iterations,
+        "attempts": max_iterations + 1,  # the first run of the tests comes before any fix
         "review_rounds": max_iterations,
         "approve": approve and approve.value,
         **limit_flags(max_usd, max_tokens, max_seconds, max_requests),

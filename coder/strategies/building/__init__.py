@@ -1,1 +1,1 @@
-"""Generation of code in components: plan, generators in parallel, review, fixes, integration."""
+"""Generation of code in components: plan, writers in parallel, review, fixes, integration."""

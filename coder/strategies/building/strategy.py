@@ -13,18 +13,18 @@ from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.plan import format_plan
 from coder.session.context import SessionContext, Strategy
 from coder.session.turn import add_user_message
-from coder.strategies.building.generation import (
-    Generator,
-    collect_component,
-    fork_generator,
-    is_written,
-    missing_files,
-)
 from coder.strategies.building.integration import integrate
 from coder.strategies.building.planning import obtain_components
 from coder.strategies.building.review import group_findings, review_components
 from coder.strategies.building.single_file import merged_path
 from coder.strategies.building.stages import GENERATE, INTEGRATE, PLAN, log_stage
+from coder.strategies.building.writers import (
+    ComponentWriter,
+    collect_component,
+    fork_writer,
+    is_written,
+    missing_files,
+)
 from coder.strategies.follow import RETRY_ROUTE, follow_route
 
 Flagged = Mapping[str, Sequence[Finding]]
@@ -48,13 +48,15 @@ def build_components(*, rounds: int) -> Strategy:
 
 
 class _Build:
-    """One build of a plan: the candidate collects what the generators write."""
+    """One build of a plan: the candidate collects what the writers write."""
 
     def __init__(self, context: SessionContext, candidate: Candidate, plan: Plan) -> None:
         self._context = context
         self._candidate = candidate
         self._plan = plan
-        self._generators: dict[str, Generator] = {}
+        self._writers: dict[str, ComponentWriter] = {}
+        self._errors: dict[str, LimitReached | ModelError] = {}
+        """Newest error of each component."""
         self._collecting = asyncio.Lock()
 
     async def run(self, rounds: int) -> None:
@@ -74,6 +76,9 @@ class _Build:
             raise
         missing = self._missing_components(await self._current_patch())
         await self._integrate_and_test(repairs=not missing)
+        for component in missing:
+            if isinstance(error := self._errors.get(component.name), LimitReached):
+                raise error
         if missing:
             names = ", ".join(component.name for component in missing)
             note = GiveUp(summary=f"These components could not be written: {names}.")
@@ -113,17 +118,22 @@ class _Build:
         """
         with log_stage(self._context, stage):
             for component in components:
-                if component.name not in self._generators:
-                    self._generators[component.name] = await fork_generator(
+                if component.name not in self._writers:
+                    self._writers[component.name] = await fork_writer(
                         self._context, self._candidate, self._plan, component
                     )
-            shared = replace(self._context, budget=self._context.budget.share(len(components)))
+            shares = {
+                component.name: replace(self._context, budget=self._context.budget.share(len(components)))
+                for component in components
+            }
 
             async def work(component: Component) -> LimitReached | ModelError | None:
+                shared = shares[component.name]
                 findings = (flagged or {}).get(component.name, ())
                 try:
                     await self._write(shared, stage, component, patch, findings=findings)
                 except (LimitReached, ModelError) as error:
+                    self._errors[component.name] = error
                     return error
                 return None
 
@@ -142,18 +152,18 @@ class _Build:
         findings: Sequence[Finding],
     ) -> None:
         """Write a component that is missing, or fix one that is flagged, and collect it."""
-        generator = self._generators[component.name]
+        writer = self._writers[component.name]
         with log_stage(context, stage, component.name) as outcome:
             note = await (
-                generator.generate(context)
+                writer.generate(context)
                 if missing_files(component, patch)
-                else generator.fix(context, findings, patch)
+                else writer.fix(context, findings, patch)
             )
             if not is_written(note):
                 outcome.state, outcome.remark = "failed", note.summary if note else "it came to no end"
                 return
             async with self._collecting:
-                await collect_component(self._context, self._candidate, generator)
+                await collect_component(self._context, self._candidate, writer)
 
     async def _integrate_and_test(self, *, repairs: bool) -> None:
         if not (await self._current_patch()).paths:

@@ -1,4 +1,4 @@
-"""Builds with a scripted model: one budget for all, overlap of generators, interruption and resumption."""
+"""Builds with a scripted model: one budget for all, overlap of writers, interruption and resumption."""
 
 import asyncio
 import json
@@ -56,11 +56,11 @@ def sources_of(name: str) -> str:
 
 
 def answer(request: Request, plan: Plan, number: int = 0) -> Reply:
-    """Answer as a planner, a generator or a reviewer that approves."""
+    """Answer as a planner, a writer or a reviewer that approves."""
     text = "\n".join(message.text for message in request.messages)
     written = next((part for part in plan.components if f"# Your component: {part.name}\n" in text), None)
     if written is not None:
-        call = ("apply_patch", {"diff": sources_of(written.name)})
+        call: tuple[str, dict[str, object]] = ("apply_patch", {"diff": sources_of(written.name)})
     elif "The components, as they are now" in text:
         call = ("hand_over", {"kind": "findings", "summary": "It fits.", "approve": True})
     else:
@@ -78,20 +78,23 @@ def answer(request: Request, plan: Plan, number: int = 0) -> Reply:
 class ForkingRepository(FakeRepository):
     """Repository whose candidates have a directory each."""
 
+    forks: dict[Path, FakeRepository]
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.forks = {}
+
     def create_candidate(self, name: str) -> Candidate:
         place = self.root.with_name(f"{self.root.name}-{name}")
         shutil.copytree(self.root, place)
-        self._forks()[place] = FakeRepository(place)
-        return self._forks()[place].create_candidate(name)
+        self.forks[place] = FakeRepository(place)
+        return self.forks[place].create_candidate(name)
 
     def candidate_patch(self, candidate: Candidate) -> Patch:
-        return self._forks()[candidate.worktree].candidate_patch(candidate)
+        return self.forks[candidate.worktree].candidate_patch(candidate)
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
-        return self._forks()[candidate.worktree].checkpoint(candidate, subject)
-
-    def _forks(self) -> dict[Path, FakeRepository]:
-        return self.__dict__.setdefault("forks", {})
+        return self.forks[candidate.worktree].checkpoint(candidate, subject)
 
 
 @settings(
@@ -185,7 +188,7 @@ def run_build(
     return handle.id, end, handle.log
 
 
-def test_generators_overlap(root: Path) -> None:
+def test_writers_overlap(root: Path) -> None:
     plan = plan_of(NAMES)
     arrived: list[str] = []
     model = MeetingModel(plan, arrived, meeting=len(NAMES))
@@ -194,11 +197,11 @@ def test_generators_overlap(root: Path) -> None:
     states = [change.state for change in changes if change.stage == "GENERATE" and change.component]
     assert states == ["running"] * 3 + ["done"] * 3
     assert end.verdict is not None and end.verdict.is_deliverable
-    assert set(end.roles) == {"planner", "generator", "reviewer"}
+    assert set(end.roles) == {"planner", "writer", "reviewer"}
 
 
 class MeetingModel(ScriptedModel):
-    """Answers the requests of generators only when as many as expected wait, or never."""
+    """Answers the requests of writers only when as many as expected wait, or never."""
 
     def __init__(self, plan: Plan, arrived: list[str], *, meeting: int, silent: str = "") -> None:
         calls = iter(range(100))

@@ -1,4 +1,4 @@
-"""Generators of components: each has a conversation and a worktree of its own."""
+"""Writers of components: each has a conversation and a worktree of its own."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from coder.strategies.building.planning import describe_repository
 from coder.strategies.review.preflight import preflight_objections
 
 
-class Generator:
+class ComponentWriter:
     """Writer of one component, from its first version through all fixes."""
 
     def __init__(self, plan: Plan, component: Component, fork: Candidate) -> None:
@@ -49,11 +49,11 @@ class Generator:
         return {path: content for path, content in found.items() if content is not None}
 
     def _restrict(self, context: SessionContext) -> SessionContext:
-        """Return the context of a generator, which may write the files of its component only."""
+        """Return the context of a writer, which may write the files of its component only."""
         workspace, only = context.workspace, self.component.files
         return replace(
             context,
-            role="generator",
+            role="writer",
             system="system_build",
             continued=None,
             workspace=lambda other: replace(workspace(other), only=only),
@@ -102,18 +102,18 @@ class Generator:
         return state.note or (Done(summary=f"{self.component.name} is changed.") if state.changed else None)
 
 
-async def fork_generator(
+async def fork_writer(
     context: SessionContext, candidate: Candidate, plan: Plan, component: Component
-) -> Generator:
+) -> ComponentWriter:
     """Fork the writer of a component, with a fresh conversation."""
     fork = await asyncio.to_thread(context.repository.create_candidate, f"{candidate.id}-{component.name}")
-    context.log.append(CandidateForked(candidate=fork.id, role="generator", approach=component.name))
-    return Generator(plan, component, fork)
+    context.log.append(CandidateForked(candidate=fork.id, role="writer", approach=component.name))
+    return ComponentWriter(plan, component, fork)
 
 
-async def collect_component(context: SessionContext, candidate: Candidate, generator: Generator) -> None:
-    """Copy a component's files, and no others, from its generator's worktree into the candidate's."""
-    files = await asyncio.to_thread(generator.read_files)
+async def collect_component(context: SessionContext, candidate: Candidate, writer: ComponentWriter) -> None:
+    """Copy a component's files, and no others, from its writer's worktree into the candidate's."""
+    files = await asyncio.to_thread(writer.read_files)
     tree = ConfinedTree(candidate.worktree)
     for path, (data, mode) in files.items():
         await asyncio.to_thread(tree.write, path, data, mode)
@@ -128,5 +128,5 @@ def missing_files(component: Component, patch: Patch) -> tuple[str, ...]:
 
 
 def is_written(note: Note | None) -> bool:
-    """Tell whether a generator has ended with its component."""
+    """Tell whether a writer has ended with its component."""
     return note is not None and not isinstance(note, GiveUp)
