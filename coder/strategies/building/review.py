@@ -110,8 +110,9 @@ def _import_fault(imported: ImportedName, names: Mapping[str, frozenset[str] | N
     module, name = imported.module, imported.name
     if module in names:
         known = names[module]
-        is_known = not name or name == "*" or known is None or name in known or f"{module}.{name}" in names
-        return "" if is_known else f"{module} defines no {name}."
+        is_known = not name or name == "*" or known is None or name in known
+        is_module = f"{module}.{name}" in names or _exists(f"{module}.{name}", tree)
+        return "" if is_known or is_module else f"{module} defines no {name}."
     tops = {known_module.partition(".")[0] for known_module in names}
     if module.partition(".")[0] not in tops or _exists(module, tree):
         return ""

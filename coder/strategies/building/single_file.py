@@ -51,7 +51,7 @@ class _Merger:
             if name in self.owners:
                 self._object(component, f"{name} is defined in {self.owners[name]} too: rename it here.")
             self.owners.setdefault(name, component.path)
-        self.sections.append(f"# --- {component.name}: {component.purpose}\n\n{_without(text, removed)}")
+        self.sections.append(f"# --- {component.name} ---\n\n{_without(text, removed)}")
 
     def check_names(self, components: Sequence[Component]) -> None:
         """Object to names that one component imports and another one defines."""

@@ -69,6 +69,20 @@ def test_missing_component_is_no_fault_of_those_that_need_it(tmp_path: Path) -> 
     ]
 
 
+def test_module_of_the_project_is_known_to_its_package(tmp_path: Path) -> None:
+    package = Component(
+        name="package", purpose="x", path="tally/__init__.py", tests=("tests/test_package.py",)
+    )
+    files = {
+        "tally/__init__.py": "from tally import old\n",
+        "tally/old.py": "",
+        "tests/test_package.py": "from tally import old, new\n",
+    }
+    write(tmp_path, files)
+    found = find_component_faults((package,), tmp_path)
+    assert [finding.text for finding in found] == ["tally defines no new."]
+
+
 def test_groups_findings_by_owner_of_the_file() -> None:
     finding = Finding(severity="major", path="tests/test_counts.py", text="x")
     other = Finding(severity="major", path="README.md", text="x")

@@ -39,7 +39,7 @@ def test_merged_file_runs_and_passes_its_tests(tmp_path: Path) -> None:
     assert merged.faults == () and merged_path(PLAN) == "hello.py"
     write(tmp_path, dict(merged.texts))
     text = merged.texts["hello.py"]
-    assert text.index("# --- texts: Makes it.") < text.index("# --- cli: Prints it.")
+    assert text.index("# --- texts ---") < text.index("# --- cli ---")
     assert "# The greeting." in text
     compile(text, "hello.py", "exec")
     run = [sys.executable, "hello.py", "Ada"]
