@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from coder.core.events import Warned
+from coder.core.events import QuestionAsked, Warned
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import TestReport
 from coder.session.baseline import measure_baseline
@@ -46,9 +46,15 @@ async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -
 
 
 async def _is_wanted(context: SessionContext, package: str, module: str) -> bool:
+    opening = f"Tests cannot run: {package}"
+    if any(
+        isinstance(record.event, QuestionAsked) and record.event.text.startswith(f"{opening} ")
+        for record in context.log.records
+    ):
+        return False  # it was refused before, or could not be installed
     imported = f" (imported as {module})" if module not in ("", package) else ""
     question = (
-        f"Tests cannot run: {package}{imported} is not installed for the project's interpreter. Install from "
+        f"{opening}{imported} is not installed for the project's interpreter. Install from "
         "the package index into an environment of coder's own? Yours stays as it is."
     )
     return await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) == INSTALL

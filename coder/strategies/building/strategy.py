@@ -11,6 +11,7 @@ from coder.core.notes import Component, Finding, GiveUp, Plan
 from coder.core.state import candidate_messages
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.plan import format_plan
+from coder.patching.errors import PatchError
 from coder.session.context import SessionContext, Strategy
 from coder.session.turn import add_user_message
 from coder.strategies.building.integration import integrate
@@ -162,8 +163,11 @@ class _Build:
             if not is_written(note):
                 outcome.state, outcome.remark = "failed", note.summary if note else "it came to no end"
                 return
-            async with self._collecting:
-                await collect_component(self._context, self._candidate, writer)
+            try:
+                async with self._collecting:
+                    await collect_component(self._context, self._candidate, writer)
+            except PatchError as error:  # a link in place of a file
+                outcome.state, outcome.remark = "failed", str(error)
 
     async def _integrate_and_test(self, *, repairs: bool) -> None:
         if not (await self._current_patch()).paths:

@@ -95,3 +95,4 @@ def test_asks_for_each_package_by_itself(tmp_path: Path) -> None:
     assert was_installed and equipment.installed == ["PyYAML"]
     assert "PyYAML (imported as yaml) is not installed" in questions[0]
     assert "invented is not installed" in questions[1]
+    assert not asyncio.run(offer_packages(context, {"invented": ""}))  # and does not ask again
