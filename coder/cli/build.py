@@ -74,7 +74,7 @@ def build(
     ] = None,
     verbose: VerboseOption = False,
 ) -> int:
-    """Build new code from a goal: a plan of components, each written with its tests, reviewed, tested.
+    """Build new Python code: a plan of components, each written with its tests, reviewed, tested.
 
     PASSING is its usual end, PROVEN where the goal itself names what the tests call. Exit codes: as those of
     coder fix.
