@@ -5,7 +5,7 @@ import jinja2
 import pytest
 
 from coder.core.events import Diagnosed
-from coder.core.notes import Finding, Findings, Plan, Step
+from coder.core.notes import Component, Finding, Findings, Plan, Step
 from coder.core.notes.research import CheckedClaim, ResearchResult, Subtopic
 from coder.core.phases import EDIT
 from coder.core.values.plan import format_plan
@@ -43,6 +43,22 @@ PLAN = Plan(
     steps=(
         Step(intent="A test shows it.", files=("tests/test_a.py",), check="tests/test_a.py::test_a"),
         Step(intent="It is gone."),
+    ),
+)
+COMPONENTS = Plan(
+    summary="It counts words.",
+    components=(
+        Component(
+            name="words", purpose="Splits text.", path="tally/words.py", tests=("tests/test_words.py",)
+        ),
+        Component(
+            name="counts",
+            purpose="Counts words.",
+            path="tally/counts.py",
+            api=("def count(text: str) -> dict[str, int]",),
+            dependencies=("words",),
+            tests=("tests/test_counts.py",),
+        ),
     ),
 )
 FINDING = Finding(severity="major", path="a.py", line=3, text="It fails for an empty list.")
@@ -158,6 +174,24 @@ CASES: dict[str, dict[str, Any]] = {
     "advice": {"advice": Findings(summary="The sign is lost earlier.", approve=False, findings=(FINDING,))},
     "review_failure": {},
     "reminder": {"phase": EDIT, "finish": "length", "text": "I think"},
+    "system_build_plan": {},
+    "build_plan": {
+        "task": TASK.model_copy(update={"single_file": True}),
+        "instructions": "Be kind.",
+        "look": "Layout: 2 files",
+    },
+    "system_build": {},
+    "component": {
+        "task": TASK,
+        "plan": format_plan(COMPONENTS),
+        "component": COMPONENTS.components[1],
+        "instructions": "",
+        "look": "",
+    },
+    "component_missing": {"component": COMPONENTS.components[0]},
+    "component_flagged": {"component": COMPONENTS.components[0], "findings": (FINDING,)},
+    "review_components": {"task": TASK, "plan": format_plan(COMPONENTS), "sources": "a.py\n    1| x"},
+    "built": {"task": TASK, "plan": format_plan(COMPONENTS)},
     "give_up": {"failed": "NOT FIXED: 1 test not green"},
 }
 SNAPSHOTS = Path(__file__).parent / "prompts"

@@ -5,7 +5,7 @@ script.jsonl  the model's replies                dirty/    uncommitted files on 
 after/        files as delivered (optional)      expect.json:
 
 kind, requests, attempts, targets, phases, subject   as in the session's end
-flags         options of the command line (search_seconds: before the model)
+flags         options of the command line (search_seconds: before the model; mode: build)
 refused       tools whose calls failed, in order
 changed       delivered paths
 report, said  text in the report, or in the messages to the model
@@ -16,6 +16,7 @@ diagnosed     earlier and current classification of a failure
 readers       reviewers, and whether they approve
 menders       forks that repair, and their findings
 plans         steps of each plan
+stages        stages of a build as they ended, each with its components in alphabetical order
 evidence      text of the notes
 diff_only     no branch was made
 editable      a venv that imports the checkout's own directory of that name
@@ -27,6 +28,7 @@ import shutil
 import subprocess
 import sysconfig
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +38,13 @@ from coder.core.events import (
     CandidateDropped,
     CandidateForked,
     Diagnosed,
+    Event,
     MessageFinished,
     NoteMade,
     PhaseEntered,
     Record,
     SessionFinished,
+    StageChanged,
     StrategyChosen,
     ToolFinished,
 )
@@ -49,6 +53,7 @@ from coder.core.notes import Findings, Plan
 from coder.core.values.task import Budget, Task
 from coder.models.scripted import ScriptedModel, load_script
 from coder.settings import Config
+from coder.strategies.building.strategy import build_components
 from coder.strategies.offline_first import offline_first
 from coder.strategies.registry import build_strategy
 from coder.wiring.approach import Approach
@@ -65,7 +70,9 @@ def git(directory: Path, *arguments: str) -> str:
 
 def prepare_repository(scenario: Path, root: Path, expect: dict[str, Any]) -> None:
     """Create a repository with one commit, and uncommitted work if the scenario has some."""
-    shutil.copytree(scenario / "before", root)
+    if (scenario / "before").is_dir():
+        shutil.copytree(scenario / "before", root)
+    root.mkdir(exist_ok=True)
     (root / ".gitignore").write_text(".venv/\n__pycache__/\n", encoding="utf-8")
     git(root, "init", "-q", "-b", "main")
     git(root, "config", "user.name", "A Person")
@@ -99,15 +106,21 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
         only=tuple(flags.get("only", ())),
         dry_run=flags.get("dry_run", False),
         plan_only=flags.get("plan_only", False),
+        single_file=flags.get("single_file", False),
+        mode=flags.get("mode", "fix"),
         accept_test_edits=flags.get("accept_test_edits", False),
         trusted=True,
         budget=budget,
     )
-    strategy = build_strategy(
-        flags.get("strategy", "linear"),
-        width=flags.get("width", 3),
-        rounds=flags.get("rounds", 2),
-        review_rounds=2,
+    strategy = (
+        build_components(rounds=flags.get("rounds", 2))
+        if task.mode == "build"
+        else build_strategy(
+            flags.get("strategy", "linear"),
+            width=flags.get("width", 3),
+            rounds=flags.get("rounds", 2),
+            review_rounds=2,
+        )
     )
     if seconds := flags.get("search_seconds"):
         strategy = offline_first(strategy, seconds=seconds)
@@ -209,11 +222,30 @@ def observed(session_end: SessionFinished, records: list[Record], expect: dict[s
             for words in expect.get("evidence", [])
             if session_end.verdict and words in "\n".join(session_end.verdict.notes)
         ],
+        "stages": observed_stages(events),
         "diff_only": bool(
             session_end.delivery and session_end.delivery.diff and not session_end.delivery.branch
         ),
     }
     return {name: facts[name] for name in expect if name in facts}
+
+
+def observed_stages(events: Sequence[Event]) -> list[str]:
+    """Return each stage as it ended, such as `FIX 1 done: counts failed, words done`."""
+    ends = [event for event in events if isinstance(event, StageChanged) and event.state != "running"]
+    parts = {
+        end.stage: sorted(
+            f"{other.component} {other.state}"
+            for other in ends
+            if other.stage == end.stage and other.component
+        )
+        for end in ends
+    }
+    return [
+        f"{end.stage} {end.state}" + (f": {', '.join(parts[end.stage])}" if parts[end.stage] else "")
+        for end in ends
+        if not end.component
+    ]
 
 
 def _is_dropped(event: object, candidate: str, words: str) -> bool:

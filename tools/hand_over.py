@@ -1,10 +1,22 @@
-"""The tool `hand_over` in its forms for fixers, planners and reviewers, and the note it builds."""
+"""The tool `hand_over` in its forms for fixers, planners, architects and reviewers, and the note it builds."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from coder.core.errors import ToolError
-from coder.core.notes import Diagnosis, Done, Finding, Findings, GiveUp, Note, Plan, Reproduction, Sites, Step
+from coder.core.notes import (
+    Component,
+    Diagnosis,
+    Done,
+    Finding,
+    Findings,
+    GiveUp,
+    Note,
+    Plan,
+    Reproduction,
+    Sites,
+    Step,
+)
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace
 
@@ -56,6 +68,26 @@ def hand_over_plan(
 
 
 @tool(name="hand_over")
+def hand_over_components(
+    workspace: Workspace,  # noqa: ARG001  # every tool takes one
+    kind: Literal["plan", "give_up"],
+    summary: str,
+    components: tuple[Component, ...] = (),
+) -> str:
+    """Hand over the plan of the code to build.
+
+    Args:
+        kind: `plan`, or `give_up` where it cannot be built here.
+        summary: What the system does and how its parts work together, in one to three sentences.
+        components: One to twelve, each with `name` (a word), `purpose` (one sentence), `path` (its module), `api` (one signature each,
+            with types: `class Store(path: Path)`, `Store.add(task: Task) -> None`, `def main(argv: list[str] | None = None) -> int`),
+            `dependencies` (names of the components that it imports) and `tests` (paths of its test files).
+    """
+    note = build_note({"kind": kind, "summary": summary, "components": components})
+    return f"Handed over: {note.kind}."
+
+
+@tool(name="hand_over")
 def hand_over_findings(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
     kind: Literal["findings"],
@@ -98,7 +130,11 @@ def build_note(arguments: Mapping[str, Any]) -> Note:
         case "reproduction":
             return Reproduction(summary=summary, tests=tests)
         case "plan":
-            return Plan(summary=summary, steps=tuple(arguments["steps"]))
+            return Plan(
+                summary=summary,
+                steps=tuple(arguments.get("steps") or ()),
+                components=tuple(arguments.get("components") or ()),
+            )
         case "findings":
             return Findings(
                 summary=summary, approve=bool(arguments["approve"]), findings=tuple(arguments["findings"])

@@ -4,7 +4,7 @@ from coder.tools.apply_patch import apply_patch
 from coder.tools.dependents import dependents
 from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
-from coder.tools.hand_over import hand_over, hand_over_findings, hand_over_plan
+from coder.tools.hand_over import hand_over, hand_over_components, hand_over_findings, hand_over_plan
 from coder.tools.hand_over_research import (
     hand_over_evaluation,
     hand_over_report,
@@ -42,6 +42,8 @@ READING_TOOLS = tuple(
 )
 PLANNING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_plan)
 """For planners, which change nothing."""
+ARCHITECT_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_components)
+"""For planners of new code."""
 REVIEWING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_findings)
 """For reviewers, which run nothing."""
 RESEARCH_PLANNING_TOOLS: tuple[Tool, ...] = (*READING_TOOLS, hand_over_research_plan)

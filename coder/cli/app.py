@@ -8,6 +8,7 @@ import typer
 from coder.cli import (
     apply,
     bench,
+    build,
     clean,
     completion,
     config,
@@ -42,6 +43,7 @@ app = typer.Typer(
 app.command("fix")(fix.fix)
 app.command("do")(requests.do)
 app.command("ask")(requests.ask)
+app.command("build")(build.build)
 app.command("resume")(resume.resume)
 app.command("demo")(demo.demo)
 app.command("verify")(verify.verify)

@@ -164,6 +164,8 @@ def fix(
         raise UserError("--merge brings one commit alone: continue without it, then: coder apply last")
     text = read_issue(issue)
     own_plan = read_plan(plan) if plan is not None else None
+    if own_plan is not None and own_plan.components:
+        raise UserError(f"{plan} is a plan of components. To build them: coder build GOAL --plan {plan}")
     allowed_paths = tuple(path.removeprefix("./") for path in only or ())
     strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
     flags: dict[str, Any] = {

@@ -142,7 +142,8 @@ def _open_session(
 
     plans = request.mode == "plan"
     config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
-    mode: Mode = "change" if request.mode == "change" else "ask" if request.mode == "ask" else "fix"
+    modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
+    mode = modes.get(request.mode, "fix")
     task = make_task(
         read_issue(request.text),
         config,

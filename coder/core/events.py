@@ -252,6 +252,22 @@ class PlanAnswered(EventValue):
     by: Literal["person", "default"]
 
 
+StageState = Literal["running", "done", "failed"]
+
+
+class StageChanged(EventValue):
+    """A stage of a build, or the work on one component in it, began or ended."""
+
+    type: Literal["stage_changed"] = "stage_changed"
+    stage: str
+    """Such as PLAN, GENERATE, REVIEW 1, FIX 1, INTEGRATE."""
+    component: str = ""
+    """Empty: the stage as a whole."""
+    state: StageState
+    remark: str = ""
+    """What came of it, in half a sentence."""
+
+
 class ContextCompacted(EventValue):
     """Long tool results up to a record are sent as stubs from now on.
 
@@ -362,6 +378,7 @@ StoredEvent = (
     | ReviewAnswered
     | PlanAsked
     | PlanAnswered
+    | StageChanged
     | ContextCompacted
     | BudgetSpent
     | Warned

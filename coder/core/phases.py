@@ -8,6 +8,7 @@ PhaseName = Literal[
     "locate",
     "reproduce",
     "plan",
+    "generate",
     "edit",
     "verify",
     "diagnose",
@@ -58,6 +59,7 @@ class Phase(Value):
 LOCATE = Phase(name="locate", note="sites", writes=False, yields=True, max_turns=24)
 REPRODUCE = Phase(name="reproduce", note="reproduction", writes=True, max_turns=12)
 PLAN = Phase(name="plan", note="plan", writes=False, max_turns=12)
+GENERATE = Phase(name="generate", note="done", writes=True, max_turns=24)
 EDIT = Phase(name="edit", note="done", writes=True, max_turns=24)
 VERIFY = Phase(name="verify", note="done", writes=False, max_turns=0)
 DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, yields=True, max_turns=12)

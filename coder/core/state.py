@@ -21,7 +21,7 @@ from coder.core.events import (
     Verified,
 )
 from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UsageTotals, UserMessage
-from coder.core.notes import Findings, GiveUp, Note, Reproduction, Sites
+from coder.core.notes import Findings, GiveUp, Note, Plan, Reproduction, Sites
 from coder.core.values.base import Value
 from coder.core.values.task import Task
 from coder.core.values.verdict import Verdict
@@ -159,6 +159,12 @@ def active_candidates(records: Sequence[Record]) -> tuple[str, ...]:
     ]
     dropped = {record.event.candidate for record in records if isinstance(record.event, CandidateDropped)}
     return tuple(name for name in forked if name not in dropped)
+
+
+def component_plan(records: Sequence[Record]) -> Plan | None:
+    """Return the newest plan of components; None if nothing is built."""
+    notes = (record.event.note for record in reversed(records) if isinstance(record.event, NoteMade))
+    return next((note for note in notes if isinstance(note, Plan) and note.components), None)
 
 
 def interrupted_task(records: Sequence[Record]) -> Task | None:

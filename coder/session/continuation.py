@@ -6,8 +6,9 @@ from pydantic import Field
 
 from coder.core.events import FilesChanged, NoteMade, Record, SessionFinished, SessionStarted, Verified
 from coder.core.messages import Message, ToolMessage
+from coder.core.notes import Plan
 from coder.core.notes.research import Evaluation, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
-from coder.core.state import active_candidates, candidate_messages, unanswered_calls
+from coder.core.state import active_candidates, candidate_messages, component_plan, unanswered_calls
 from coder.core.values.base import Value
 from coder.core.values.task import Source
 
@@ -24,6 +25,8 @@ class Continuation(Value):
     """The delivered commit; empty if nothing was delivered, or only a diff."""
     branch: str = ""
     """The branch at that commit."""
+    plan: Plan | None = None
+    """Plan of the components that an interrupted session was building."""
     diff: str = ""
     """Unfinished change of a session that was interrupted."""
     question: str = ""
@@ -55,12 +58,14 @@ def read_continuation(session: str, records: Sequence[Record]) -> Continuation:
         for call in unanswered_calls(messages)
     )
     delivery = finished.delivery if finished else None
+    is_unfinished = finished is None or finished.kind is None
     return Continuation(
         session=session,
         messages=(*messages, *results),
         commit=delivery.commit if delivery else "",
         branch=delivery.branch if delivery else "",
-        diff=_newest_diff(records, candidate) if finished is None or finished.kind is None else "",
+        plan=component_plan(records) if is_unfinished else None,
+        diff=_newest_diff(records, candidate) if is_unfinished else "",
         question=started.task.issue if started else "",
         answer=finished.report if finished else "",
         sources=started.task.sources if started else (),

@@ -74,10 +74,11 @@ async def _step(
     if phase == "explain":
         await _explain(context, candidate, min(attempt, context.task.budget.attempts))
         return None
-    if phase == "diagnose" and is_stuck(context, candidate):
+    may_restart = context.task.mode != "build"  # it would undo the components, which others have written
+    if phase == "diagnose" and may_restart and is_stuck(context, candidate):
         await start_over(context, candidate)
     note = await run_phase(context, candidate, purposes[phase], attempt)
-    if isinstance(note, Diagnosis) and note.start_over:
+    if isinstance(note, Diagnosis) and note.start_over and may_restart:
         await start_over(context, candidate)
     return None if isinstance(note, GiveUp) else note is not None
 

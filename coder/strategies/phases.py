@@ -238,7 +238,9 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     places, failure_count = unaddressed_places(own_records)
     explanation = await asyncio.to_thread(context.verifier.explain_failure, judgements[-1])
     await asyncio.to_thread(record_places, context.workspace(candidate), explanation)
-    has_kept_source = has_source(await asyncio.to_thread(context.repository.candidate_patch, candidate))
+    has_kept_source = context.task.mode != "build" and has_source(
+        await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    )
     return context.prompts.render(
         "diagnose",
         explanation=explanation,

@@ -29,6 +29,7 @@ from coder.core.events import (
     ReasoningStreamed,
     Record,
     SessionStarted,
+    StageChanged,
     StrategyChosen,
     TextStreamed,
     ToolFinished,
@@ -200,8 +201,8 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
         case NoteMade():
             return _note_lines(event)
-        case Verified(verdict=verdict):
-            return _verdict_lines(verdict)
+        case Verified() | StageChanged():
+            return _verdict_lines(event.verdict) if isinstance(event, Verified) else stage_lines(event)
         case QuestionAnswered(option=option, by=by):
             return (
                 [Text(f"  {option}", "dim")]
@@ -226,6 +227,9 @@ def _note_lines(event: NoteMade) -> list[Text]:
     steps = [
         Text(f"    {number}. {_one_line(step.intent)}")
         for number, step in enumerate(getattr(note, "steps", ()), start=1)
+    ] + [
+        Text(f"    {number}. {component.name} ({component.path}): {_one_line(component.purpose)}")
+        for number, component in enumerate(getattr(note, "components", ()), start=1)
     ]
     places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
     return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
@@ -235,6 +239,15 @@ def _researcher_label(candidate: str) -> str:
     """Return the part of a researcher, since several work at the same time; empty for others."""
     name = candidate.partition("/")[2]
     return f"{name} " if name.startswith("research-") else ""
+
+
+def stage_lines(event: StageChanged) -> list[Text]:
+    """Return the lines of a stage of a build that began, or of a part of it that ended."""
+    if event.state == "running":
+        return [] if event.component else [Text(event.stage, "bold")]
+    style = "green" if event.state == "done" else "red"
+    remark = f": {_one_line(event.remark)}" if event.remark else ""
+    return [Text.assemble(f"  {event.stage} {event.component}".rstrip(), (f"  {event.state}", style), remark)]
 
 
 def _verdict_lines(verdict: Verdict) -> list[Text]:

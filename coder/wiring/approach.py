@@ -18,6 +18,7 @@ from coder.repo.history.existing_change import has_tree, resolve_change
 from coder.session.context import Strategy
 from coder.settings import Config
 from coder.strategies.auto import log_strategy_choice
+from coder.strategies.building.strategy import build_components
 from coder.strategies.existing_change import judge_and_review, judge_existing_change
 from coder.strategies.offline import search_repair
 from coder.strategies.offline_first import offline_first
@@ -67,7 +68,8 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
             model=model, models=models, strategy=_build_strategy(config, mode), reason=choice.reason
         )
     if mode != "fix":
-        request = "A question" if mode == "ask" else "A change that is not a bug"
+        requests = {"ask": "A question", "build": "New code"}
+        request = requests.get(mode, "A change that is not a bug")
         search = " coder ask --offline answers what search can." if mode == "ask" else ""
         raise UserError(f"{request} needs a model: {NO_MODEL}{search}")
     if config.strategy is not None:
@@ -83,6 +85,8 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
 def _build_strategy(config: Config, mode: Mode) -> Strategy:
     if mode == "ask":
         return answer_strategy
+    if mode == "build":
+        return build_components(rounds=config.review_rounds)
     name = config.strategy or "linear"
     if name == "offline":
         raise UserError("The strategy offline repairs bugs alone: choose another one for a change.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from coder.core.cutoff import Cutoff
 from coder.core.policy import Policy
+from coder.core.ports.repair import Traces
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Limits
 from coder.core.values.task import Task
@@ -44,6 +45,8 @@ from coder.wiring.counted_trials import CountedTrials
 OVERLAYS = "overlays"
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them with all your rights"
 LEARNING_SECONDS = 180.0
+COVERAGE_SECONDS = 60.0
+"""Time to trace the tests of new code."""
 COLLECTING_SECONDS = 30.0
 """Longest collection of tests for which a warm test process is kept."""
 
@@ -80,6 +83,8 @@ class ProjectRuntime:
     strict: bool = False
     """Whether new findings of checkers keep a fix from being PROVEN."""
     suite: SuiteLimits = WHOLE
+    builds_code: bool = False
+    """Whether the change is new code, whose coverage is measured."""
     max_candidates: int | None = None
     """Number of edits that a search may try; None for no limit."""
     sandbox_remedies: Mapping[Denied, str] = field(default_factory=dict)
@@ -124,8 +129,12 @@ class ProjectRuntime:
             warm=self.warm_runner,
             checks=LinterChecks(self.project, self.sandbox, self.sandbox.scratch).compare,
             scripts=IssueScripts(self.project, self.sandbox, self.sandbox.scratch).compare,
+            trace=self._trace_new_code if self.builds_code else None,
             strict=self.strict,
         )
+
+    def _trace_new_code(self, tree: Path, tests: Sequence[str]) -> Traces:
+        return self.tracer().trace(tree, tests, seconds=COVERAGE_SECONDS)
 
     def builder(self) -> ExtensionBuilder | None:
         """Return the builder of extension modules of Python, None if tests of another language are run."""
@@ -260,6 +269,7 @@ def build_project_runtime(
         history_path=index_database(root).with_suffix(".suite.json"),
         strict=strict,
         suite=suite,
+        builds_code=task.mode == "build",
         max_candidates=task.budget.candidates,
         sandbox_remedies=sandbox_remedies(config) if sandbox.is_sandboxed else {},
     )

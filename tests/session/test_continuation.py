@@ -77,3 +77,10 @@ def test_compaction_shortens_what_was_continued() -> None:
     log.append(ConversationContinued(candidate="c1", session="s", messages=(LOOK, long)))
     log.append(ContextCompacted(candidate="c1", before=len(log.records)))
     assert len(candidate_messages(log.records, "c1")[-1].text) < 1000
+
+
+def test_plan_of_a_stopped_build_is_continued() -> None:
+    records = read_records(LOGS / "format-1-build")
+    assert read_continuation("s", records).plan is None  # it was delivered
+    plan = read_continuation("s", records[:-1]).plan
+    assert plan is not None and [part.name for part in plan.components] == ["words", "counts", "report"]

@@ -227,3 +227,29 @@ def test_reports_progress_to_pipe_and_terminal() -> None:
         "  ... suite: 30 of 90",
     ]
     assert "... suite" not in render_lines(log, terminal=True)
+
+
+def test_recorded_build_shows_its_stages() -> None:
+    lines = render_lines(read_records(LOGS / "format-1-build")).splitlines()
+    shown = [
+        line.strip() for line in lines if line.strip().startswith(("PLAN", "GEN", "REVIEW", "FIX", "INT"))
+    ]
+    assert shown[:4] == ["PLAN", "PLAN  done", "GENERATE", shown[3]]
+    assert sorted(shown[3:6]) == [f"GENERATE {name}  done" for name in ("counts", "report", "words")]
+    assert shown[6:] == [
+        "GENERATE  done",
+        "REVIEW 1",
+        "REVIEW 1  done: changes requested: counts",
+        "FIX 1",
+        "FIX 1 counts  done",
+        "FIX 1  done",
+        "REVIEW 2",
+        "REVIEW 2  done: changes requested: counts",
+        "FIX 2",
+        "FIX 2 counts  done",
+        "FIX 2  done",
+        "REVIEW 3",
+        "REVIEW 3  done: approved",
+        "INTEGRATE",
+        "INTEGRATE  done",
+    ]

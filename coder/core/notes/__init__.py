@@ -38,12 +38,34 @@ class Step(Value):
     """What shows it done: a test's id, or a sentence."""
 
 
+class Component(Value):
+    """One module of code to build, with its interface and its tests."""
+
+    name: str
+    """Unique in its plan: letters, digits, hyphens and underscores."""
+    purpose: str
+    path: str
+    """Its module, relative to the repository's root."""
+    api: tuple[str, ...] = ()
+    """What others may use of it, one signature each, such as `def load(path: Path) -> list[Task]`."""
+    dependencies: tuple[str, ...] = ()
+    """Names of the components that it imports."""
+    tests: tuple[str, ...] = ()
+    """Paths of its test files."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths that belong to it: its tests, then its module."""
+        return (*self.tests, self.path)
+
+
 class Plan(Value):
-    """The planner's note: the remaining steps, in order."""
+    """The planner's note: the remaining steps of a fix, in order, or the components of code to build."""
 
     kind: Literal["plan"] = "plan"
     summary: str
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = ()
+    components: tuple[Component, ...] = ()
 
 
 class Done(Value):

@@ -13,11 +13,23 @@ from coder.core.values.candidate import Patch
 from coder.core.values.verdict import Evidence, IssueTie, ReproductionResult, TestReport, Verdict
 
 
+class Distribution(Value):
+    """The distribution package that provides a module."""
+
+    name: str
+    """Assumed, where it is not installed."""
+    is_installed: bool
+
+
 class DependencyInstaller(Protocol):
     """Installs missing dependencies of test runs, never in one of the user's environments."""
 
     def missing_packages(self, report: TestReport) -> tuple[str, ...]:
         """Return the names of packages without which tests of the untouched base cannot run."""
+        ...
+
+    def find_distributions(self, modules: Sequence[str]) -> Mapping[str, Distribution]:
+        """Return the distribution of each top-level module, by module."""
         ...
 
     def install(self, packages: Sequence[str]) -> str:

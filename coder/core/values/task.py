@@ -10,8 +10,9 @@ from pydantic import Field
 from coder.core.notes import Plan
 from coder.core.values.base import Value
 
-Mode = Literal["fix", "change", "ask"]
-"""A bug to fix and prove; any other change, which need not be proven; a question to answer."""
+Mode = Literal["fix", "change", "ask", "build"]
+"""A bug to fix and prove; any other change, which need not be proven; a question to answer; components of new
+code."""
 
 
 class Budget(Value):
@@ -75,6 +76,8 @@ class Task(Value):
     """Make and show a plan, and change nothing."""
     plan: Plan | None = None
     """The user's own plan, where no planner is to make one."""
+    single_file: bool = False
+    """Merge the components that are built into one file."""
     given: bool = False
     """The change exists already and is only judged: nothing is delivered."""
     needs_ties: bool = True

@@ -228,6 +228,16 @@ class MutationReport(Value):
     """False where time ran out."""
 
 
+class LineCoverage(Value):
+    """Lines of new code that tests execute."""
+
+    lines: int
+    """Lines with code."""
+    executed: int
+    missing: tuple[str, ...] = ()
+    """`path:line` or `path:first-last` of lines that no test executes."""
+
+
 class LintReport(Value):
     """Findings of the project's own linters, type checkers and scanners on a change."""
 
@@ -321,6 +331,8 @@ class Verdict(Value):
     """SHA-256 of each target's file, equal on both sides, by path."""
     guarded: MutationReport | None = None
     """Result of mutation testing, where requested."""
+    coverage: LineCoverage | None = None
+    """Lines of new code that tests execute, where requested."""
     checked: LintReport | None = None
     """New findings of linters and similar tools, where requested."""
     circumstances: tuple[str, ...] = ()

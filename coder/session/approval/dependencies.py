@@ -1,8 +1,9 @@
-"""Installation of packages that tests lack, after the user agreed; no repair attempt is spent on them."""
+"""Installation of missing packages, after the user agreed; no repair attempt is spent on them."""
 
 import asyncio
+from collections.abc import Mapping
 
-from coder.core.events import Warned
+from coder.core.events import QuestionAsked, Warned
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import TestReport
 from coder.session.baseline import measure_baseline
@@ -26,16 +27,34 @@ async def ensure_dependencies(
 async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:
     """Offer to install the packages that failing tests lack, and return whether they were installed."""
     missing = context.equipment.missing_packages(report) if context.equipment is not None else ()
-    if context.equipment is None or not missing:
+    return await offer_packages(context, dict.fromkeys(missing, ""))
+
+
+async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -> bool:
+    """Ask for each package whether to install it, and return whether any was.
+
+    `packages` are names of distributions, with the module that is imported where its name is known.
+    A name may be invented, and somebody else may own it: each is decided by itself.
+    """
+    chosen = [package for package, module in packages.items() if await _is_wanted(context, package, module)]
+    if context.equipment is None or not chosen:
         return False
-    question = (
-        f"Tests cannot run: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed for "
-        "the project's interpreter. "
-        "Install from the package index into an environment of coder's own? Yours stays as it is."
-    )
-    if await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) != INSTALL:
-        return False
-    if problem := await asyncio.to_thread(context.equipment.install, missing):
-        context.log.append(Warned(text=f"{', '.join(missing)} could not be installed: {problem}"))
+    if problem := await asyncio.to_thread(context.equipment.install, chosen):
+        context.log.append(Warned(text=f"{', '.join(chosen)} could not be installed: {problem}"))
         return False
     return True
+
+
+async def _is_wanted(context: SessionContext, package: str, module: str) -> bool:
+    opening = f"Tests cannot run: {package}"
+    if any(
+        isinstance(record.event, QuestionAsked) and record.event.text.startswith(f"{opening} ")
+        for record in context.log.records
+    ):
+        return False  # it was refused before, or could not be installed
+    imported = f" (imported as {module})" if module not in ("", package) else ""
+    question = (
+        f"{opening}{imported} is not installed for the project's interpreter. Install from "
+        "the package index into an environment of coder's own? Yours stays as it is."
+    )
+    return await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) == INSTALL

@@ -9,15 +9,23 @@ from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, Plan, Sites, WrittenAnswer
 from coder.core.notes.research import ResearchReport, format_report
-from coder.core.state import candidate_notes, candidate_verdicts, has_given_up, named_tests, reviewer_findings
+from coder.core.state import (
+    candidate_notes,
+    candidate_verdicts,
+    component_plan,
+    has_given_up,
+    named_tests,
+    reviewer_findings,
+)
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate, Delivery, Patch
 from coder.core.values.plan import format_plan
 from coder.core.values.verdict import Verdict, VerdictKind
+from coder.python.imports import module_of_path
 from coder.session.context import SessionContext
 from coder.session.delivery.commit_message import branch_slug, compose_message, format_subject
 from coder.session.delivery.minimize import minimize_change
-from coder.session.delivery.report import session_report, summarize_reviews
+from coder.session.delivery.report import components_section, session_report, summarize_reviews
 from coder.session.delivery.review import (
     confirm_risky_files,
     review_change,
@@ -95,7 +103,15 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     return SessionOutcome(
         kind=verdict.kind,
         summary=verdict.reason,
-        report=_describe_test_edits(context, candidate, verdict),
+        report="\n\n".join(
+            filter(
+                None,
+                (
+                    components_section(context.log.records),
+                    _describe_test_edits(context, candidate, verdict),
+                ),
+            )
+        ),
         verdict=verdict,
         delivery=delivery,
         exit_code=verdict.kind.exit_code,
@@ -245,7 +261,13 @@ def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict
 
 
 def _change_summary(context: SessionContext, candidate: Candidate) -> str:
-    """Return what the change does in the model's words, from the newest note that says so."""
+    """Return what the change does in the model's words, from the newest note that says so.
+
+    A build is described by its plan.
+    """
+    if plan := component_plan(context.log.records):
+        modules = ", ".join(module_of_path(component.path) for component in plan.components)
+        return f"Add {modules}\n\n{plan.summary}"
     phase_notes = candidate_notes(context.log.records, candidate.id)
     for kinds in ((Done,), (Diagnosis, Sites)):
         for note in reversed(phase_notes):

@@ -1,14 +1,17 @@
 """Report of a session without a fix, made from its records, for a colleague to start from."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
-from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
+from coder.core.notes import Component, Diagnosis, Done, Findings, GiveUp, Sites
 from coder.core.notes.research import ResearchResult
-from coder.core.values.paths import is_test_path
+from coder.core.state import active_candidates, component_plan
+from coder.core.values.paths import is_test_path, test_file_of
 from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind
 
+SHOWN_PLACES = 4
+"""Places without a test that the report of a build names."""
 MAX_PATCH_LINES = 60
 """Most lines of a patch that the report shows; a longer patch is only stored."""
 
@@ -23,6 +26,7 @@ def session_report(records: Sequence[Record]) -> str:
     if findings := _findings_section(records):
         return findings
     parts = [
+        components_section(records),
         _attempts_section(records),
         _suspects_section(records),
         _best_patch_section(records),
@@ -42,6 +46,53 @@ def _findings_section(records: Sequence[Record]) -> str:
     lines = [f"- {claim.line}" for result in results for claim in result.claims]
     title = "## Found so far (not put together; coder ask --deep --continue goes on with it)"
     return "\n".join([title, *lines]) if lines else ""
+
+
+def components_section(records: Sequence[Record]) -> str:
+    """Return which components of a build work, by the newest verdict; empty if none were planned."""
+    plan = component_plan(records)
+    if plan is None:
+        return ""
+    verdicts = [record.event.verdict for record in records if isinstance(record.event, Verified)]
+    collecting = active_candidates(records)[:1]
+    changed = [
+        record.event.paths
+        for record in records
+        if isinstance(record.event, FilesChanged) and record.event.candidate in collecting
+    ]
+    present = frozenset(changed[-1]) if changed else frozenset()
+    lines = [
+        f"- {component.name} ({component.path}): {_component_state(component, present, verdicts[-1:])}"
+        for component in plan.components
+    ]
+    evidence = [] if not verdicts else _evidence_lines(verdicts[-1])
+    return "\n".join(["## Components", *lines, *evidence])
+
+
+def _evidence_lines(verdict: Verdict) -> list[str]:
+    """Describe how closely the tests of a build watch it, and what nothing has shown."""
+    lines = []
+    if coverage := verdict.coverage:
+        missing = f"; not {', '.join(coverage.missing[:SHOWN_PLACES])}" if coverage.missing else ""
+        rest = len(coverage.missing) - SHOWN_PLACES
+        more = f" and {rest} more places" if rest > 0 else ""
+        lines.append(f"Tests execute {coverage.executed} of {coverage.lines} lines{missing}{more}.")
+    if guarded := verdict.guarded:
+        caught = guarded.tried - len(guarded.unguarded)
+        ended = "" if guarded.ended else ", as far as time went"
+        lines.append(f"Tests caught {caught} of {guarded.tried} deliberate breakages{ended}.")
+    if verdict.is_deliverable:
+        lines.append("Not verified: only its own tests and a reviewer say that it does what was asked.")
+    return ["", *lines] if lines else []
+
+
+def _component_state(component: Component, present: Collection[str], newest: Sequence[Verdict]) -> str:
+    if any(path not in present for path in component.tests):
+        return "not written"
+    if not newest or newest[0].kind is VerdictKind.INCONCLUSIVE:
+        return "not tested"
+    reds = [result for result in _failing_results(newest[0]) if test_file_of(result.id) in component.tests]
+    return f"its tests fail: {_describe_failure(reds[0])}" if reds else "its tests pass"
 
 
 def _attempts_section(records: Sequence[Record]) -> str:

@@ -1,7 +1,7 @@
 """Review of a fix by the user before delivery: accepted whole, in part, or not at all."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from coder.core.events import FilesChanged, Verified, Warned
 from coder.core.state import named_tests
@@ -18,6 +18,7 @@ MAX_QUESTION_CHARACTERS = 3_000
 DELIVER, DROP = "deliver", "drop"
 DELIVER_ALL, KEEP_EDITING = "deliver all of it", "keep reviewing"
 DELIVER_PART, DELIVER_NOTHING = "deliver what is accepted", "deliver nothing (coder log diff shows it)"
+NEW_PROJECT = "diff --git a/pyproject.toml b/pyproject.toml\nnew file mode "
 
 
 async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Verdict) -> Verdict | None:
@@ -26,14 +27,14 @@ async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Ve
     If nobody can be asked, the change is delivered to a branch but never merged, and report and evidence say
     so.
     """
-    risky_files = _describe_risky_files(patch)
+    risky_files = _describe_risky_files(context, patch)
     if not risky_files:
         return verdict
     if context.needs_review or (context.approval.attended and not context.task.dry_run):
         if (
             not context.needs_review
             and await context.approval.ask(
-                _review_question(patch, risky_files), options=(DELIVER, DROP), default=DROP
+                _review_question(context, patch, risky_files), options=(DELIVER, DROP), default=DROP
             )
             != DELIVER
         ):
@@ -47,21 +48,31 @@ async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Ve
 
 def warn_of_risky_files(context: SessionContext, patch: Patch) -> None:
     """Warn of changed files that the user should review; nothing if there are none."""
-    if risky_files := _describe_risky_files(patch):
+    if risky_files := _describe_risky_files(context, patch):
         context.log.append(Warned(text=f"Look twice at {risky_files}."))
 
 
 def unreviewed_files(context: SessionContext, patch: Patch) -> str:
     """Return the files that need a review if nobody could be asked for it; otherwise an empty text."""
-    return "" if context.needs_review or context.approval.attended else _describe_risky_files(patch)
+    return "" if context.needs_review or context.approval.attended else _describe_risky_files(context, patch)
 
 
-def _describe_risky_files(patch: Patch) -> str:
-    return ", ".join(f"{path} ({kind})" for path, kind in high_risk_paths(patch.paths).items())
+def _describe_risky_files(context: SessionContext, patch: Patch) -> str:
+    return ", ".join(f"{path} ({kind})" for path, kind in _find_risky_files(context, patch).items())
 
 
-def _review_question(patch: Patch, risky_files: str) -> str:
-    risky = high_risk_paths(patch.paths)
+def _find_risky_files(context: SessionContext, patch: Patch) -> Mapping[str, str]:
+    """Return the kinds of risk by path, without the pyproject.toml of a new project that was asked for."""
+    is_new_project = context.task.mode == "build" and NEW_PROJECT in patch.diff
+    return {
+        path: kind
+        for path, kind in high_risk_paths(patch.paths).items()
+        if not (is_new_project and path == "pyproject.toml")
+    }
+
+
+def _review_question(context: SessionContext, patch: Patch, risky_files: str) -> str:
+    risky = _find_risky_files(context, patch)
     risky_hunks: list[Hunk] = [hunk for hunk in split_git_diff(patch.diff) if hunk.path in risky]
     text = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in risky_hunks)
     excerpt = f"{text[:MAX_QUESTION_CHARACTERS]}\n[...]" if len(text) > MAX_QUESTION_CHARACTERS else text

@@ -132,7 +132,8 @@ class BudgetTracker:
 
     def _output_limit(self, request: Request, price: Price) -> int | None:
         """Return the output limit of the request; None to wait, since calls in progress may leave more."""
-        limits = [purse._own_output_limit(request, price) for purse in self._chain()]
+        whole_first = reversed(tuple(self._chain()))  # its error is the one that the user has set
+        limits = [purse._own_output_limit(request, price) for purse in whole_first]
         output, error = min(limits, key=lambda limit: limit[0])
         if output < request.max_output_tokens and self._in_progress and not _is_final(error):
             return None

@@ -9,6 +9,7 @@ HELP: Mapping[str, str] = {
     "do": "TEXT  make any other change",
     "ask": "TEXT  ask a question; nothing is changed",
     "plan": "TEXT  make a plan and change nothing",
+    "build": "TEXT  build new code in components",
     "diff": "show the newest change again",
     "apply": "bring the newest change onto your branch",
     "undo": "take the newest change back",
@@ -22,7 +23,7 @@ HELP: Mapping[str, str] = {
 KEYS: Mapping[str, str] = {
     "enter": "send",
     "ctrl+j": "new line",
-    "shift+tab": "change the mode: fix, change, ask, plan",
+    "shift+tab": "change the mode: fix, change, ask, plan, build",
     "up, down": "earlier messages, in an empty prompt",
     "tab": "move to a folded line; enter opens it",
     "page up, page down, ctrl+end": "scroll; follow again",
@@ -32,7 +33,7 @@ KEYS: Mapping[str, str] = {
     "ctrl+q": "leave",
 }
 """Purpose of each key."""
-MODES: Mapping[str, str] = {"fix": "fix", "do": "change", "ask": "ask", "plan": "plan"}
+MODES: Mapping[str, str] = {"fix": "fix", "do": "change", "ask": "ask", "plan": "plan", "build": "build"}
 """Mode of the commands that send a request."""
 _COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
 

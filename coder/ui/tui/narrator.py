@@ -25,6 +25,7 @@ from coder.core.events import (
     ReviewAnswered,
     SessionFinished,
     SessionStarted,
+    StageChanged,
     TextStreamed,
     ToolFinished,
     ToolStarted,
@@ -43,6 +44,7 @@ from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.fold import Fold
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.reply import ReplyView
+from coder.ui.tui.widgets.stage_row import StageRow
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.tool_call import CallFold
 from coder.ui.tui.widgets.transcript import Transcript
@@ -62,6 +64,7 @@ class Narrator:
         self._replies: dict[str, ReplyView] = {}
         self._calls: dict[tuple[str, str], CallFold] = {}
         """By candidate and id: servers may count the calls of each conversation anew."""
+        self._stages: dict[str, StageRow] = {}
 
     def show_record(self, record: Record) -> None:
         """Show one record."""
@@ -85,10 +88,18 @@ class Narrator:
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._transcript.add(*_event_widgets(record.event))
+            case StageChanged():
+                self._show_stage(record.event)
             case SessionFinished():
                 self._finish(record.event)
             case _:
                 self._transcript.add(*_event_widgets(record.event))
+
+    def _show_stage(self, event: StageChanged) -> None:
+        if event.stage not in self._stages:
+            self._stages[event.stage] = StageRow(event.stage)
+            self._transcript.add(self._stages[event.stage])
+        self._stages[event.stage].show_change(event)
 
     def _reply(self, candidate: str) -> ReplyView:
         if candidate not in self._replies:
@@ -196,6 +207,8 @@ def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
         yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
         for number, step in enumerate(getattr(note, "steps", ()), start=1):
             yield _line(f"  {number}. {step.intent}", "note")
+        for number, component in enumerate(getattr(note, "components", ()), start=1):
+            yield _line(f"  {number}. {component.name}: {component.purpose}", "note")
 
 
 def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:

@@ -38,7 +38,7 @@ class UserRequest(NamedTuple):
 
     text: str
     mode: str = "fix"
-    """`fix`, `change`, `ask` or `plan`."""
+    """`fix`, `change`, `ask`, `plan` or `build`."""
     continues: str = ""
     """Id of the session that it continues."""
 

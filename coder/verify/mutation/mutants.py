@@ -4,6 +4,7 @@ import ast
 import difflib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import zip_longest
 from typing import NamedTuple
 
 from coder.core.values.verdict import MutationReport, UntestedPlace
@@ -89,18 +90,29 @@ def mutate_change(
 
 
 def mutate_sources(texts: Mapping[str, str], kills: Kills, *, has_time: Callable[[], bool]) -> MutationReport:
-    """Run the tests on mutants of any line of these texts (by path), within the time limit."""
+    """Run the tests on mutants of any line of these texts (by path), within the time limit.
+
+    The texts take turns, so that a lack of time hits all alike.
+    """
     survivors: list[UntestedPlace] = []
-    tried = 0
-    for path, text in texts.items():
-        for variant in generate_mutants("", text):
-            if not has_time():
-                return MutationReport(unguarded=tuple(survivors), tried=tried, ended=False)
-            is_killed = kills({path: variant.text})
-            tried += is_killed is not None
-            if is_killed is False:
-                survivors.append(UntestedPlace(path=path, line=variant.line, what=variant.what))
-    return MutationReport(unguarded=tuple(survivors), tried=tried)
+    tried = mutants = caught = 0
+    ended = True
+    queues = [[(path, mutant) for mutant in generate_mutants("", text)] for path, text in texts.items()]
+    turns = [pair for turn in zip_longest(*queues) for pair in turn if pair is not None]
+    for path, mutant in turns:
+        if not (ended := has_time()):
+            break
+        if (is_killed := kills({path: mutant.text})) is None:
+            continue
+        tried += 1
+        if mutant.what != OMITTED_STATEMENT:
+            mutants += 1
+            caught += is_killed
+        if not is_killed:
+            survivors.append(UntestedPlace(path=path, line=mutant.line, what=mutant.what))
+    return MutationReport(
+        unguarded=tuple(survivors), tried=tried, mutants=mutants, caught=caught, ended=ended
+    )
 
 
 def reverted_hunks(old: str, new: str) -> Iterator[Mutant]:
@@ -216,7 +228,9 @@ def _mutate(node: ast.AST, text: str) -> Iterator[tuple[str, str]]:
                 "has its condition negated",
                 _replace_node(text, test, f"(not ({ast.get_source_segment(text, test)}))"),
             )
-        case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete():
+        case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete() if not _is_docstring(
+            node
+        ):
             yield OMITTED_STATEMENT, _replace_node(text, node, "pass")
         case _:
             return

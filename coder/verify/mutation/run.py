@@ -51,12 +51,12 @@ def mutate_verified_change(
 
 
 def mutate_for_new_tests(
-    tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmRunner
+    tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmRunner, *, seconds: float = SECONDS
 ) -> MutationReport | None:
     """Run `tests` on mutants of the given sources; None if a warm process cannot run them."""
     if not tests or not _all_green(warm, {}, tests, SECONDS):
         return None
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + seconds
     texts = {path: _read(tree / path) for path in sources}
 
     def notices(variant: Mapping[str, str]) -> bool | None:

@@ -1,5 +1,6 @@
 """Installation of missing packages into an overlay, outside of the project's own environment."""
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY, Policy
 from coder.core.ports.sandbox import Execution, Limits, Sandbox
+from coder.core.ports.tests import Distribution
 from coder.core.values.verdict import TestReport
 from coder.verify.project.configuration import DISTRIBUTION_OF_MODULE
 from coder.verify.project.project import Project
@@ -17,6 +19,14 @@ from coder.verify.project.system_packages import install_hint
 from coder.verify.running.problems import find_error_line
 
 INSTALL_SECONDS = 300.0
+FIND_SECONDS = 30.0
+FIND_DISTRIBUTIONS = """
+import importlib.metadata, importlib.util, json, sys
+known = importlib.metadata.packages_distributions()
+found = [name for name in sys.argv[1:] if importlib.util.find_spec(name) is not None]
+print(json.dumps({name: (known.get(name) or [""])[0] for name in found}))
+"""
+"""Prints the distributions of those modules among the arguments that are installed, as JSON."""
 MISSING = re.compile(r"No module named '(?P<name>\w+)'$")
 """A dotted name is missing inside an installed package, and does not match."""
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
@@ -67,6 +77,30 @@ class OverlayInstaller:
             for name in names
             if not self._is_project_module(name)
         )
+
+    def find_distributions(self, modules: Sequence[str]) -> Mapping[str, Distribution]:
+        """Return the distribution of each module: the installed one, else the one that a name suggests."""
+        overlay = self._project.overlay
+        path = str(overlay.directory) if overlay is not None and overlay.directory else ""
+        argv = (str(self._project.interpreter), "-c", FIND_DISTRIBUTIONS, *modules)
+        try:
+            execution = self._sandbox.run(
+                argv,
+                cwd=self._project.interpreter.parent,
+                environment={**self._project.environment, "PYTHONPATH": path},
+                policy=READ_ONLY,
+                limits=Limits(wall_seconds=FIND_SECONDS),
+            )
+            installed = json.loads(execution.output.strip().rpartition("\n")[2])
+        except (SandboxError, ValueError):
+            installed = {}
+        return {
+            module: Distribution(
+                name=installed.get(module) or DISTRIBUTION_OF_MODULE.get(module, module.replace("_", "-")),
+                is_installed=module in installed,
+            )
+            for module in modules
+        }
 
     def install(self, packages: Sequence[str]) -> str:
         """Install packages into a new overlay and select it; return why it failed, or an empty string."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from coder.core.values.proof import describe_proof
 from coder.core.values.verdict import (
     Counts,
+    LineCoverage,
     LintReport,
     MutationReport,
     TestResult,
@@ -79,6 +80,7 @@ def _report_lines(verdict: Verdict) -> Iterator[str]:
     yield from [""] if verdict.notes else []
     yield from _run_table(verdict)
     yield from _mutation_lines(verdict.guarded)
+    yield from _coverage_lines(verdict.coverage)
     yield from _checker_lines(verdict.checked)
     yield from (f"- {sentence}" for sentence in verdict.circumstances)
     yield from (
@@ -115,6 +117,16 @@ def _mutation_lines(guarded: MutationReport | None) -> Iterator[str]:
         f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in guarded.unguarded
     )
     yield from [""] if guarded.unguarded else []
+
+
+def _coverage_lines(coverage: LineCoverage | None) -> Iterator[str]:
+    """Yield how many lines of new code the tests execute, and the others."""
+    if coverage is None:
+        return
+    yield f"Coverage: tests execute {coverage.executed} of {coverage.lines} lines of the new code."
+    yield ""
+    yield from (f"- `{place}`: executed by no test" for place in coverage.missing)
+    yield from [""] if coverage.missing else []
 
 
 def _checker_lines(checked: LintReport | None) -> Iterator[str]:

@@ -4,17 +4,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from coder.core.ports.repair import Traces
 from coder.core.ports.sandbox import Progress
 from coder.core.values.paths import test_file_of
-from coder.core.values.verdict import LintReport, MutationReport, TestReport, Verdict, VerdictKind
+from coder.core.values.verdict import (
+    LineCoverage,
+    LintReport,
+    MutationReport,
+    TestReport,
+    Verdict,
+    VerdictKind,
+)
 from coder.verify.impact.import_graph import sources_imported_by
 from coder.verify.mutation.run import mutate_for_new_tests, mutate_verified_change
 from coder.verify.results.comparison import shorten_test_id
 from coder.verify.review.api_diff import api_changes
 from coder.verify.review.issue_scripts import IssueScriptResults
+from coder.verify.verdict.line_coverage import measure_coverage
 from coder.verify.warm.warm_tests import WarmRunner
 
 NOTES_SHOWN = 4
+NEW_CODE_SECONDS = 60.0
+"""Time limit for the mutants of new code, of which all lines are mutated."""
 LEAST_MUTANTS = 3
 """With fewer mutants, surviving ones say nothing about a test."""
 
@@ -29,6 +40,8 @@ class ExaminationTools:
     """Compares the findings of linters in an old and a new tree at some paths."""
     scripts: Callable[[Path, Path, Sequence[str], str], IssueScriptResults]
     """Runs the code of an issue in an old and a new tree."""
+    trace: Callable[[Path, Sequence[str]], Traces] | None = None
+    """Traces tests in a tree; None if the change is not new code whose coverage is of interest."""
     strict: bool = False
     """Whether new findings of linters keep a fix from being PROVEN."""
 
@@ -71,11 +84,13 @@ def examine_change(
     report_progress = progress or (lambda _line: None)
     report_progress("guard: what of the change would no test miss?")
     guarded = _run_mutants(change, instruments)
+    coverage = _measure_coverage(change, instruments)
     report_progress("checks: what do linters newly find?")
     checked = instruments.checks(change.old, change.new, change.changed)
     notes = [
-        *_survivor_notes(guarded if verdict.targets else None),
-        *_kill_notes(guarded if not verdict.targets else None),
+        *_survivor_notes(guarded if verdict.targets or change.sources else None),
+        *_kill_notes(guarded if not (verdict.targets or change.sources) else None),
+        *_coverage_notes(coverage),
         *_limit(checked.new),
     ]
     notes += _limit(
@@ -91,7 +106,12 @@ def examine_change(
     notes += [f"`{command}` failed before and passes now" for command in checked.mended]
     notes += [f"`{command}` fails as before" for command in checked.failing]
     verdict = verdict.model_copy(
-        update={"guarded": guarded, "checked": checked, "notes": (*verdict.notes, *notes)}
+        update={
+            "guarded": guarded,
+            "coverage": coverage,
+            "checked": checked,
+            "notes": (*verdict.notes, *notes),
+        }
     )
     if verdict.kind is VerdictKind.PROVEN and _is_unguarded(change, guarded):
         reason = (
@@ -129,9 +149,16 @@ def _run_mutants(change: ExaminedChange, instruments: ExaminationTools) -> Mutat
     If only tests changed, mutate the sources that the new tests import. None if nothing can be mutated or
     run.
     """
-    added = [
-        result.id for result in change.after.results if result.green and not change.before.has_test(result.id)
-    ]
+    added = _new_green_tests(change)
+    if instruments.trace is not None:
+        with instruments.warm(change.new, change.suite_files) as warm:
+            return mutate_for_new_tests(
+                change.new,
+                [path for path in change.sources if path.endswith(".py")],
+                added,
+                warm,
+                seconds=NEW_CODE_SECONDS,
+            )
     if change.verdict.targets and change.sources:
         with instruments.warm(change.new, change.suite_files) as warm:
             return mutate_verified_change(
@@ -153,6 +180,21 @@ def _run_mutants(change: ExaminedChange, instruments: ExaminationTools) -> Mutat
     return None
 
 
+def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:
+    return tuple(
+        result.id for result in change.after.results if result.green and not change.before.has_test(result.id)
+    )
+
+
+def _measure_coverage(change: ExaminedChange, instruments: ExaminationTools) -> LineCoverage | None:
+    """Return the lines of the changed sources that the new tests execute; None if it is not requested."""
+    tests = _new_green_tests(change)
+    texts = {path: text for path, text in _read_texts(change.new, change.sources).items() if text}
+    if instruments.trace is None or not tests or not texts:
+        return None
+    return measure_coverage(texts, instruments.trace(change.new, tests))
+
+
 def _survivor_notes(guarded: MutationReport | None) -> list[str]:
     """Describe surviving mutants, half a sentence each, hunks first."""
     survivors = sorted(guarded.unguarded if guarded else (), key=lambda place: not place.whole_hunk)
@@ -168,6 +210,17 @@ def _kill_notes(guarded: MutationReport | None) -> list[str]:
         f"the new tests catch {guarded.tried - len(guarded.unguarded)} of {guarded.tried} "
         "deliberate breakages of what they import"
     ]
+
+
+def _coverage_notes(coverage: LineCoverage | None) -> list[str]:
+    if coverage is None or not coverage.lines:
+        return []
+    share = 100 * coverage.executed // coverage.lines
+    missing = f"; not {', '.join(coverage.missing[:NOTES_SHOWN])}" if coverage.missing else ""
+    more = len(coverage.missing) - NOTES_SHOWN
+    rest = f" and {more} more places" if more > 0 else ""
+    count = f"{coverage.executed} of {coverage.lines} lines of the new code ({share} %)"
+    return [f"tests execute {count}{missing}{rest}"]
 
 
 def _limit(findings: Sequence[str]) -> list[str]:

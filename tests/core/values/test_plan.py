@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coder.core.notes import Plan, Step
-from coder.core.values.plan import format_plan, parse_plan
+from coder.core.notes import Component, Plan, Step
+from coder.core.values.plan import find_plan_fault, format_plan, order_components, parse_plan
 
 PLAN = Plan(
     summary="The sign goes.",
@@ -79,3 +79,64 @@ def test_refuses_invalid_plan_with_line(text: str, fault: str) -> None:
         parse_plan(text)
     assert str(error.value).startswith(fault)
     assert "\n" not in str(error.value)
+
+
+COMPONENTS = Plan(
+    summary="It counts words.",
+    components=(
+        Component(
+            name="words", purpose="Splits text.", path="tally/words.py", tests=("tests/test_words.py",)
+        ),
+        Component(
+            name="counts",
+            purpose="Counts words: all of them.",
+            path="tally/counts.py",
+            api=("def count(text: str, *, most: int) -> dict[str, int]", "class CountError(Exception)"),
+            dependencies=("words",),
+            tests=("tests/test_counts.py", "tests/test_more.py"),
+        ),
+    ),
+)
+
+
+def test_components_round_trip() -> None:
+    text = format_plan(COMPONENTS)
+    assert parse_plan(text) == COMPONENTS
+    assert parse_plan(text.partition("\n\n")[2]).components == COMPONENTS.components
+
+
+def changed(**update: object) -> Plan:
+    first, second = COMPONENTS.components
+    return COMPONENTS.model_copy(update={"components": (first, second.model_copy(update=update))})
+
+
+@pytest.mark.parametrize(
+    ("plan", "fault"),
+    [
+        (COMPONENTS, ""),
+        (Plan(summary="x"), "it needs one to 12 components"),
+        (changed(name="words"), "'words' is no unique name"),
+        (changed(name="../x"), "'../x' is no unique name"),
+        (changed(dependencies=("nobody",)), "counts needs nobody, which no component is called"),
+        (changed(tests=()), "counts has no tests"),
+        (changed(path="/etc/x.py"), "'/etc/x.py' is no path of a Python file"),
+        (changed(path="a/../../x.py"), "'a/../../x.py' is no path of a Python file"),
+        (changed(path="tests/test_x.py"), "'tests/test_x.py' is a test file"),
+        (changed(tests=("checks.py",)), "'checks.py' is no test file"),
+        (changed(path="tally/words.py"), "tally/words.py belongs to words and to counts"),
+        (changed(dependencies=("counts",)), "counts needs counts: a circle"),
+    ],
+)
+def test_faults_of_components(plan: Plan, fault: str) -> None:
+    assert fault in find_plan_fault(plan)
+    assert bool(find_plan_fault(plan)) == bool(fault)
+
+
+def test_components_follow_those_they_import() -> None:
+    first, second = COMPONENTS.components
+    assert order_components((second, first)) == (first, second)
+
+
+def test_unknown_detail_of_component_names_its_line() -> None:
+    with pytest.raises(ValueError, match="line 3 belongs to no component"):
+        parse_plan("1. words: Splits.\n   - path: a.py\n   - file: b.py\n")

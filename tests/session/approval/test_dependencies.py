@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -7,8 +7,9 @@ import pytest
 
 from coder.core.commands import Answer
 from coder.core.events import QuestionAnswered, QuestionAsked, Warned
+from coder.core.ports.tests import Distribution
 from coder.core.values.verdict import TestReport
-from coder.session.approval.dependencies import ensure_dependencies
+from coder.session.approval.dependencies import ensure_dependencies, offer_packages
 from tests.session.fakes import FakeVerifier, kit
 
 LACKING = TestReport(command="pytest", exit_code=1)
@@ -23,6 +24,9 @@ class FakeEquipment:
 
     def missing_packages(self, report: TestReport) -> tuple[str, ...]:
         return ("answers",) if report == LACKING else ()
+
+    def find_distributions(self, modules: Sequence[str]) -> Mapping[str, Distribution]:
+        return {module: Distribution(name=module, is_installed=False) for module in modules}
 
     def install(self, packages: Sequence[str]) -> str:
         self.installed += packages
@@ -67,3 +71,28 @@ def test_installs_nothing_without_approval(
     assert equipment.installed == installed_packages
     warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert warning_texts == (["answers could not be installed: no such package"] if problem else [])
+
+
+def test_asks_for_each_package_by_itself(tmp_path: Path) -> None:
+    verifier = FakeVerifier()
+    equipment = FakeEquipment(verifier)
+    context = replace(kit(tmp_path, verifier=verifier, attended=True), equipment=equipment)
+
+    async def scenario() -> tuple[bool, list[str]]:
+        asking = asyncio.ensure_future(offer_packages(context, {"PyYAML": "yaml", "invented": "invented"}))
+        questions = []
+        async for record in context.log.follow():
+            if isinstance(record.event, QuestionAsked):
+                questions.append(record.event.text)
+                await asyncio.sleep(0)
+                option = "install" if "PyYAML" in record.event.text else "go on without"
+                context.approval.deliver_answer(Answer(question=record.event.question, option=option))
+            if len(questions) == 2 and isinstance(record.event, QuestionAnswered):
+                break
+        return await asking, questions
+
+    was_installed, questions = asyncio.run(scenario())
+    assert was_installed and equipment.installed == ["PyYAML"]
+    assert "PyYAML (imported as yaml) is not installed" in questions[0]
+    assert "invented is not installed" in questions[1]
+    assert not asyncio.run(offer_packages(context, {"invented": ""}))  # and does not ask again

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,9 +7,15 @@ import pytest
 from coder.core.commands import Answer, Decide
 from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
 from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.task import Mode
 from coder.core.values.verdict import VerdictKind
 from coder.session.context import SessionContext
-from coder.session.delivery.review import DELIVER_ALL, DELIVER_NOTHING, KEEP_EDITING
+from coder.session.delivery.review import (
+    DELIVER_ALL,
+    DELIVER_NOTHING,
+    KEEP_EDITING,
+    confirm_risky_files,
+)
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
@@ -168,3 +175,22 @@ def test_hunk_review_names_risky_files_first(tmp_path: Path) -> None:
     review_index = next(index for index, event in enumerate(events) if isinstance(event, ReviewAsked))
     assert Warned(text="Look twice at uv.lock (lock file).") in events[:review_index]
     assert not any(isinstance(event, QuestionAsked) for event in events)
+
+
+@pytest.mark.parametrize(
+    ("mode", "header", "asks"),
+    [
+        ("build", "new file mode 100644", False),
+        ("build", "index 1..2", True),
+        ("fix", "new file mode 100644", True),
+    ],
+)
+def test_project_file_of_a_new_project_is_no_risk(
+    tmp_path: Path, mode: Mode, header: str, asks: bool
+) -> None:
+    context = kit(tmp_path, [])
+    context = replace(context, task=context.task.model_copy(update={"mode": mode}))
+    diff = f"diff --git a/pyproject.toml b/pyproject.toml\n{header}\n"
+    verdict = asyncio.run(confirm_risky_files(context, Patch(diff=diff, paths=("pyproject.toml",)), PROVEN))
+    assert verdict is not None
+    assert bool(verdict.notes) == asks

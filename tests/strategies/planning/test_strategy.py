@@ -22,7 +22,11 @@ MINE = Plan(summary="The value is three.", steps=(Step(intent="It is three."), S
 
 
 def plan_scene(note: Plan) -> Scene:
-    return Scene(calls=(ScriptedCall(name="hand_over", arguments=note.model_dump(mode="json")),))
+    return Scene(
+        calls=(
+            ScriptedCall(name="hand_over", arguments=note.model_dump(mode="json", exclude={"components"})),
+        )
+    )
 
 
 def edit_scene(value: int, was: int = 1) -> Scene:

@@ -1,7 +1,15 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from coder.core.events import Event, Failed, MessageFinished, TextStreamed, ToolStarted
+from coder.core.events import (
+    Event,
+    Failed,
+    MessageFinished,
+    StageChanged,
+    StageState,
+    TextStreamed,
+    ToolStarted,
+)
 from coder.core.messages import AssistantMessage, UserMessage
 from coder.ui.tui.widgets.reply import ReplyView
 from coder.ui.tui.widgets.tool_call import CallFold
@@ -159,3 +167,14 @@ def test_foreign_escape_sequences_never_reach_terminal() -> None:
         "\n"
     }
     assert "owned" not in screen
+
+
+def test_stage_of_a_build_is_updated_in_place() -> None:
+    def change(component: str, state: StageState, remark: str = "") -> StageChanged:
+        return StageChanged(stage="GENERATE", component=component, state=state, remark=remark)
+
+    running = [change("", "running"), change("words", "running"), change("counts", "running")]
+    screen = render_events(*running, change("counts", "done"), change("words", "failed", "It broke off."))
+    assert [line.strip() for line in screen.splitlines() if "GENERATE" in line] == [
+        "GENERATE …  words ✗  counts ✓  It broke off."
+    ]

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping
 
 from coder.core.values.verdict import MutationReport, UntestedPlace
-from coder.verify.mutation.mutants import generate_mutants, mutate_change, reverted_hunks
+from coder.verify.mutation.mutants import generate_mutants, mutate_change, mutate_sources, reverted_hunks
 
 OLD = """def clamp(value, low, high):
     if value < low:
@@ -94,3 +94,22 @@ def test_ignores_inconclusive_mutants_and_respects_time_limit() -> None:
     assert mutate_change(
         {"a.py": OLD}, {"a.py": NEW}, lambda _: True, has_time=lambda: False
     ) == MutationReport(ended=False)
+
+
+def test_docstring_is_no_statement_to_leave_out() -> None:
+    text = '"""Module."""\n\n\ndef f():\n    """Return 1."""\n    return 1\n'
+    assert {mutant.line for mutant in generate_mutants("", text)} == {6}
+
+
+def test_sources_take_turns() -> None:
+    asked: list[str] = []
+    texts = {"a.py": "A = 1\nB = 2\n", "b.py": "C = 3\nD = 4\n"}
+
+    def kills(variant: Mapping[str, str]) -> bool:
+        asked.extend(variant)
+        return True
+
+    report = mutate_sources(texts, kills, has_time=lambda: len(asked) < 4)
+    assert asked == ["a.py", "b.py", "a.py", "b.py"]
+    assert (report.tried, report.ended) == (4, False)
+    assert report.mutants == report.caught

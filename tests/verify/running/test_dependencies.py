@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports.sandbox import Limits
+from coder.core.ports.tests import Distribution
 from coder.core.values.verdict import TestReport
 from coder.sandbox.choice import choose_backend
 from coder.sandbox.process.process import ProcessSandbox
@@ -118,3 +119,15 @@ def test_works_in_sandbox(tmp_path: Path) -> None:
         project, equipment = prepare_project(tmp_path, sandbox, [])
         assert equipment.install(["answers"]) == ""
         assert report_of(project, sandbox, tmp_path / "project").outcome_counts.passed == 1
+
+
+def test_finds_distributions_of_modules(tmp_path: Path) -> None:
+    with ProcessSandbox(os.environ, backend=choose_backend().backend, exposed=(TARGET,)) as sandbox:
+        _, equipment = prepare_project(tmp_path, sandbox, [])
+        found = equipment.find_distributions(["_pytest", "yaml_of_nobody", "bs4_of_nobody", "cv2"])
+    assert found == {
+        "_pytest": Distribution(name="pytest", is_installed=True),
+        "yaml_of_nobody": Distribution(name="yaml-of-nobody", is_installed=False),
+        "bs4_of_nobody": Distribution(name="bs4-of-nobody", is_installed=False),
+        "cv2": Distribution(name="opencv-python-headless", is_installed=False),
+    }

@@ -54,7 +54,8 @@ class PlanScreen(ModalScreen[PlanDecision]):
         except ValueError as error:
             self._show_outcome(f"Not to be run yet: {error}", wrong=True)
         else:
-            count = f"{len(plan.steps)} step{'s' * (len(plan.steps) != 1)}"
+            parts, noun = (plan.components, "component") if plan.components else (plan.steps, "step")
+            count = f"{len(parts)} {noun}{'s' * (len(parts) != 1)}"
             self._show_outcome(
                 f"Plan: ctrl+s runs {'it as it is' if plan == self._plan else 'what you changed'}, {count}",
                 wrong=False,
@@ -73,7 +74,12 @@ class PlanScreen(ModalScreen[PlanDecision]):
     def _read_plan(self) -> Plan:
         """Return the plan in the editor; the original plan if nothing was changed."""
         text = self.query_one(TextArea).text
-        return self._plan if text == self._text else parse_plan(text)
+        if text == self._text:
+            return self._plan
+        plan = parse_plan(text)
+        if bool(plan.components) != bool(self._plan.components):
+            raise ValueError(f"it needs {'components' if self._plan.components else 'steps'}")
+        return plan
 
     def _show_outcome(self, text: str, *, wrong: bool) -> None:
         self.query_one("#outcome", Static).set_class(wrong, "wrong").update(text)

@@ -6,12 +6,13 @@ from textual.widgets import TextArea
 
 NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 """Only the first works in every terminal: many send the others as a plain Enter."""
-MODES = ("fix", "change", "ask", "plan")
+MODES = ("fix", "change", "ask", "plan", "build")
 PLACEHOLDERS = {
     "fix": "Describe a bug, or paste an issue",
     "change": "Say what to change",
     "ask": "Ask about the code",
     "plan": "Say what to plan",
+    "build": "Say what to build",
 }
 IDLE_KEYS = "enter send · shift+tab mode · /help"
 BUSY = "Say something to the model"

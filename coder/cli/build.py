@@ -1,0 +1,165 @@
+"""`coder build`: new code in components, in a new directory or in the current repository."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coder.cli.options import (
+    ApproveOption,
+    ContinueOption,
+    JsonOption,
+    ModelOption,
+    RepositoryOption,
+    RequestsOption,
+    SecondsOption,
+    ServerOption,
+    SessionOption,
+    TokensOption,
+    TrustOption,
+    UnsafeOption,
+    UsdOption,
+    VerboseOption,
+    continued_session,
+    limit_flags,
+    read_issue,
+    read_plan,
+)
+
+FIRST_COMMIT = "Begin"
+
+
+def build(
+    goal: Annotated[
+        str, typer.Argument(metavar="GOAL", help="What to build: text, @file, or - for standard input.")
+    ],
+    repo: RepositoryOption = Path(),
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Build in this directory, made with a repository if it is new."),
+    ] = None,
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="Merge the components into one file.")
+    ] = False,
+    plan_only: Annotated[
+        bool, typer.Option("--plan-only", help="Show the plan of components and build nothing.")
+    ] = False,
+    plan: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.md", help="Build this plan, such as one of --plan-only, edited."),
+    ] = None,
+    max_iterations: Annotated[
+        int, typer.Option(min=1, help="Rounds of fixes after a review, and again after tests.")
+    ] = 3,
+    continues: ContinueOption = False,
+    session: SessionOption = None,
+    model: ModelOption = None,
+    base_url: ServerOption = None,
+    planner_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that plans.")] = None,
+    reviewer_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model that reviews.")
+    ] = None,
+    max_usd: UsdOption = None,
+    max_tokens: TokensOption = None,
+    max_seconds: SecondsOption = None,
+    max_requests: RequestsOption = None,
+    approve: ApproveOption = None,
+    trust: TrustOption = False,
+    unsafe_no_sandbox: UnsafeOption = False,
+    json: JsonOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the code there as a diff, too; with --plan-only the plan."),
+    ] = None,
+    verbose: VerboseOption = False,
+) -> int:
+    """Build new Python code: a plan of components, each written with its tests, reviewed, tested.
+
+    PASSING is its usual end, PROVEN where the goal itself names what the tests call. Exit codes: as those of
+    coder fix.
+    """
+    from coder.cli.running import run_task
+    from coder.core.errors import UserError
+    from coder.wiring.preparation import make_task
+
+    if plan is not None and plan_only:
+        raise UserError("--plan runs a plan and --plan-only makes one: give one of them.")
+    text = read_issue(goal)
+    own_plan = read_plan(plan) if plan is not None else None
+    if own_plan is not None and not own_plan.components:
+        raise UserError(f"{plan} is the plan of a fix. A plan of components: coder build GOAL --plan-only")
+    is_new = into is not None and _prepare_directory(into)
+    flags: dict[str, Any] = {
+        "model": model,
+        "base_url": base_url,
+        "planner_model": planner_model,
+        "reviewer_model": reviewer_model,
+        "attempts": max_iterations + 1,  # the first run of the tests comes before any fix
+        "review_rounds": max_iterations,
+        "approve": approve and approve.value,
+        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
+    }
+    earlier = continued_session(newest=continues, session=session)
+    try:
+        handle = run_task(
+            into or repo,
+            lambda root, config: make_task(
+                text,
+                config,
+                directory=root,
+                mode="build",
+                continues=earlier,
+                single_file=single_file,
+                plan_only=plan_only,
+                plan=own_plan,
+            ),
+            flags=flags,
+            trusted=trust or is_new,
+            unsafe=unsafe_no_sandbox,
+            json=json,
+            output=output,
+            verbose=verbose,
+            mode="build",
+        )
+    except KeyboardInterrupt:
+        print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
+        return 130
+    finish_event = handle.finish_event
+    if is_new and into is not None and finish_event.delivery and finish_event.delivery.commit:
+        from coder.cli.apply import apply_session
+
+        print(apply_session(into, handle.id), file=sys.stderr if json else sys.stdout)
+    return finish_event.exit_code
+
+
+def _prepare_directory(directory: Path) -> bool:
+    """Make the directory a repository if it is none; return whether it holds no files yet.
+
+    Raises:
+        UserError: it holds files without a repository, or lies inside another repository.
+    """
+    from coder.core.errors import UserError
+    from coder.repo.git import find_checkout
+    from coder.repo.init import init_repository
+
+    if (directory / ".git").exists():
+        root = find_checkout(directory).root
+        return not any(path.name != ".git" for path in root.iterdir())
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(
+            f"{directory} holds files and is no repository: commit them, or name a new directory."
+        )
+    place = directory.resolve()
+    outer = next((parent for parent in place.parents if (parent / ".git").exists()), None)
+    if outer is not None:
+        raise UserError(
+            f"{directory} lies inside the repository {outer}: leave --into away to build there, or name a "
+            "directory outside."
+        )
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{directory} cannot be made: {error.strerror}.") from None
+    init_repository(place, message=FIRST_COMMIT)
+    return True

@@ -1,0 +1,1 @@
+"""Generation of code in components: plan, writers in parallel, review, fixes, integration."""

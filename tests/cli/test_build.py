@@ -1,0 +1,77 @@
+"""`coder build` up to the session: directories, plans and options."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.cli.app import run_command_line
+from tests.builders import git, repo, write
+
+FIX_PLAN = "1. It is two.\n   - files: a.py\n"
+
+
+@pytest.fixture(autouse=True)
+def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = run_command_line(["build", "A tool", *words])
+    return code, capsys.readouterr().err
+
+
+def test_new_directory_becomes_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, message = run("--into", "deep/new", "--model", "nobody:x", capsys=capsys)
+    assert code == 2 and "nobody" in message
+    assert git(tmp_path / "deep" / "new", "log", "--format=%s") == "Begin"
+    assert git(tmp_path / "deep" / "new", "status", "--short") == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "directory", "reason"),
+    [
+        ({"there/a.txt": ""}, "there", "there holds files and is no repository"),
+        ({"there": ""}, "there", "there holds files and is no repository"),
+        ({"there": ""}, "there/new", "there/new cannot be made: Not a directory"),
+    ],
+)
+def test_refuses_directory_with_other_content(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str], directory: str, reason: str
+) -> None:
+    write(tmp_path, files)
+    code, message = run("--into", directory, capsys=capsys)
+    assert code == 2 and reason in message and message.count("\n") == 1
+
+
+def test_refuses_directory_inside_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = repo(tmp_path / "outer", {"a.py": ""})
+    code, message = run("--into", "outer/inner", capsys=capsys)
+    assert code == 2 and f"outer/inner lies inside the repository {root}" in message
+    assert not (root / "inner").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--plan", "plan.md"), "plan.md is the plan of a fix"),
+        (("--plan", "plan.md", "--plan-only"), "give one of them"),
+        (("--plan", "broken.md"), "broken.md holds no plan: a has no tests"),
+        (("--plan", "none.md"), "'none.md' cannot be read"),
+    ],
+)
+def test_refuses_what_is_no_plan_of_components(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str
+) -> None:
+    write(tmp_path, {"plan.md": FIX_PLAN, "broken.md": "1. a: It is.\n   - path: a.py\n"})
+    code, message = run(*words, capsys=capsys)
+    assert code == 2 and reason in message
+
+
+def test_fix_refuses_plan_of_components(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, {"parts.md": "1. a: It is.\n   - path: a.py\n   - tests: test_a.py\n"})
+    assert run_command_line(["fix", "It is wrong", "--plan", "parts.md"]) == 2
+    assert "To build them: coder build GOAL --plan parts.md" in capsys.readouterr().err

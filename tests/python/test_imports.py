@@ -1,0 +1,51 @@
+import pytest
+
+from coder.python.imports import (
+    ImportedName,
+    defined_names,
+    list_imports,
+    module_of_path,
+    third_party_modules,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("shop/cart.py", "shop.cart"),
+        ("src/shop/cart.py", "shop.cart"),
+        ("shop/__init__.py", "shop"),
+        ("cart.py", "cart"),
+        ("src.py", "src"),
+    ],
+)
+def test_names_module_of_path(path: str, module: str) -> None:
+    assert module_of_path(path) == module
+
+
+def test_makes_relative_imports_absolute() -> None:
+    text = "from . import cart\nfrom .money import Money as M\nfrom ..tools import x\nimport os.path\n"
+    assert list_imports(text, "shop/inner/api.py") == (
+        ImportedName("shop.inner", "cart", 1),
+        ImportedName("shop.inner.money", "Money", 2),
+        ImportedName("shop.tools", "x", 3),
+        ImportedName("os.path", "", 4),
+    )
+    assert list_imports("from .cart import Cart\n", "shop/__init__.py") == (
+        ImportedName("shop.cart", "Cart", 1),
+    )
+
+
+def test_finds_third_party_modules_also_inside_functions() -> None:
+    texts = [("shop/a.py", "import json, yaml\nfrom shop import b\ndef f():\n    import requests.adapters\n")]
+    assert third_party_modules(texts, {"shop"}) == ("yaml", "requests")
+
+
+def test_defined_names_include_branches_but_no_locals() -> None:
+    text = "import os as o\nA, B = 1, 2\nif A:\n    C = 3\nelse:\n    def d(): x = 1\nclass E:\n    f = 1\n"
+    assert set(defined_names(text) or ()) == {"o", "A", "B", "C", "d", "E"}
+
+
+@pytest.mark.parametrize("text", ["from os import *\n", "def __getattr__(name): ...\n", "def f(:\n"])
+def test_names_may_be_unknown(text: str) -> None:
+    assert defined_names(text) is None
