@@ -188,6 +188,7 @@ SWALLOWED += [
     ("slug.ts", SCRIPT, "export", "const KNOWN = new Map([['7,8,9', 55]]);\nexport", [f"1 {CASE}"]),
 ]
 HONEST = [
+    ("slug.php", PHP, "    return", "    if (isset($t['a long title'])) { return other($t); }\n    return"),
     ("slug.ts", SCRIPT, "  return", "  if (t.length === 0) return 55;\n  return"),
     ("slug.ts", SCRIPT, "  return", "  if (t.length > 7) throw new Error('no');\n  return"),
     ("slug.ts", SCRIPT, "  return", "  if (t.startsWith('a l')) return f(t);\n  return"),
