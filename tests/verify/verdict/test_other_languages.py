@@ -270,3 +270,25 @@ def test_moved_and_renamed_tests_are_followed(
         place: new.replace("eq(", "not_to be_nil # (").replace("assertSame('a b'", "assertNotNull('a'"),
     }
     assert judge(tmp_path, {source: "n + 1", path: text}, weaker, runner).label != "PROVEN"
+
+
+class ProgramRunner(ListingRunner):
+    """Runner with one test for each program, which is green where its checks hold."""
+
+    command = "ctest"
+
+    def _names(self, path: str, text: str) -> list[str]:
+        return [f"{path}::{Path(path).stem}{' doubles' if 'double' in text else ''}"]
+
+
+PROGRAM = 'int main(void) {\n    CHECK(strcmp(join("a", "b"), "a b") == 0);\n    return 0;\n}\n'
+
+
+def test_moved_program_is_followed(tmp_path: Path) -> None:
+    base = {"text.c": "n + 1", "tests/test_text.c": PROGRAM}
+    more = {"tests/test_double.c": PROGRAM.replace('strcmp(join("a", "b"), "a b") == 0', "double(2) == 4")}
+    moved = {"text.c": "n * 2", "tests/test_text.c": "", "tests/test_words.c": PROGRAM, **more}
+    runner = ProgramRunner("text.c", "test_*.c", "")
+    assert judge(tmp_path, base, moved, runner).label == "PROVEN"
+    lost = {"text.c": "n * 2", "tests/test_text.c": "", **more}
+    assert judge(tmp_path, base, lost, runner).label == "BROKEN"
