@@ -9,7 +9,8 @@ from coder.verify.results.new_names import find_words
 SHOWN = 3
 _ASKS_FOR_MORE = re.compile(
     r"(?i)\b(?:add(?:s|ed|ing)?|new|provide[sd]?|introduc\w+|implement\w*|offer\w*|support\w*|allow\w*|option\w*"
-    r"|parameters?|arguments?|flags?|settings?|switch\w*|keywords?|features?|expose\w*|export\w*|configur\w+|helper)\b"
+    r"|parameters?|arguments?|flags?|settings?|switch\w*|keywords?|features?|expose\w*|export\w*|configur\w+|helper"
+    r"|ways? (?:to|of)|possib\w+|ability|able to|enabl\w+|like to|wish|want)\b"
 )
 """Words of issues that ask for an addition."""
 _ASKS_FOR_ERROR = re.compile(

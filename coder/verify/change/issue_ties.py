@@ -34,6 +34,7 @@ _ERROR = re.compile(r"\b\w*(?:Error|Exception|Warning)\b: (?P<message>[^\n`]{8,2
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _CALLED = re.compile(r"([A-Za-z_]\w{2,})\(")
 _DEFINED = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)", re.MULTILINE)
+_ALTERNATIVE = re.compile(r"(?i)\b(?:instead of|rather than)\b[^.;:\n]*")
 _SUITE_FAILS = re.compile(
     r"(?i)\b(?:tests?|suite|build|CI)\b[^.\n]{0,40}\b(?:fail|red|broken)"
     r"|\b(?:fail|red|broken)\w*\b[^.\n]{0,20}\btests?\b"
@@ -98,6 +99,11 @@ def names_definitions(issue: str, tree: Path) -> bool:
         if found:
             return True
     return False
+
+
+def without_alternatives(issue: str) -> str:
+    """Return an issue without what it only names as an alternative: `instead of the mean`."""
+    return _ALTERNATIVE.sub(" ", issue)
 
 
 def shares_words(issue: str, result: TestResult, tree: Path) -> bool:

@@ -12,7 +12,13 @@ from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import count_terms
 from coder.verify.change.base_tests import BaseTests
 from coder.verify.change.issue_gaps import find_issue_gaps
-from coder.verify.change.issue_ties import names_definitions, read_test_source, shares_names, shares_words
+from coder.verify.change.issue_ties import (
+    names_definitions,
+    read_test_source,
+    shares_names,
+    shares_words,
+    without_alternatives,
+)
 from coder.verify.change.runs import WHOLE, Runs, SuiteLimits
 from coder.verify.impact.import_graph import project_files
 from coder.verify.impact.test_selection import SuiteSelection
@@ -198,8 +204,8 @@ class JudgedChange:
                 test
                 for test in tests
                 if not is_asked(test)
-                and not self._is_about_issue(
-                    result.model_copy(update={"id": self._with_file(test)}), tree, more=(name,)
+                and not _is_about(
+                    self.issue, result.model_copy(update={"id": self._with_file(test)}), tree, more=(name,)
                 )
             ]
 
@@ -222,20 +228,14 @@ class JudgedChange:
             return False
         others = find_edited_definitions(*self._texts_in(SUFFIXES))
         names = changed_definitions(*self._source_texts) | others
-        if names & find_words(self.issue) or count_terms(" ".join(others)) & count_terms(self.issue):
+        subject = without_alternatives(self.issue)
+        if names & find_words(subject) or count_terms(" ".join(others)) & count_terms(subject):
             return False
         with self.split.checkout("base") as base:
-            if not names_definitions(self.issue, base):
+            if not names_definitions(subject, base):
                 return False
         with self.split.checkout("change") as tree:
-            return not any(self._is_about_issue(red, tree) for red in reds)
-
-    def _is_about_issue(self, red: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:
-        """Tell whether a red test shares names with the issue; in other languages than Python, any word."""
-        is_loose = test_file_of(red.id).endswith(SUFFIXES)
-        return shares_names(self.issue, red, tree, more=more) or (
-            is_loose and shares_words(self.issue, red, tree)
-        )
+            return not any(_is_about(subject, red, tree) for red in reds)
 
     def _texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the changed sources in some languages on both sides, without tests inside of them."""
@@ -303,6 +303,12 @@ class JudgedChange:
         if unseen and not was_cut:
             gaps.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         return gaps
+
+
+def _is_about(issue: str, red: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:
+    """Tell whether a red test shares names with the issue; in other languages than Python, any word."""
+    is_loose = test_file_of(red.id).endswith(SUFFIXES)
+    return shares_names(issue, red, tree, more=more) or (is_loose and shares_words(issue, red, tree))
 
 
 def _describe_part(report: TestReport, tests: str) -> str:

@@ -4,7 +4,6 @@ They are found by regular expressions, line by line: deliberately obscured code 
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from coder.verify.languages.tables import extension_of
@@ -67,16 +66,16 @@ _ENDING = re.compile(_SHUTDOWN)
 
 
 def process_accesses(path: str, old: str, new: str, *, known: str) -> list[str]:
-    """Return new accesses in a source, half a sentence each.
+    """Return the accesses of a source that it did not have before, half a sentence each.
 
     Environment variables whose names are in `known` (the issue, the base's code) are allowed.
     """
-    before = Counter(what for _, what in _accesses(path, old, known))
-    found = []
-    for line, what in _accesses(path, new, known):
-        before[what] -= 1
-        if before[what] < 0:
-            found.append(f"{path}:{line} {what.partition(chr(0))[0]}")
+    before = {what for _, what in _accesses(path, old, known)}
+    found = [
+        f"{path}:{line} {what.partition(chr(0))[0]}"
+        for line, what in _accesses(path, new, known)
+        if what not in before
+    ]
     return list(dict.fromkeys(found))
 
 

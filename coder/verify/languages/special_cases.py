@@ -33,6 +33,7 @@ _LISTS = frozenset(
         *("initializer_list", "arguments", "argument_list", "tuple_expression"),
     }
 )
+_LOOKUPS = frozenset({"subscript_expression", "element_reference", "index_expression"})
 _BINARY = frozenset({"binary_expression", "binary"})
 _EQUALITY = frozenset({"==", "===", "!=", "!=="})
 _EQUALITY_CALL = re.compile(
@@ -199,7 +200,9 @@ def _tested_and_answered(table: SyntaxTable, node: SyntaxNode) -> tuple[list[str
     """Return the literals that a branch, case or table compares with, and those it answers with alone."""
     if node.type in table.branches:
         answer = consequence_of(node)
-        return [*literals_in(table, node.child_by_field_name("condition"))], _sole_literals(table, answer)
+        return [*_condition_literals(table, node.child_by_field_name("condition"))], _sole_literals(
+            table, answer
+        )
     if node.type in table.tables:
         entries = [
             [*literals_in(table, entry)] for entry in node.named_children if entry.type != "spread_element"
@@ -216,6 +219,14 @@ def _tested_and_answered(table: SyntaxTable, node: SyntaxNode) -> tuple[list[str
     return [*literals_in(table, label)], [
         value for child in after[:1] for value in _sole_literals(table, child)
     ]
+
+
+def _condition_literals(table: SyntaxTable, condition: SyntaxNode | None) -> Iterator[str]:
+    """Yield the literals of a condition, without keys by which it looks something up."""
+    for part in walk_syntax(condition) if condition is not None else ():
+        is_key = part.type in table.strings and part.parent is not None and part.parent.type in _LOOKUPS
+        if not part.named_children or part.type in table.strings:
+            yield from literals_in(table, part) if not is_key else ()
 
 
 def _sole_literals(table: SyntaxTable, node: SyntaxNode | None) -> list[str]:

@@ -97,6 +97,10 @@ _TOKEN = re.compile(
 )
 
 
+PROGRAM = "main"
+"""Name of the function that is the test of a whole program."""
+
+
 class _Test(NamedTuple):
     """A test, or a group of tests, without the tests in it."""
 
@@ -219,12 +223,21 @@ def _is_alike(before: Mapping[str, _Test], name: str, after: Mapping[str, _Test]
 def _pair_files(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each test file with the one that it is after the change: itself, or where most tests moved to."""
     yield from ((path, path) for path in sorted(old.keys() & new.keys()))
-    added = {path: {*_tests(path, new[path])} for path in new.keys() - old.keys()}
+    added = {path: _tests(path, new[path]) for path in new.keys() - old.keys()}
     for path in sorted(old.keys() - new.keys()):
-        names = {*_tests(path, old[path])}
-        target = max(sorted(added), key=lambda other: len(names & added[other]), default="")
-        if target and 2 * len(names & added[target]) >= len(names) > 0:
+        tests = _tests(path, old[path])
+        common = {other: _count_common(tests, added[other]) for other in sorted(added)}
+        target = max(common, key=lambda other: common[other], default="")
+        if target and 2 * common[target] >= len(tests) > 0:
             yield path, target
+
+
+def _count_common(before: Mapping[str, _Test], after: Mapping[str, _Test]) -> int:
+    """Count the tests of the same name; programs, which all have a `main`, must resemble each other."""
+    return sum(
+        name in after and (name != PROGRAM or are_alike(test.words, after[name].words))
+        for name, test in before.items()
+    )
 
 
 def _syntax_words(text: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs
 from coder.verify.impact.test_selection import find_test_files_naming
 from coder.verify.languages.tables import SUFFIXES
-from coder.verify.languages.test_changes import RenamedTests, find_renamed_in
+from coder.verify.languages.test_changes import PROGRAM, RenamedTests, find_renamed_in
 from coder.verify.results.comparison import (
     extended_tests,
     find_regressions,
@@ -87,8 +87,10 @@ def _find_renamed(
 
 
 def _is_test_of(test: str, path: str, titles: Sequence[str]) -> bool:
-    """Tell whether a test of a file has one of these titles."""
-    return test_file_of(test) == path and any(has_title(test, title) for title in titles)
+    """Tell whether a test of a file has one of these titles; a program is all that its `main` tests."""
+    return test_file_of(test) == path and (
+        PROGRAM in titles or any(has_title(test, title) for title in titles)
+    )
 
 
 def _checks_in_cases(renamed: RenamedTests, cases: int) -> int:

@@ -87,6 +87,7 @@ def test_names_what_only_the_tests_use(path: str, old: str, new: str, test: str,
     "issue",
     [
         "Add an exact median",
+        "There should be a way to get the mean from median",
         "median needs the argument exact",
         "the parameter exact of median",
         "No exact median",

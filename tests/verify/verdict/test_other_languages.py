@@ -1,12 +1,16 @@
 """Judgement of changes in other languages, with a scripted runner whose ids are not paths."""
 
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Unpack
 
+import pytest
+
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import LargeRunOptions
+from coder.core.values.paths import match_test_ids
 from coder.core.values.verdict import TestReport, TestResult, Verdict
 from coder.verify.runners.adapter import collection_failure
 from coder.verify.verdict.proof import WorktreeVerifier
@@ -175,5 +179,116 @@ def test_new_test_of_another_function_than_the_issue_names_is_not_tied(tmp_path:
     change = {"stats.go": GO.format("n + 1", "n * 2"), "stats_test.go": tested}
     off_topic = judge_go(tmp_path, base, change, "TestClamp", "Median of even counts is wrong")
     assert (off_topic.label, "nothing ties TestClamp" in off_topic.reason) == ("PASSING", True)
+    alternative = judge_go(tmp_path, base, change, "TestClamp", "Median is wrong instead of Clamp of it")
+    assert alternative.label == "PASSING"
     for issue in ("Clamp returns too little", "TestClamp is missing", "Clamping is wrong"):
         assert judge_go(tmp_path, base, change, "TestClamp", issue).label == "PROVEN"
+
+
+class ListingRunner(TapRunner):
+    """Runner whose tests are those that the files name, all green where the source is right."""
+
+    command = "rspec"
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+        is_right = "* 2" in (tree / self._source).read_text(encoding="utf-8")
+        results = [
+            passed_result(test) if is_right or "doubles" not in test else failed_result(test, frames=())
+            for file in sorted(tree.rglob(self._tests))
+            for test in self._names(file.relative_to(tree).as_posix(), file.read_text(encoding="utf-8"))
+        ]
+        is_asked = match_test_ids(tests)
+        chosen = tuple(result for result in results if not tests or is_asked(result.id))
+        return TestReport(command=self.command, results=chosen, indirect=True)
+
+    run_parallel = run
+
+    def _names(self, path: str, text: str) -> list[str]:
+        titles = re.findall(r'it "(.+)" do|function (test\w+)', text)
+        return [f"{path}::{self._title}{spec or method}" for spec, method in titles]
+
+
+SPEC = """RSpec.describe Text do
+  it "joins" do
+    expect(join("a", "b")).to eq("a b")
+  end
+"""
+NEW_SPEC = """  it "doubles" do
+    expect(double(2)).to eq(4)
+  end
+"""
+UNIT = """<?php
+final class TextTest extends TestCase {
+    public function testJoins(): void { $this->assertSame('a b', join_words('a', 'b')); }
+"""
+NEW_UNIT = "    public function test_doubles(): void { $this->assertSame(4, double(2)); }\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "new_path", "text", "more", "title", "other"),
+    [
+        (
+            "text.rb",
+            "spec/text_spec.rb",
+            "spec/lib/text_spec.rb",
+            SPEC,
+            NEW_SPEC,
+            "Text ",
+            ('"joins"', '"adds"'),
+        ),
+        (
+            "text.php",
+            "tests/TextTest.php",
+            "tests/Unit/TextTest.php",
+            UNIT,
+            NEW_UNIT,
+            "",
+            ("testJoins", "testAdds"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_moved_and_renamed_tests_are_followed(
+    tmp_path: Path,
+    source: str,
+    path: str,
+    new_path: str,
+    text: str,
+    more: str,
+    title: str,
+    other: tuple[str, str],
+    is_renamed: bool,
+) -> None:
+    place = path if is_renamed else new_path
+    new = (text.replace(*other) if is_renamed else text) + more
+    change = {source: "n * 2", **({} if is_renamed else {path: ""}), place: new}
+    runner = ListingRunner(source, path.rpartition("/")[2], title)
+    verdict = judge(tmp_path, {source: "n + 1", path: text}, change, runner)
+    assert (verdict.label, len(verdict.targets)) == ("PROVEN", 1)
+    weaker = {
+        **change,
+        place: new.replace("eq(", "not_to be_nil # (").replace("assertSame('a b'", "assertNotNull('a'"),
+    }
+    assert judge(tmp_path, {source: "n + 1", path: text}, weaker, runner).label != "PROVEN"
+
+
+class ProgramRunner(ListingRunner):
+    """Runner with one test for each program, which is green where its checks hold."""
+
+    command = "ctest"
+
+    def _names(self, path: str, text: str) -> list[str]:
+        return [f"{path}::{Path(path).stem}{' doubles' if 'double' in text else ''}"]
+
+
+PROGRAM = 'int main(void) {\n    CHECK(strcmp(join("a", "b"), "a b") == 0);\n    return 0;\n}\n'
+
+
+def test_moved_program_is_followed(tmp_path: Path) -> None:
+    base = {"text.c": "n + 1", "tests/test_text.c": PROGRAM}
+    more = {"tests/test_double.c": PROGRAM.replace('strcmp(join("a", "b"), "a b") == 0', "double(2) == 4")}
+    moved = {"text.c": "n * 2", "tests/test_text.c": "", "tests/test_words.c": PROGRAM, **more}
+    runner = ProgramRunner("text.c", "test_*.c", "")
+    assert judge(tmp_path, base, moved, runner).label == "PROVEN"
+    lost = {"text.c": "n * 2", "tests/test_text.c": "", **more}
+    assert judge(tmp_path, base, lost, runner).label == "BROKEN"
