@@ -59,7 +59,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "follow_up": {
         "task": TASK.model_copy(update={"mode": "change"}),
-        "earlier": Continuation(session="s", commit="c"),
+        "earlier": Continuation(session="s", commit="c", is_mixed=True),
         "look": "Layout: 2 files",
     },
     "question": {"task": TASK, "instructions": "", "look": "Layout: 2 files"},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from coder.core.commands import SessionCommand
     from coder.core.events import SessionFinished
-    from coder.core.values.task import Mode
+    from coder.core.values.task import Mode, Restore
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.session.log import EventLog
     from coder.ui.tui.running import SessionModel, UserRequest
@@ -102,6 +102,21 @@ class StoredSessions:
         log = EventLog(records=read_records(directory))
         log.close()
         return log
+
+    def requests(self, session: str) -> Sequence[str]:
+        from coder.settings import sessions_directory
+        from coder.store.jsonl import boundary_events
+        from coder.wiring.conversations import list_requests
+
+        starts = (boundary_events(path)[0] for path in list_requests(sessions_directory() / session))
+        return [started.task.issue if started else "" for started in starts]
+
+    def go_back(self, session: str, request: int, restore: "Restore", *, forks: bool) -> tuple[str, str]:
+        from coder.cli.log import describe_point
+        from coder.wiring.conversations import go_back
+
+        point = go_back(f"{session}@{request}", self._root, restore=restore, forks=forks)
+        return point.session, describe_point(point, forks=forks)
 
     def apply(self, session: str) -> str:
         from coder.cli.apply import apply_session

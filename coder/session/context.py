@@ -77,6 +77,11 @@ class SessionContext:
     """The project's own AGENTS.md, if the directory is trusted."""
 
     @property
+    def has_conversation(self) -> bool:
+        """Whether the conversation with the model began in an earlier session."""
+        return self.continued is not None and bool(self.continued.messages)
+
+    @property
     def available_models(self) -> tuple[Model, ...]:
         """Models for this role that are not down, in order of preference; never empty."""
         chain = self.models.get(self.role) or self.models.get("executor") or (self.model,)

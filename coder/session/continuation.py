@@ -2,7 +2,16 @@
 
 from collections.abc import Sequence
 
-from coder.core.events import FilesChanged, Record, SessionFinished, Verified
+from coder.core.events import (
+    ConversationContinued,
+    FilesChanged,
+    MessageFinished,
+    PhaseEntered,
+    Record,
+    SessionFinished,
+    SessionStarted,
+    Verified,
+)
 from coder.core.messages import Message, ToolMessage
 from coder.core.state import active_candidates, candidate_messages, unanswered_calls
 from coder.core.values.base import Value
@@ -22,10 +31,15 @@ class Continuation(Value):
     """The branch at that commit."""
     diff: str = ""
     """Unfinished change of a session that was interrupted."""
+    is_mixed: bool = False
+    """Whether the conversation and the code are of different points: one of them alone was rewound."""
 
 
 def read_continuation(session: str, records: Sequence[Record]) -> Continuation:
-    """Return what can be continued of a session, from its log; it need not have ended."""
+    """Return what can be continued of a session, from its log; it need not have ended.
+
+    A session that ended before its first phase leaves what it continued.
+    """
     finished = next((record.event for record in records if isinstance(record.event, SessionFinished)), None)
     candidate = _delivered_candidate(records, finished)
     messages = candidate_messages(records, candidate) or candidate_messages(records, f"{candidate}/plan")
@@ -34,13 +48,32 @@ def read_continuation(session: str, records: Sequence[Record]) -> Continuation:
         for call in unanswered_calls(messages)
     )
     delivery = finished.delivery if finished else None
+    conversation, code = _origins(records) or (session, session)
     return Continuation(
-        session=session,
+        session=code or (conversation and session),
         messages=(*messages, *results),
         commit=delivery.commit if delivery else "",
         branch=delivery.branch if delivery else "",
         diff=_newest_diff(records, candidate) if finished is None or finished.kind is None else "",
+        is_mixed=conversation != code and bool(conversation),
     )
+
+
+def _origins(records: Sequence[Record]) -> tuple[str, str] | None:
+    """Return the sessions whose conversation, and whose code, a session continues that did nothing.
+
+    Each is empty if there is none; the result is None if the session did anything.
+    """
+    conversation = code = ""
+    for record in records:
+        match record.event:
+            case SessionStarted(task=task):
+                code = task.continues
+            case ConversationContinued(session=session):
+                conversation = session
+            case PhaseEntered() | MessageFinished() | Verified():
+                return None
+    return conversation, code
 
 
 def _newest_diff(records: Sequence[Record], candidate: str) -> str:

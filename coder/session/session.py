@@ -167,11 +167,12 @@ class Session:
         self._candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
         context.log.append(CandidateForked(candidate=self._candidate.id))
         if (earlier := context.continued) is not None:
-            context.log.append(
-                ConversationContinued(
-                    candidate=self._candidate.id, session=earlier.session, messages=earlier.messages
+            if earlier.messages:
+                context.log.append(
+                    ConversationContinued(
+                        candidate=self._candidate.id, session=earlier.session, messages=earlier.messages
+                    )
                 )
-            )
             await self._restore_change(self._candidate, earlier.diff)
         self._forward_remarks()
         if context.task.mode != "ask" and (obstacle := await self._test_base(self._candidate)):

@@ -58,7 +58,7 @@ def follow_route(
 
 async def answer_question(context: SessionContext, candidate: Candidate) -> Candidate:
     """Let the model look until it answers; a continued conversation keeps its system prompt."""
-    asking = context if context.continued is not None else replace(context, system="system_ask")
+    asking = context if context.has_conversation else replace(context, system="system_ask")
     await run_phase(asking, candidate, PHASE_SPECS["answer"], 1)
     return candidate
 

@@ -39,7 +39,7 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
     reds = report.failures if report else ()
     look = await _look_first(context, candidate, reds)
-    if context.continued is not None:
+    if context.has_conversation:
         return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
     return context.prompts.render(
         "task",
@@ -63,7 +63,7 @@ async def _look_first(context: SessionContext, candidate: Candidate, reds: Seque
 
 async def _open_answer(context: SessionContext, candidate: Candidate) -> str:
     look = await _look_first(context, candidate)
-    if context.continued is not None:
+    if context.has_conversation:
         return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
     return context.prompts.render("question", task=context.task, instructions=context.instructions, look=look)
 

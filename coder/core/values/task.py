@@ -10,6 +10,9 @@ from coder.core.values.base import Value
 Mode = Literal["fix", "change", "ask"]
 """A bug to fix and prove; any other change, which need not be proven; a question to answer."""
 
+Restore = Literal["both", "conversation", "code"]
+"""Parts of a session that return to an earlier point; the other stays as it is."""
+
 
 class Budget(Value):
     """Limits of one session; None is no limit."""
@@ -34,6 +37,8 @@ class Task(Value):
     mode: Mode = "fix"
     continues: str = ""
     """Id of the session whose conversation, and whose delivered change, this one continues."""
+    forks: bool = False
+    """What continues this session is delivered to a branch of its own."""
     directory: Path
     """Working directory of the command; the repository is found from here."""
     base: str | None = None
