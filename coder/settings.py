@@ -78,6 +78,8 @@ class Config(Value):
     max_tokens: int | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
     max_requests: int | None = Field(default=None, gt=0)
+    context_tokens: int | None = Field(default=None, ge=8192)
+    """Size of the model's context window; None: as listed for the model, else learnt when it overflows."""
     requests_per_minute: int | None = Field(default=None, gt=0)
     approve: Mode = "auto-edit"
     """Approval mode: what is asked about first.

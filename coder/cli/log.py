@@ -162,6 +162,19 @@ def show(id: SessionArgument) -> None:
 
 
 @app.command()
+def context(id: SessionArgument) -> None:
+    """Show what fills the context window of a session's model."""
+    from coder.core.context_use import describe_context
+    from coder.settings import sessions_directory
+    from coder.store.jsonl import find_session, read_records
+
+    directory = find_session(
+        sessions_directory(), id, repository=_current_repository() if id == "last" else None
+    )
+    print("\n".join(describe_context(read_records(directory))))
+
+
+@app.command()
 def diff(id: SessionArgument) -> None:
     """Print a session's fix, or the patch that came closest, as a diff."""
     from pathlib import Path

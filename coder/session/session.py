@@ -30,6 +30,7 @@ from coder.session.delivery.outcome import (
     conclude,
     outcome_without_fix,
 )
+from coder.session.limits.conversation_note import REMARK
 from coder.session.phase import record_change
 from coder.session.turn import add_user_message
 
@@ -84,7 +85,7 @@ class Session:
 
     def _forward_remarks(self) -> None:
         while self._candidate is not None and self._remarks:
-            text = f"The person adds: {self._remarks.pop(0)}"
+            text = f"{REMARK}{self._remarks.pop(0)}"
             for name in active_candidates(self._context.log.records):
                 add_user_message(self._context, self._candidate.model_copy(update={"id": name}), text)
 

@@ -143,6 +143,7 @@ def open_session(
             task=task,
             model=chosen_approach.model,
             models=chosen_approach.models,
+            context_tokens=config.context_tokens,
             rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
             tools=TOOLS,
             prompts=PackagedPrompts(),

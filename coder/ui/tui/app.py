@@ -147,6 +147,8 @@ class CoderApp(App[None]):
             self._main.show_lines(help_lines())
         elif name == "quit":
             self.run_worker(self.action_quit())
+        elif name == "context":
+            self._show_context()
         elif self._busy:
             self._refuse(f"/{name} has to wait until this has ended; esc stops it.", typed)
         elif is_request and not text:
@@ -222,6 +224,12 @@ class CoderApp(App[None]):
         task = interrupted_task(self._newest.records) if self._newest is not None else None
         if task is not None:
             self._main.suggest(task.issue, mode="plan" if task.plan_only else task.mode)
+
+    def _show_context(self) -> None:
+        from coder.core.context_use import describe_context
+
+        log = self._session.log if self._session is not None else self._newest
+        self._main.show_lines(describe_context(log.records if log is not None else ()))
 
     def _show_diff(self) -> None:
         from coder.core.state import delivered_diff

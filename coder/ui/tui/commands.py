@@ -9,6 +9,7 @@ HELP: Mapping[str, str] = {
     "do": "TEXT  make any other change",
     "ask": "TEXT  ask a question; nothing is changed",
     "plan": "TEXT  make a plan and change nothing",
+    "context": "show what fills the model's context window",
     "diff": "show the newest change again",
     "apply": "bring the newest change onto your branch",
     "undo": "take the newest change back",

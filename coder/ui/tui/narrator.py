@@ -164,7 +164,7 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
             yield _line(text, "warning")
         case ContextCompacted():
             yield _line(
-                "The conversation outgrew the model: older answers of tools are sent shortened from now on.",
+                "The conversation fills the model's context: older parts are sent in short from now on.",
                 "warning",
             )
         case QuestionAsked(text=text):
