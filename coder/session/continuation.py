@@ -1,22 +1,29 @@
 """Continuation of an earlier session: its conversation, and the change that it delivered."""
 
+import json
 from collections.abc import Sequence
 
 from coder.core.events import (
     ConversationContinued,
     FilesChanged,
     MessageFinished,
+    NoteMade,
     PhaseEntered,
     Record,
     SessionFinished,
     SessionStarted,
+    ToolFinished,
+    ToolStarted,
     Verified,
 )
-from coder.core.messages import Message, ToolMessage
-from coder.core.state import active_candidates, candidate_messages, unanswered_calls
+from coder.core.messages import Message, ToolCall, ToolMessage
+from coder.core.state import active_candidates, candidate_messages, interrupted_task, unanswered_calls
 from coder.core.values.base import Value
 
 INTERRUPTED = "The session was stopped before this was done."
+PATCH_TOOL = "apply_patch"
+UNREPEATED_TOOL = "run_command"
+"""Tool whose interrupted call is not carried out again: it may have had effects outside the worktree."""
 
 
 class Continuation(Value):
@@ -24,38 +31,79 @@ class Continuation(Value):
 
     session: str
     messages: tuple[Message, ...] = ()
-    """Its conversation; each call has a result."""
+    """Its conversation; each call has a result, unless the same request is resumed."""
     commit: str = ""
     """The delivered commit; empty if nothing was delivered, or only a diff."""
     branch: str = ""
     """The branch at that commit."""
     diff: str = ""
     """Unfinished change of a session that was interrupted."""
+    patches: tuple[str, ...] = ()
+    """Diffs that the model has applied since; the log has no state with them."""
+    notes: tuple[NoteMade, ...] = ()
+    """Notes of the phases that were interrupted."""
+    is_resumed: bool = False
+    """Whether the same request goes on that was interrupted: calls without a result are carried out again."""
     is_mixed: bool = False
     """Whether the conversation and the code are of different points: one of them alone was rewound."""
 
 
-def read_continuation(session: str, records: Sequence[Record]) -> Continuation:
+def read_continuation(session: str, records: Sequence[Record], *, request: str = "") -> Continuation:
     """Return what can be continued of a session, from its log; it need not have ended.
 
-    A session that ended before its first phase leaves what it continued.
+    A session that ended before its first phase leaves what it continued. If it was interrupted and its
+    request is the same as `request`, the conversation goes on at the very point that the log has reached.
     """
     finished = next((record.event for record in records if isinstance(record.event, SessionFinished)), None)
     candidate = _delivered_candidate(records, finished)
     messages = candidate_messages(records, candidate) or candidate_messages(records, f"{candidate}/plan")
+    task = interrupted_task(records)
+    is_resumed = task is not None and task.issue == request != ""
     results = (
         ToolMessage(call_id=call.id, name=call.name, text=INTERRUPTED, ok=False)
         for call in unanswered_calls(messages)
+        if call.name == UNREPEATED_TOOL or not is_resumed
     )
     delivery = finished.delivery if finished else None
     conversation, code = _origins(records) or (session, session)
+    is_open = finished is None or finished.kind is None
     return Continuation(
         session=code or (conversation and session),
         messages=(*messages, *results),
         commit=delivery.commit if delivery else "",
         branch=delivery.branch if delivery else "",
-        diff=_newest_diff(records, candidate) if finished is None or finished.kind is None else "",
+        diff=_newest_diff(records, candidate) if is_open else "",
+        patches=_unrecorded_patches(records, candidate) if is_open else (),
+        notes=_own_notes(records, candidate) if is_resumed else (),
         is_mixed=conversation != code and bool(conversation),
+        is_resumed=is_resumed,
+    )
+
+
+def _unrecorded_patches(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+    """Return the diffs that were applied after the newest recorded state of the candidate."""
+    calls: dict[str, ToolCall] = {}
+    patches: list[str] = []
+    for record in records:
+        if getattr(record.event, "candidate", "") != candidate:
+            continue
+        match record.event:
+            case FilesChanged():
+                patches.clear()
+            case ToolStarted(call=call):
+                calls[call.id] = call
+            case ToolFinished(message=message) if message.name == PATCH_TOOL and message.ok:
+                patches.append(json.loads(calls[message.call_id].arguments, strict=False)["diff"])
+            case _:
+                pass
+    return tuple(patches)
+
+
+def _own_notes(records: Sequence[Record], candidate: str) -> tuple[NoteMade, ...]:
+    return tuple(
+        record.event
+        for record in records
+        if isinstance(record.event, NoteMade) and record.event.candidate == candidate
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import traceback
+from collections.abc import Sequence
 from typing import assert_never
 
 from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop
@@ -174,25 +175,25 @@ class Session:
                         candidate=self._candidate.id, session=earlier.session, messages=earlier.messages
                     )
                 )
-            await self._restore_change(self._candidate, earlier.diff)
+            for note in earlier.notes:
+                context.log.append(note.model_copy(update={"candidate": self._candidate.id, "implied": True}))
+            await self._restore_change(self._candidate, (earlier.diff, *earlier.patches))
         self._forward_remarks()
         if context.task.mode != "ask" and (obstacle := await self._test_base(self._candidate)):
             return outcome_without_fix(VerdictKind.INCONCLUSIVE, obstacle, context)
         return await conclude(context, await self._strategy(context, self._candidate))
 
-    async def _restore_change(self, candidate: Candidate, diff: str) -> None:
+    async def _restore_change(self, candidate: Candidate, diffs: Sequence[str]) -> None:
         """Redo the unfinished change of an interrupted session."""
-        if not diff:
-            return
         context = self._context
-        try:
-            await asyncio.to_thread(apply, diff, candidate.worktree)
-        except PatchError as error:
-            context.log.append(Warned(text=f"What had been changed does not fit any more: {error}"))
-            return
-        await record_change(
-            context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        )
+        for diff in filter(None, diffs):
+            try:
+                await asyncio.to_thread(apply, diff, candidate.worktree)
+            except PatchError as error:
+                context.log.append(Warned(text=f"What had been changed does not fit any more: {error}"))
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        if patch.paths:
+            await record_change(context, candidate, patch)
 
     async def _test_base(self, candidate: Candidate) -> str:
         """Test the base as far as that is quick; return the problem that no change can solve, or nothing."""

@@ -47,17 +47,21 @@ def make_session_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def find_continuation(name: str, root: Path) -> Continuation:
+def find_continuation(name: str, root: Path, *, request: str = "") -> Continuation:
     """Return what a session of this repository leaves to the next one; `last` is the newest conversation.
 
+    If its request was interrupted and is the same as `request`, that goes on.
+
     Raises:
-        UserError: there is no such session.
+        UserError: there is no such session, or it still runs.
     """
-    return _read_end(find_session(sessions_directory(), name, repository=root, conversation=True))
+    directory = find_session(sessions_directory(), name, repository=root, conversation=True)
+    with session_lock(directory):
+        return _read_end(directory, request=request)
 
 
-def _read_end(directory: Path) -> Continuation:
-    continuation = read_continuation(directory.name, read_records(directory))
+def _read_end(directory: Path, *, request: str = "") -> Continuation:
+    continuation = read_continuation(directory.name, read_records(directory), request=request)
     started, _ = boundary_events(directory)
     if not continuation.commit:
         deliveries = earlier_deliveries(directory)

@@ -105,7 +105,7 @@ def open_session(
         UserError: the repository cannot be worked on.
     """
     recover_sessions()
-    earlier = find_continuation(task.continues, root) if task.continues else None
+    earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
     task = task.model_copy(update={"continues": earlier.session if earlier else ""})
     if not (task.given or chosen_approach.is_offline):
         budget = task.budget.model_copy(update={"usd": remaining_usd(config)})
