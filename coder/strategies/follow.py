@@ -49,7 +49,7 @@ def follow_route(
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         phase: PhaseName | None = start
         if start == "locate" and await _resumes_change(context, candidate):
-            phase = route[start, True]
+            phase = route.get((start, True))
         while phase is not None:
             outcome = await _step(context, candidate, phase, purposes)
             phase = None if outcome is None else route.get((phase, outcome))

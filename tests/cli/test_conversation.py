@@ -1,11 +1,13 @@
 """Requests that continue a session: its conversation, its branch, and the way back."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from coder.repo.locks import session_lock
 from tests.builders import git
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
@@ -110,6 +112,16 @@ def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeS
     source = git(place.repository, "show", f"{branch}:clock.py")
     assert "since midnight" in source
     assert "+ int(rest)" in source
+
+
+def test_running_session_is_not_continued(place: Place, server: FakeServer) -> None:
+    server.turns += [PATCH]
+    request(place, server, "fix", ISSUE, "--no-offline-first")
+    (session,) = (Path(place.environment["XDG_STATE_HOME"]) / "coder" / "sessions").iterdir()
+    with session_lock(session):
+        refused = place.coder("do", "Document it.", "--continue", "--model", "fake", "--base-url", server.url)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert f"in use by process {os.getpid()}" in refused.stderr
 
 
 def test_retry_is_shown(place: Place, server: FakeServer) -> None:
