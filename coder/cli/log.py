@@ -45,9 +45,8 @@ def session_lines(repository: "Path | None") -> "list[str]":
     from coder.core.state import outcome_label
     from coder.core.values.text import sanitize_text
     from coder.settings import sessions_directory
-    from coder.store.jsonl import boundary_events
+    from coder.store.jsonl import boundary_events, list_conversation
     from coder.store.jsonl import list_sessions as stored
-    from coder.wiring.conversations import list_requests
 
     lines = []
     for directory in reversed(stored(sessions_directory())):
@@ -58,7 +57,7 @@ def session_lines(repository: "Path | None") -> "list[str]":
         issue = sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
         place = "" if repository else f"  ({start_event.repository})"
         cost = "" if finish_event is None else _format_cost(finish_event.spent)
-        name = f"{directory.name}  @{len(list_requests(directory)):<2}"
+        name = f"{directory.name}  @{len(list_conversation(directory)):<2}"
         lines.append(f"{name}  {kind:<12}  {start_event.model:<24.24}  {cost:>7}  {issue}{place}")
     return lines
 

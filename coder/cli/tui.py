@@ -105,10 +105,9 @@ class StoredSessions:
 
     def requests(self, session: str) -> Sequence[str]:
         from coder.settings import sessions_directory
-        from coder.store.jsonl import boundary_events
-        from coder.wiring.conversations import list_requests
+        from coder.store.jsonl import boundary_events, list_conversation
 
-        starts = (boundary_events(path)[0] for path in list_requests(sessions_directory() / session))
+        starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
         return [started.task.issue if started else "" for started in starts]
 
     def go_back(self, session: str, request: int, restore: "Restore", *, forks: bool) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from coder.session.continuation import Continuation, read_continuation
 from coder.session.delivery.outcome import INTERRUPTED
 from coder.session.log import EventLog
 from coder.settings import sessions_directory
-from coder.store.jsonl import SessionStore, boundary_events, find_session, read_records
+from coder.store.jsonl import SessionStore, boundary_events, find_session, list_conversation, read_records
 
 START = Continuation(session="")
 """The point before the first request."""
@@ -73,28 +73,12 @@ def _read_end(directory: Path, *, request: str = "") -> Continuation:
 
 def earlier_deliveries(directory: Path) -> tuple[Delivery, ...]:
     """Return the commits that were delivered before a session in its conversation, oldest first."""
-    finished = (boundary_events(session)[1] for session in list_requests(directory)[:-1])
+    finished = (boundary_events(session)[1] for session in list_conversation(directory)[:-1])
     return tuple(
         event.delivery
         for event in finished
         if event is not None and event.delivery is not None and event.delivery.commit
     )
-
-
-def list_requests(directory: Path) -> tuple[Path, ...]:
-    """Return the sessions of the conversation that ends with this one, as far as they are stored.
-
-    Each is one request of the user; the oldest, number 1, comes first.
-    """
-    sessions = [directory]
-    started, _ = boundary_events(directory)
-    while started is not None and started.task.continues:
-        earlier = directory.parent / started.task.continues
-        if not earlier.is_dir():
-            break
-        sessions.insert(0, earlier)
-        started, _ = boundary_events(earlier)
-    return tuple(sessions)
 
 
 def go_back(name: str, root: Path, *, restore: Restore = "both", forks: bool = False) -> ConversationPoint:
@@ -108,7 +92,7 @@ def go_back(name: str, root: Path, *, restore: Restore = "both", forks: bool = F
     """
     id, _, number = name.partition("@")
     directory = find_session(sessions_directory(), id or "last", repository=root, conversation=True)
-    requests = list_requests(directory)
+    requests = list_conversation(directory)
     request = _parse_request(number, len(requests), forks=forks)
     point = _read_end(requests[request - 2]) if request > 1 else START
     end = point if request > len(requests) else _read_end(directory)
