@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 DOUBLE_KEY_SECONDS = 1.0
+MOST_RECORDS = 30
+"""Newest records of a long session that are shown when it is opened: each costs about a millisecond."""
 
 
 class CoderApp(App[None]):
@@ -275,7 +277,12 @@ class CoderApp(App[None]):
         self._end()
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
-        async for record in log.follow():
+        start = 1
+        if log.is_closed and len(log.records) > 2 * MOST_RECORDS:  # shown at once, and not as it goes
+            start = len(log.records) - MOST_RECORDS
+            self._main.show_record(log.records[0])
+            self._main.skip_records(log.records[1 : start - 1])
+        async for record in log.follow(start):
             self._main.show_record(record)
             if getattr(getattr(record.event, "message", None), "role", "") == "assistant":
                 self._unheard.clear()
