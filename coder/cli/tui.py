@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +134,7 @@ def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":
     from coder.ui.tui.running import SessionModel
     from coder.wiring.approach import choose_approach
 
+    import_module("coder.wiring.session")  # what the first request needs, while the user reads or types
     chosen_approach = choose_approach(load_config(root, flags), model_name=flags.get("model"))
     return SessionModel(
         "" if chosen_approach.is_offline else chosen_approach.model.name, chosen_approach.reason
