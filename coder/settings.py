@@ -78,8 +78,12 @@ class Config(Value):
     max_seconds: float | None = Field(default=None, gt=0)
     max_requests: int | None = Field(default=None, gt=0)
     """Limits of a session: tokens sent and received, time, requests to models."""
+    context_tokens: int | None = Field(default=None, ge=8192)
+    """Size of the model's context window; None: as listed for the model, else learnt when it overflows."""
     requests_per_minute: int | None = Field(default=None, gt=0)
     """Limit of requests to models in any minute."""
+    keep_sessions_days: float | None = Field(default=None, ge=0)
+    """Days for which sessions are kept that nobody uses; `coder clean` removes older ones. None: all are."""
     approve: Mode = "auto-edit"
     """Approval mode: what is asked about first.
 

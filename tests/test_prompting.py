@@ -21,6 +21,7 @@ from coder.core.values.verdict import (
 )
 from coder.prompting import PackagedPrompts
 from coder.session.continuation import Continuation
+from coder.session.limits.conversation_note import ConversationFacts
 
 RED = TestResult(
     id="tests/test_a.py::test_a",
@@ -86,8 +87,19 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "follow_up": {
         "task": TASK.model_copy(update={"mode": "change"}),
-        "earlier": Continuation(session="s", commit="c"),
+        "earlier": Continuation(session="s", commit="c", is_mixed=True),
         "look": "Layout: 2 files",
+    },
+    "compacted": {
+        "facts": ConversationFacts(
+            requests=("The first request",),
+            remarks=("keep the signature",),
+            plan="## The plan\nCount the rest",
+            findings=("diagnose: the rest is lost",),
+            changed=("clock.py",),
+            verdicts=("NOT FIXED: test_a is still red",),
+            calls=('read {"path": "clock.py"}',),
+        )
     },
     "question": {"task": ASKED, "instructions": "", "known": (FOUND,), "look": "Layout: 2 files"},
     "sources": {"task": ASKED},

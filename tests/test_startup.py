@@ -38,6 +38,13 @@ def test_startup_loads_no_heavy_module(argument: str, forbidden: set[str]) -> No
     assert forbidden & set(result.stderr.splitlines()) == set()
 
 
+def test_trust_is_asked_without_loading_what_sessions_need() -> None:
+    script = "import sys, coder.wiring.preparation; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(result.stdout.split())
+    assert loaded & {"coder.wiring.session", "coder.wiring.approach", "coder.wiring.bench"} == set()
+
+
 def test_windows_gets_one_line_about_wsl() -> None:
     script = (
         'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\n'

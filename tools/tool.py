@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -29,7 +30,7 @@ class Tool:
     asks: bool
     """The user is asked before each call."""
 
-    @property
+    @cached_property
     def spec(self) -> ToolSpec:
         """The tool as sent to a model."""
         schema = self.arguments.model_json_schema()

@@ -36,10 +36,10 @@ def clean(
 ) -> None:
     """Show what sessions, indexes and packages occupy; with --older-than, remove what is old.
 
-    Branches and commits stay. A removed session can no longer be shown, continued, applied or undone by its
-    id.
+    Without it, sessions are removed that are older than `keep_sessions_days` in your settings. Branches and
+    commits stay. A removed session can no longer be shown, continued, applied or undone by its id.
     """
-    from coder.settings import state_directory
+    from coder.settings import load_config, state_directory
     from coder.wiring.recovery import recover_sessions
 
     recover_sessions()
@@ -47,10 +47,13 @@ def clean(
     items = {name: list(_find_items(state / name)) for name in KINDS}
     for name, purpose in KINDS.items():
         print(f"{_format_size(items[name]):>9}  {len(items[name]):>5}  {purpose}")
-    if older_than is None:
+    kept_days = load_config(None, {}).keep_sessions_days
+    days = kept_days if older_than is None else older_than
+    if days is None:
         print(f"In {state}. To remove what is old: coder clean --older-than 30")
         return
-    old = [item for group in items.values() for item in group if now - item.used > older_than * DAY_SECONDS]
+    groups = [items["sessions"]] if older_than is None else [*items.values()]
+    old = [item for group in groups for item in group if now - item.used > days * DAY_SECONDS]
     if not old:
         print("Nothing is that old.")
         return

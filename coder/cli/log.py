@@ -1,5 +1,6 @@
 """`coder log`: list and show stored sessions."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,16 @@ from coder.cli.options import SessionArgument
 
 if TYPE_CHECKING:
     from coder.core.messages import UsageTotals
+    from coder.wiring.conversations import ConversationPoint
+
+
+class RestoredPart(StrEnum):
+    """Parts of a session that go back to an earlier point."""
+
+    both = "both"
+    conversation = "conversation"
+    code = "code"
+
 
 app = typer.Typer(
     help="List sessions; show one, or its diff.", rich_markup_mode=None, invoke_without_command=True
@@ -37,7 +48,7 @@ def session_lines(repository: "Path | None") -> "list[str]":
     from coder.core.state import outcome_label
     from coder.core.values.text import sanitize_text
     from coder.settings import sessions_directory
-    from coder.store.jsonl import boundary_events
+    from coder.store.jsonl import boundary_events, list_conversation
     from coder.store.jsonl import list_sessions as stored
 
     lines = []
@@ -49,7 +60,8 @@ def session_lines(repository: "Path | None") -> "list[str]":
         issue = sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
         place = "" if repository else f"  ({start_event.repository})"
         cost = "" if finish_event is None else _format_cost(finish_event.spent)
-        lines.append(f"{directory.name}  {kind:<12}  {start_event.model:<24.24}  {cost:>7}  {issue}{place}")
+        name = f"{directory.name}  @{len(list_conversation(directory)):<2}"
+        lines.append(f"{name}  {kind:<12}  {start_event.model:<24.24}  {cost:>7}  {issue}{place}")
     return lines
 
 
@@ -72,6 +84,54 @@ def _current_repository() -> "Path | None":
 
 
 app.command("cost")(cost)
+
+PointArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID@N", help="A session and the number of a request of its conversation, as coder log shows."
+    ),
+]
+RestoreOption = Annotated[
+    RestoredPart, typer.Option(help="What goes back; the other stays as it is.", show_default="both")
+]
+
+
+@app.command()
+def rewind(point: PointArgument = "last", restore: RestoreOption = RestoredPart.both) -> None:
+    """Go back to before request N of a conversation (the newest one without @N), and go on from there.
+
+    Nothing is deleted: the session that is left behind, its branch and its commits stay as they are.
+    """
+    print(_go_back(point, restore, forks=False))
+
+
+@app.command()
+def fork(point: PointArgument = "last", restore: RestoreOption = RestoredPart.both) -> None:
+    """Begin a second conversation before request N of another (at its end without @N), on its own branch."""
+    print(_go_back(point, restore, forks=True))
+
+
+def _go_back(name: str, restore: RestoredPart, *, forks: bool) -> str:
+    from pathlib import Path
+
+    from coder.repo.git import find_checkout
+    from coder.wiring.conversations import go_back
+
+    point = go_back(name, find_checkout(Path()).root, restore=restore.value, forks=forks)
+    return f"{describe_point(point, forks=forks)}\nTo go on from there: coder resume {point.session}"
+
+
+def describe_point(point: "ConversationPoint", *, forks: bool) -> str:
+    """Return where a conversation goes on, for the user."""
+    place = "at the end of the conversation" if point.is_end else f"before request {point.request}"
+    lines = [
+        f"{'A fork' if forks else 'Back'} {place}; nothing was deleted.",
+        *(
+            f"Your branch holds the change of {name}; to take it back: coder undo {name}"
+            for name in point.applied
+        ),
+    ]
+    return "\n".join(lines)
 
 
 @app.command()
@@ -100,6 +160,19 @@ def show(id: SessionArgument) -> None:
         show_summary(console, finish_event, session=directory.name)
     if (suite := read_whole_suite(directory)) is not None:
         console.print(sanitize_text(suite.sentence), soft_wrap=not console.is_terminal)
+
+
+@app.command()
+def context(id: SessionArgument) -> None:
+    """Show what fills the context window of a session's model."""
+    from coder.core.context_use import describe_context
+    from coder.settings import sessions_directory
+    from coder.store.jsonl import find_session, read_records
+
+    directory = find_session(
+        sessions_directory(), id, repository=_current_repository() if id == "last" else None
+    )
+    print("\n".join(describe_context(read_records(directory))))
 
 
 @app.command()

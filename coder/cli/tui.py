@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coder.core.commands import SessionCommand
     from coder.core.events import SessionFinished
-    from coder.core.values.task import Mode
+    from coder.core.values.task import Mode, Restore
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.session.log import EventLog
     from coder.ui.tui.running import SessionModel, UserRequest
@@ -103,6 +104,20 @@ class StoredSessions:
         log.close()
         return log
 
+    def requests(self, session: str) -> Sequence[str]:
+        from coder.settings import sessions_directory
+        from coder.store.jsonl import boundary_events, list_conversation
+
+        starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
+        return [started.task.issue if started else "" for started in starts]
+
+    def go_back(self, session: str, request: int, restore: "Restore", *, forks: bool) -> tuple[str, str]:
+        from coder.cli.log import describe_point
+        from coder.wiring.conversations import go_back
+
+        point = go_back(f"{session}@{request}", self._root, restore=restore, forks=forks)
+        return point.session, describe_point(point, forks=forks)
+
     def apply(self, session: str) -> str:
         from coder.cli.apply import apply_session
 
@@ -119,6 +134,7 @@ def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":
     from coder.ui.tui.running import SessionModel
     from coder.wiring.approach import choose_approach
 
+    import_module("coder.wiring.session")  # what the first request needs, while the user reads or types
     chosen_approach = choose_approach(load_config(root, flags), model_name=flags.get("model"))
     return SessionModel(
         "" if chosen_approach.is_offline else chosen_approach.model.name, chosen_approach.reason

@@ -269,14 +269,19 @@ class StageChanged(EventValue):
 
 
 class ContextCompacted(EventValue):
-    """Long tool results up to a record are sent as stubs from now on.
-
-    The conversation outgrew the model.
-    """
+    """Parts of the conversation are sent in short from now on: it fills the model's context window."""
 
     type: Literal["context_compacted"] = "context_compacted"
     candidate: str
-    before: int
+    before: int = 0
+    """Long tool results up to this record are sent as one line; older versions of coder used this alone."""
+    results: tuple[int, ...] = ()
+    """Further records whose long tool results are sent as one line."""
+    summarized: int = 0
+    """Instead of the messages up to this record, `note` is sent; 0 for none."""
+    pinned: tuple[int, ...] = ()
+    """Records up to `summarized` whose messages are sent in full, before the note."""
+    note: str = ""
 
 
 class BudgetSpent(EventValue):

@@ -26,7 +26,7 @@ from coder.core.values.base import Value
 from coder.core.values.task import Task
 from coder.core.values.verdict import Verdict
 
-STUB_CHARACTERS = 400
+LONG_RESULT_CHARACTERS, BEGINNING_CHARACTERS = 300, 120
 FAILURE_REVIEWER = "failure"
 """The reviewer of failed changes: it advises, and has no vote on delivery."""
 
@@ -53,25 +53,38 @@ def candidate_messages(records: Sequence[Record], candidate: str) -> tuple[Messa
     """Return all messages to and from the model on behalf of a candidate, in order.
 
     Messages of the user or the harness sent while calls are open are moved behind the results: providers
-    accept no other order.
+    accept no other order. What was compacted is in short.
     """
     own_records = candidate_records(records, candidate)
-    compacted = max(
-        (record.event.before for record in own_records if isinstance(record.event, ContextCompacted)),
-        default=0,
+    compactions = [record.event for record in own_records if isinstance(record.event, ContextCompacted)]
+    summary = next((event for event in reversed(compactions) if event.summarized), None)
+    if summary is None:
+        return _fold_messages(own_records, compactions)
+    pinned = [record for record in own_records if record.number in summary.pinned]
+    rest = [record for record in own_records if record.number > summary.summarized]
+    return (
+        *_fold_messages(pinned, compactions),
+        UserMessage(text=summary.note),
+        *_fold_messages(rest, compactions),
     )
+
+
+def _fold_messages(records: Sequence[Record], compactions: Sequence[ContextCompacted]) -> tuple[Message, ...]:
+    before = max((event.before for event in compactions), default=0)
+    shortened = {number for event in compactions for number in event.results}
     messages: list[Message] = []
     deferred: list[Message] = []
-    for record in own_records:
+    for record in records:
+        is_short = record.number <= before or record.number in shortened
         match record.event:
             case ConversationContinued(messages=earlier):
-                messages += map(_stub_result, earlier) if record.number <= compacted else earlier
+                messages += map(_shorten_result, earlier) if is_short else earlier
             case MessageFinished(message=UserMessage() as message):
                 deferred.append(message)
             case MessageFinished(message=message):
                 messages.append(message)
             case ToolFinished(message=message):
-                messages.append(_stub(message) if record.number <= compacted else message)
+                messages.append(_shorten_result(message) if is_short else message)
             case _:
                 continue
         if not unanswered_calls(messages):
@@ -257,16 +270,13 @@ def _status_update(status: Status, event: Event) -> dict[str, object]:
             return {}
 
 
-def _stub_result(message: Message) -> Message:
-    return _stub(message) if isinstance(message, ToolMessage) else message
-
-
-def _stub(message: ToolMessage) -> ToolMessage:
-    if len(message.text) <= STUB_CHARACTERS:
+def _shorten_result(message: Message) -> Message:
+    """Return a long tool result as one line; other messages as they are."""
+    if not isinstance(message, ToolMessage) or len(message.text) <= LONG_RESULT_CHARACTERS:
         return message
-    return message.model_copy(
-        update={
-            "text": f"{message.text[:STUB_CHARACTERS]}\n"
-            f"[the rest was dropped to make room; call {message.name} again if you need it]"
-        }
+    beginning = " ".join(message.text.split())[:BEGINNING_CHARACTERS]
+    line = (
+        f"[{len(message.text):,} characters dropped to make room; call {message.name} again if you need "
+        f"them. They began: {beginning}]"
     )
+    return message.model_copy(update={"text": line})

@@ -49,6 +49,10 @@ class ModelRecorder:
     def name(self) -> str:
         return self._model.name
 
+    @property
+    def context_tokens(self) -> int | None:
+        return self._model.context_tokens
+
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)
 
@@ -90,6 +94,10 @@ class Cassette:
     @property
     def name(self) -> str:
         return self._takes[0].model if self._takes else "cassette:empty"
+
+    @property
+    def context_tokens(self) -> int | None:
+        return None
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
         """Return 0, since no provider is asked."""

@@ -1,4 +1,4 @@
-"""Upper bounds of request costs from the model library's price list."""
+"""Upper bounds of request costs, and context windows, from the model library's price list."""
 
 from decimal import Decimal
 
@@ -20,3 +20,12 @@ def find_list_price(choice: ModelChoice, input_tokens: int, output_tokens: int) 
         )
     except (LookupError, ValueError):
         return None
+
+
+def find_context_tokens(choice: ModelChoice) -> int | None:
+    """Return the size of the model's context window; None if it is not listed."""
+    try:
+        listed = calc_price(Usage(), model_ref=choice.model, provider_id=choice.provider)
+    except (LookupError, ValueError):
+        return None
+    return listed.model.context_window

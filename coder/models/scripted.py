@@ -85,17 +85,23 @@ class ScriptedModel:
         scenes: Iterable[Scene],
         *,
         name: str = "scripted:test",
+        context_tokens: int | None = None,
         pause: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._scenes = list(scenes)
         self._script = tuple(self._scenes)
         self._name = name
+        self._context_tokens = context_tokens
         self._pause = pause or (lambda: asyncio.sleep(0))
         self.requests: list[Request] = []
 
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def context_tokens(self) -> int | None:
+        return self._context_tokens
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
         """Return the highest cost of any reply of the script; None where one has no price."""

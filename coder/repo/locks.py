@@ -2,11 +2,14 @@
 
 import fcntl
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from coder.core.errors import UserError
+
+OWNER_BYTES = 200
 
 
 @contextmanager
@@ -47,9 +50,12 @@ def session_lock(session: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            owner = os.pread(file, OWNER_BYTES, 0).decode("utf-8", "replace") or "another process"
             raise UserError(
-                f"The session {session.name} is in use by another process; wait for it to end or stop it."
+                f"The session {session.name} is in use by {owner}; wait for it to end or stop it."
             ) from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"process {os.getpid()} on {platform.node()}".encode(), 0)
         yield
     finally:
         os.close(file)

@@ -62,6 +62,10 @@ class SessionContext:
     """Models by role; the second and later ones take over while those before them are down."""
     failed_models: set[str] = field(default_factory=set)
     """Names of models that failed permanently in this session."""
+    context_tokens: int | None = None
+    """Size of every model's context window by the user's settings; None: the model's own."""
+    context_limits: dict[str, int] = field(default_factory=dict)
+    """Input tokens that models have refused in this session, by name."""
     rate_limiter: RateLimiter = field(default_factory=RateLimiter)
     role: str = "executor"
     """Role that the model speaks in; for another role, make a changed copy of this object."""
@@ -75,6 +79,11 @@ class SessionContext:
     """Notices for the user before the work begins, such as uncommitted files that were left out."""
     instructions: str = ""
     """The project's own AGENTS.md, if the directory is trusted."""
+
+    @property
+    def has_conversation(self) -> bool:
+        """Whether the conversation with the model began in an earlier session."""
+        return self.continued is not None and bool(self.continued.messages)
 
     @property
     def available_models(self) -> tuple[Model, ...]:

@@ -1,18 +1,40 @@
 """Continuation of an earlier session: its conversation, and the change that it delivered."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from coder.core.events import FilesChanged, NoteMade, Record, SessionFinished, SessionStarted, Verified
-from coder.core.messages import Message, ToolMessage
+from coder.core.events import (
+    ConversationContinued,
+    FilesChanged,
+    MessageFinished,
+    NoteMade,
+    PhaseEntered,
+    Record,
+    SessionFinished,
+    SessionStarted,
+    ToolFinished,
+    ToolStarted,
+    Verified,
+)
+from coder.core.messages import Message, ToolCall, ToolMessage
 from coder.core.notes import Plan
 from coder.core.notes.research import Evaluation, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
-from coder.core.state import active_candidates, candidate_messages, component_plan, unanswered_calls
+from coder.core.state import (
+    active_candidates,
+    candidate_messages,
+    component_plan,
+    interrupted_task,
+    unanswered_calls,
+)
 from coder.core.values.base import Value
 from coder.core.values.task import Source
 
 INTERRUPTED = "The session was stopped before this was done."
+PATCH_TOOL = "apply_patch"
+UNREPEATED_TOOL = "run_command"
+"""Tool whose interrupted call is not carried out again: it may have had effects outside the worktree."""
 
 
 class Continuation(Value):
@@ -20,7 +42,7 @@ class Continuation(Value):
 
     session: str
     messages: tuple[Message, ...] = ()
-    """Its conversation; each call has a result."""
+    """Its conversation; each call has a result, unless the same request is resumed."""
     commit: str = ""
     """The delivered commit; empty if nothing was delivered, or only a diff."""
     branch: str = ""
@@ -29,6 +51,14 @@ class Continuation(Value):
     """Plan of the components that an interrupted session was building."""
     diff: str = ""
     """Unfinished change of a session that was interrupted."""
+    patches: tuple[str, ...] = ()
+    """Diffs that the model has applied since; the log has no state with them."""
+    notes: tuple[NoteMade, ...] = ()
+    """Notes of the phases that were interrupted."""
+    is_resumed: bool = False
+    """Whether the same request goes on that was interrupted: calls without a result are carried out again."""
+    is_mixed: bool = False
+    """Whether the conversation and the code are of different points: one of them alone was rewound."""
     question: str = ""
     """Its request."""
     answer: str = ""
@@ -44,8 +74,12 @@ class Continuation(Value):
         return bool(self.research) and not has_report and self.question == question
 
 
-def read_continuation(session: str, records: Sequence[Record]) -> Continuation:
-    """Return what can be continued of a session, from its log; it need not have ended."""
+def read_continuation(session: str, records: Sequence[Record], *, request: str = "") -> Continuation:
+    """Return what can be continued of a session, from its log; it need not have ended.
+
+    A session that ended before its first phase leaves what it continued. If it was interrupted and its
+    request is the same as `request`, the conversation goes on at the very point that the log has reached.
+    """
     finished = next((record.event for record in records if isinstance(record.event, SessionFinished)), None)
     candidate = _delivered_candidate(records, finished)
     research = _research_notes(records)
@@ -53,19 +87,27 @@ def read_continuation(session: str, records: Sequence[Record]) -> Continuation:
         () if research else candidate_messages(records, f"{candidate}/plan")
     )
     started = next((record.event for record in records if isinstance(record.event, SessionStarted)), None)
+    task = interrupted_task(records)
+    is_resumed = task is not None and task.issue == request != ""
     results = (
         ToolMessage(call_id=call.id, name=call.name, text=INTERRUPTED, ok=False)
         for call in unanswered_calls(messages)
+        if call.name == UNREPEATED_TOOL or not is_resumed
     )
     delivery = finished.delivery if finished else None
-    is_unfinished = finished is None or finished.kind is None
+    conversation, code = _origins(records) or (session, session)
+    is_open = finished is None or finished.kind is None
     return Continuation(
-        session=session,
+        session=code or (conversation and session),
         messages=(*messages, *results),
         commit=delivery.commit if delivery else "",
         branch=delivery.branch if delivery else "",
-        plan=component_plan(records) if is_unfinished else None,
-        diff=_newest_diff(records, candidate) if is_unfinished else "",
+        plan=component_plan(records) if is_open else None,
+        diff=_newest_diff(records, candidate) if is_open else "",
+        patches=_unrecorded_patches(records, candidate) if is_open else (),
+        notes=_own_notes(records, candidate) if is_resumed else (),
+        is_mixed=conversation != code and bool(conversation),
+        is_resumed=is_resumed,
         question=started.task.issue if started else "",
         answer=finished.report if finished else "",
         sources=started.task.sources if started else (),
@@ -81,6 +123,50 @@ def _research_notes(records: Sequence[Record]) -> dict[str, ResearchNote]:
         if isinstance(record.event, NoteMade)
         and isinstance(record.event.note, ResearchPlan | ResearchResult | Evaluation | ResearchReport)
     }
+
+
+def _unrecorded_patches(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+    """Return the diffs that were applied after the newest recorded state of the candidate."""
+    calls: dict[str, ToolCall] = {}
+    patches: list[str] = []
+    for record in records:
+        if getattr(record.event, "candidate", "") != candidate:
+            continue
+        match record.event:
+            case FilesChanged():
+                patches.clear()
+            case ToolStarted(call=call):
+                calls[call.id] = call
+            case ToolFinished(message=message) if message.name == PATCH_TOOL and message.ok:
+                patches.append(json.loads(calls[message.call_id].arguments, strict=False)["diff"])
+            case _:
+                pass
+    return tuple(patches)
+
+
+def _own_notes(records: Sequence[Record], candidate: str) -> tuple[NoteMade, ...]:
+    return tuple(
+        record.event
+        for record in records
+        if isinstance(record.event, NoteMade) and record.event.candidate == candidate
+    )
+
+
+def _origins(records: Sequence[Record]) -> tuple[str, str] | None:
+    """Return the sessions whose conversation, and whose code, a session continues that did nothing.
+
+    Each is empty if there is none; the result is None if the session did anything.
+    """
+    conversation = code = ""
+    for record in records:
+        match record.event:
+            case SessionStarted(task=task):
+                code = task.continues
+            case ConversationContinued(session=session):
+                conversation = session
+            case PhaseEntered() | MessageFinished() | Verified():
+                return None
+    return conversation, code
 
 
 def _newest_diff(records: Sequence[Record], candidate: str) -> str:

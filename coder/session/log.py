@@ -37,6 +37,11 @@ class EventLog:
         """All lasting records so far; not to be changed by callers."""
         return self._records
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing will be appended any more."""
+        return self._closed
+
     def append(self, event: Event) -> Record:
         """Give an event its number, store it unless it is fleeting, and pass it to the followers."""
         event = self._secrets.mask_value(event)

@@ -2,6 +2,7 @@
 
 import asyncio
 import traceback
+from collections.abc import Sequence
 from typing import assert_never
 
 from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop
@@ -30,6 +31,7 @@ from coder.session.delivery.outcome import (
     conclude,
     outcome_without_fix,
 )
+from coder.session.limits.conversation_note import REMARK
 from coder.session.phase import record_change
 from coder.session.turn import add_user_message
 
@@ -84,7 +86,7 @@ class Session:
 
     def _forward_remarks(self) -> None:
         while self._candidate is not None and self._remarks:
-            text = f"The person adds: {self._remarks.pop(0)}"
+            text = f"{REMARK}{self._remarks.pop(0)}"
             for name in active_candidates(self._context.log.records):
                 add_user_message(self._context, self._candidate.model_copy(update={"id": name}), text)
 
@@ -167,30 +169,31 @@ class Session:
         self._candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
         context.log.append(CandidateForked(candidate=self._candidate.id))
         if (earlier := context.continued) is not None:
-            context.log.append(
-                ConversationContinued(
-                    candidate=self._candidate.id, session=earlier.session, messages=earlier.messages
+            if earlier.messages:
+                context.log.append(
+                    ConversationContinued(
+                        candidate=self._candidate.id, session=earlier.session, messages=earlier.messages
+                    )
                 )
-            )
-            await self._restore_change(self._candidate, earlier.diff)
+            for note in earlier.notes:
+                context.log.append(note.model_copy(update={"candidate": self._candidate.id, "implied": True}))
+            await self._restore_change(self._candidate, (earlier.diff, *earlier.patches))
         self._forward_remarks()
         if context.task.mode != "ask" and (obstacle := await self._test_base(self._candidate)):
             return outcome_without_fix(VerdictKind.INCONCLUSIVE, obstacle, context)
         return await conclude(context, await self._strategy(context, self._candidate))
 
-    async def _restore_change(self, candidate: Candidate, diff: str) -> None:
+    async def _restore_change(self, candidate: Candidate, diffs: Sequence[str]) -> None:
         """Redo the unfinished change of an interrupted session."""
-        if not diff:
-            return
         context = self._context
-        try:
-            await asyncio.to_thread(apply, diff, candidate.worktree)
-        except PatchError as error:
-            context.log.append(Warned(text=f"What had been changed does not fit any more: {error}"))
-            return
-        await record_change(
-            context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        )
+        for diff in filter(None, diffs):
+            try:
+                await asyncio.to_thread(apply, diff, candidate.worktree)
+            except PatchError as error:
+                context.log.append(Warned(text=f"What had been changed does not fit any more: {error}"))
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        if patch.paths:
+            await record_change(context, candidate, patch)
 
     async def _test_base(self, candidate: Candidate) -> str:
         """Test the base as far as that is quick; return the problem that no change can solve, or nothing."""

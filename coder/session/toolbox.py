@@ -32,7 +32,7 @@ async def run_call(
 ) -> Note | None:
     """Run one call and log its result; return the note if the call handed one over."""
     context.log.append(ToolStarted(candidate=candidate.id, call=call))
-    start_seconds = time.monotonic()
+    seconds = 0.0
     note: Note | None = None
     try:
         tool = find_tool(context, call.name)
@@ -46,7 +46,11 @@ async def run_call(
         if tool.name == "hand_over":
             note = _parse_note(tool, phase, call)
         policy = await _check_permission(context, candidate, tool, call)
-        text, ok = await _run(context, candidate, tool, call, policy=policy), True
+        start_seconds = time.monotonic()
+        try:
+            text, ok = await _run(context, candidate, tool, call, policy=policy), True
+        finally:
+            seconds = time.monotonic() - start_seconds
     except ToolError as error:
         text, ok, note = str(error), False, None
     text = context.secrets.mask(text)
@@ -55,7 +59,7 @@ async def run_call(
         ToolFinished(
             candidate=candidate.id,
             message=ToolMessage(call_id=call.id, name=call.name, text=shortened_text, ok=ok),
-            seconds=time.monotonic() - start_seconds,
+            seconds=seconds,
             blob="" if shortened_text == text else context.store.store_blob(text),
         )
     )

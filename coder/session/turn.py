@@ -3,18 +3,24 @@
 from coder.core.errors import ModelError
 from coder.core.events import (
     BudgetSpent,
-    ContextCompacted,
     MessageFinished,
     ReasoningStreamed,
     TextStreamed,
     Warned,
 )
-from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage, UserMessage
+from coder.core.messages import AssistantMessage, Delta, Message, Reply, Request, Usage, UserMessage
 from coder.core.ports.model import Model
 from coder.core.state import candidate_messages
 from coder.core.values.candidate import Candidate
 from coder.permissions.data_marking import mark_message
 from coder.session.context import SessionContext
+from coder.session.limits.compaction import compact
+from coder.session.limits.conversation_note import collect_facts
+
+OUTPUT_SHARE = 0.25
+"""Largest share of the context window that is left for the reply."""
+LEARNT_SHARE = 0.75
+"""Share of a request that was too long for its model which later ones may have."""
 
 
 def add_user_message(context: SessionContext, candidate: Candidate, text: str) -> None:
@@ -27,30 +33,77 @@ def add_user_message(context: SessionContext, candidate: Candidate, text: str) -
 async def run_turn(context: SessionContext, candidate: Candidate) -> Reply:
     """Ask the model for the next reply.
 
-    A conversation that exceeds the model's context is compacted once, then sent again.
+    A conversation that fills the model's context window is compacted first; one that exceeds a window of
+    unknown size is compacted once, then sent again.
 
     Raises:
         LimitReached: before the request, if it could exceed a limit.
         ModelError: no usable reply was received.
     """
+    _compact_if_full(context, candidate)
     try:
         return await _ask(context, candidate)
     except ModelError as error:
         if not error.context_overflow:
             raise
-    context.log.append(ContextCompacted(candidate=candidate.id, before=len(context.log.records)))
+    request = _make_request(context, candidate_messages(context.log.records, candidate.id))
+    refused_tokens = context.budget.estimate_input_tokens(request)
+    context.context_limits[context.available_models[0].name] = int(refused_tokens * LEARNT_SHARE)
+    _compact_if_full(context, candidate)
     return await _ask(context, candidate)
+
+
+def _compact_if_full(context: SessionContext, candidate: Candidate) -> None:
+    """Shorten the conversation if the next request could exceed the model's context window."""
+    limit = _input_limit(context)
+    if limit is None:
+        return
+    records = context.log.records
+    event = compact(
+        records,
+        candidate.id,
+        measure=lambda messages: context.budget.estimate_input_tokens(_make_request(context, messages)),
+        limit=limit,
+        make_note=lambda: context.prompts.render("compacted", facts=collect_facts(records, candidate.id)),
+    )
+    if event is not None:
+        context.log.append(event)
+
+
+def _input_limit(context: SessionContext) -> int | None:
+    """Return the most input tokens of a request; None if the size of the window is not known."""
+    window = _context_tokens(context)
+    limits = (
+        window - _output_limit(window) if window else None,
+        context.context_limits.get(context.available_models[0].name),
+    )
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _context_tokens(context: SessionContext) -> int | None:
+    return context.context_tokens or context.available_models[0].context_tokens
+
+
+def _output_limit(window: int | None) -> int:
+    """Return the most output tokens of a request; in a small window, a share of it."""
+    most: int = Request.model_fields["max_output_tokens"].default
+    return min(most, int(window * OUTPUT_SHARE)) if window else most
+
+
+def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Request:
+    return Request(
+        system=context.prompts.render(context.system),
+        messages=tuple(map(mark_message, messages)),
+        tools=tuple(tool.spec for tool in context.tools),
+        max_output_tokens=_output_limit(_context_tokens(context)),
+        temperature=context.temperature,
+        seed=context.seed,
+    )
 
 
 async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
     """Ask the first model that answers; a model that is down is not asked again."""
-    request = Request(
-        system=context.prompts.render(context.system),
-        messages=tuple(map(mark_message, candidate_messages(context.log.records, candidate.id))),
-        tools=tuple(tool.spec for tool in context.tools),
-        temperature=context.temperature,
-        seed=context.seed,
-    )
+    request = _make_request(context, candidate_messages(context.log.records, candidate.id))
     while True:
         model, *others = context.available_models
         try:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from coder.core.errors import UserError
 from coder.core.events import Record, SessionFinished, SessionStarted
+from coder.core.values.base import EventValue
 from coder.core.values.candidate import Delivery
 
 FORMAT = 1
@@ -53,16 +54,21 @@ def read_records(directory: Path) -> list[Record]:
         UserError: there is no log, or another version of coder wrote something unknown.
     """
     path = directory / "events.jsonl"
+    return list(_parse_records(path, _read_lines(path)))
+
+
+def _read_lines(path: Path) -> list[str]:
+    """Return the lines of a log without its header."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
+        header, *lines = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     except FileNotFoundError:
         raise UserError(f"There is no session log at {path}.") from None
-    if _format_version(lines[0]) != FORMAT:
+    if _format_version(header) != FORMAT:
         raise UserError(
             f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the "
             "version that wrote it."
         )
-    return list(_parse_records(path, lines[1:]))
+    return lines
 
 
 def _format_version(line: str) -> object:
@@ -162,10 +168,40 @@ def list_sessions(sessions: Path) -> list[Path]:
     )
 
 
+def list_conversation(directory: Path) -> tuple[Path, ...]:
+    """Return the sessions of the conversation that ends with this one, as far as they are stored.
+
+    Each is one request of the user; the oldest, number 1, comes first.
+    """
+    sessions = [directory]
+    started, _ = boundary_events(directory)
+    while started is not None and started.task.continues:
+        earlier = directory.parent / started.task.continues
+        if not earlier.is_dir():
+            break
+        sessions.insert(0, earlier)
+        started, _ = boundary_events(earlier)
+    return tuple(sessions)
+
+
 def boundary_events(directory: Path) -> tuple[SessionStarted | None, SessionFinished | None]:
-    """Return the first event of a stored session, and its last one if it ended."""
-    events = [record.event for record in read_records(directory)]
-    start_event = next((event for event in events if isinstance(event, SessionStarted)), None)
-    return start_event, next(
-        (event for event in reversed(events) if isinstance(event, SessionFinished)), None
-    )
+    """Return the first event of a stored session, and its last one if it ended; other lines are not parsed.
+
+    Raises:
+        UserError: there is no log, or another version of coder wrote something unknown.
+    """
+    path = directory / "events.jsonl"
+    lines = _read_lines(path)
+    start_event = _find_event(path, lines, SessionStarted)
+    finish_event = _find_event(path, lines[::-1], SessionFinished)
+    assert start_event is None or isinstance(start_event, SessionStarted)
+    assert finish_event is None or isinstance(finish_event, SessionFinished)
+    return start_event, finish_event
+
+
+def _find_event(path: Path, lines: Sequence[str], kind: type[EventValue]) -> EventValue | None:
+    """Return the first event of a kind; its type cannot occur within the text of another event."""
+    marker = f'"type":"{kind.model_fields["type"].default}"'
+    found = [line for line in lines if marker in line]
+    records = _parse_records(path, found[:1]) if found else iter(())
+    return next((record.event for record in records), None)

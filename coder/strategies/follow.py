@@ -16,7 +16,7 @@ from coder.session.approval.dependencies import offer_missing_packages
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, run_phase
 from coder.strategies.diagnosis import log_diagnoses
-from coder.strategies.phases import PHASE_SPECS, earlier_findings
+from coder.strategies.phases import PHASE_SPECS, has_source
 from coder.strategies.restart import is_stuck, start_over
 from coder.strategies.verify_phase import attempt_number, attempts_left, judge_change
 
@@ -48,6 +48,8 @@ def follow_route(
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         phase: PhaseName | None = start
+        if start == "locate" and await _resumes_change(context, candidate):
+            phase = route.get((start, True))
         while phase is not None:
             outcome = await _step(context, candidate, phase, purposes)
             phase = None if outcome is None else route.get((phase, outcome))
@@ -56,10 +58,17 @@ def follow_route(
     return strategy
 
 
+async def _resumes_change(context: SessionContext, candidate: Candidate) -> bool:
+    """Tell whether a resumed request had changed source, which is judged before a model is asked."""
+    if context.continued is None or not context.continued.is_resumed:
+        return False
+    context.workspace(candidate)  # created here, as phases that read would, since it needs the event loop
+    return has_source(await asyncio.to_thread(context.repository.candidate_patch, candidate))
+
+
 async def answer_question(context: SessionContext, candidate: Candidate) -> Candidate:
     """Let the model look until it answers; a continued conversation keeps its system prompt."""
-    is_conversation_kept = context.continued is not None and not earlier_findings(context)
-    asking = context if is_conversation_kept else replace(context, system="system_ask")
+    asking = context if context.has_conversation else replace(context, system="system_ask")
     await run_phase(asking, candidate, PHASE_SPECS["answer"], 1)
     return candidate
 

@@ -36,11 +36,20 @@ def has_source(patch: Patch) -> bool:
     return any(not is_test_path(path) for path in patch.paths)
 
 
+def _is_asked_already(context: SessionContext, candidate: Candidate) -> bool:
+    """Tell whether the conversation of a resumed request waits for the model's reply as it is."""
+    newest = next(reversed(candidate_messages(context.log.records, candidate.id)), None)
+    is_resumed = context.continued is not None and context.continued.is_resumed
+    return is_resumed and newest is not None and not isinstance(newest, AssistantMessage)
+
+
 async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
+    if _is_asked_already(context, candidate):
+        return ""
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
     reds = report.failures if report else ()
     look = await _look_first(context, candidate, reds)
-    if context.continued is not None:
+    if context.has_conversation:
         return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
     return context.prompts.render(
         "task",
@@ -63,12 +72,17 @@ async def _look_first(context: SessionContext, candidate: Candidate, reds: Seque
 
 
 async def _open_answer(context: SessionContext, candidate: Candidate) -> str:
+    if _is_asked_already(context, candidate):
+        return ""
     look = await _look_first(context, candidate)
-    known = earlier_findings(context)
-    if context.continued is not None and not known:
+    if context.has_conversation:
         return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
     return context.prompts.render(
-        "question", task=context.task, instructions=context.instructions, known=known, look=look
+        "question",
+        task=context.task,
+        instructions=context.instructions,
+        known=earlier_findings(context),
+        look=look,
     )
 
 

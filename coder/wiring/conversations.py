@@ -1,37 +1,182 @@
 """Conversations over several sessions, each of which continues an earlier one."""
 
+import secrets
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
+from coder.core.errors import UserError
+from coder.core.events import (
+    CandidateForked,
+    ConversationContinued,
+    FilesChanged,
+    SessionFinished,
+    SessionStarted,
+)
 from coder.core.values.candidate import Delivery
+from coder.core.values.task import Restore
+from coder.patching.git_hunks import split_git_diff
+from coder.repo.delivery.commits import has_change
+from coder.repo.git import find_checkout
+from coder.repo.locks import session_lock
 from coder.session.continuation import Continuation, read_continuation
+from coder.session.delivery.outcome import INTERRUPTED
+from coder.session.log import EventLog
 from coder.settings import sessions_directory
-from coder.store.jsonl import boundary_events, find_session, read_records
+from coder.store.jsonl import SessionStore, boundary_events, find_session, list_conversation, read_records
+
+START = Continuation(session="")
+"""The point before the first request."""
 
 
-def find_continuation(name: str, root: Path) -> Continuation:
+class ConversationPoint(NamedTuple):
+    """An earlier point of a conversation, stored as a session from which others can go on."""
+
+    session: str
+    request: int
+    """Number of the request before which it is."""
+    is_end: bool
+    """Whether it is behind the newest request."""
+    applied: tuple[str, ...]
+    """Sessions after that point whose change the user's branch holds."""
+
+
+def make_session_id() -> str:
+    """Return an id of a new session; ids sort by time."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def find_continuation(name: str, root: Path, *, request: str = "") -> Continuation:
     """Return what a session of this repository leaves to the next one; `last` is the newest conversation.
 
+    If its request was interrupted and is the same as `request`, that goes on.
+
     Raises:
-        UserError: there is no such session.
+        UserError: there is no such session, or it still runs.
     """
     directory = find_session(sessions_directory(), name, repository=root, conversation=True)
-    continuation = read_continuation(directory.name, read_records(directory))
-    if continuation.commit:
-        return continuation
-    deliveries = earlier_deliveries(directory)
-    newest = deliveries[-1] if deliveries else Delivery(diff="")
-    return continuation.model_copy(update={"commit": newest.commit, "branch": newest.branch})
+    with session_lock(directory):
+        return _read_end(directory, request=request)
+
+
+def _read_end(directory: Path, *, request: str = "") -> Continuation:
+    continuation = read_continuation(directory.name, read_records(directory), request=request)
+    started, _ = boundary_events(directory)
+    if not continuation.commit:
+        deliveries = earlier_deliveries(directory)
+        newest = deliveries[-1] if deliveries else Delivery(diff="")
+        continuation = continuation.model_copy(update={"commit": newest.commit, "branch": newest.branch})
+    is_fork = started is not None and started.task.forks
+    return continuation.model_copy(update={"branch": ""}) if is_fork else continuation
 
 
 def earlier_deliveries(directory: Path) -> tuple[Delivery, ...]:
     """Return the commits that were delivered before a session in its conversation, oldest first."""
-    deliveries: list[Delivery] = []
-    started, _ = boundary_events(directory)
-    while started is not None and started.task.continues:
-        earlier = directory.parent / started.task.continues
-        if not earlier.is_dir():
-            break
-        started, finished = boundary_events(earlier)
-        if finished is not None and finished.delivery is not None and finished.delivery.commit:
-            deliveries.insert(0, finished.delivery)
-    return tuple(deliveries)
+    finished = (boundary_events(session)[1] for session in list_conversation(directory)[:-1])
+    return tuple(
+        event.delivery
+        for event in finished
+        if event is not None and event.delivery is not None and event.delivery.commit
+    )
+
+
+def go_back(name: str, root: Path, *, restore: Restore = "both", forks: bool = False) -> ConversationPoint:
+    """Store the point before a request, `ID@N`, as the newest session, and return it.
+
+    Without `@N` it is the point before the newest request; with `forks` it is the end, and what continues it
+    is delivered to a branch of its own. What is left behind stays as it is.
+
+    Raises:
+        UserError: there is no such session or request.
+    """
+    id, _, number = name.partition("@")
+    directory = find_session(sessions_directory(), id or "last", repository=root, conversation=True)
+    requests = list_conversation(directory)
+    request = _parse_request(number, len(requests), forks=forks)
+    point = _read_end(requests[request - 2]) if request > 1 else START
+    end = point if request > len(requests) else _read_end(directory)
+    session = _store_point(
+        requests[min(request, len(requests)) - 1],
+        conversation=end if restore == "code" else point,
+        code=end if restore == "conversation" else point,
+        forks=forks,
+        is_end=request > len(requests),
+    )
+    left_behind = () if restore == "conversation" else requests[request - 1 :]
+    return ConversationPoint(session, request, request > len(requests), _find_applied(left_behind, root))
+
+
+def _parse_request(number: str, count: int, *, forks: bool) -> int:
+    highest = count + 1 if forks else count
+    if not number:
+        return highest
+    if not number.isdecimal() or not 1 <= int(number) <= highest:
+        raise UserError(
+            f"There is no request {number} to go back to: the conversation has {count}. Their numbers: coder "
+            "log."
+        )
+    return int(number)
+
+
+def _store_point(
+    request: Path, *, conversation: Continuation, code: Continuation, forks: bool, is_end: bool
+) -> str:
+    """Write the log of a session that was stopped before its first message, and return its id."""
+    started, _ = boundary_events(request)
+    if started is None:
+        raise UserError(f"Session {request.name} ended before it began: there is nothing to go back to.")
+    session = make_session_id()
+    task = started.task.model_copy(update={"continues": code.session, "forks": forks})
+    if is_end:
+        task = task.model_copy(update={"issue": f"Fork of {request.name}"})
+    directory = request.parent / session
+    with session_lock(directory), closing(SessionStore(directory)) as store:
+        log = EventLog(store)
+        log.append(
+            SessionStarted(
+                session=session,
+                task=task,
+                repository=started.repository,
+                head=started.head,
+                base=started.base,
+                dirty=False,
+                model=started.model,
+                version=started.version,
+            )
+        )
+        log.append(CandidateForked(candidate="c1"))
+        if conversation.messages:
+            log.append(
+                ConversationContinued(
+                    candidate="c1", session=conversation.session, messages=conversation.messages
+                )
+            )
+        if code.diff:
+            paths = tuple(sorted({hunk.path for hunk in split_git_diff(code.diff)}))
+            log.append(FilesChanged(candidate="c1", paths=paths, diff=code.diff))
+        log.append(
+            SessionFinished(
+                kind=None,
+                summary="The end of a conversation, to go on with."
+                if is_end
+                else "Back before this request.",
+                exit_code=0 if is_end else INTERRUPTED,
+            )
+        )
+    return session
+
+
+def _find_applied(sessions: tuple[Path, ...], root: Path) -> tuple[str, ...]:
+    """Return the sessions whose delivered change HEAD contains."""
+    git = find_checkout(root).git
+    finished = ((session.name, boundary_events(session)[1]) for session in sessions)
+    return tuple(
+        name
+        for name, event in finished
+        if event is not None
+        and event.delivery is not None
+        and event.delivery.commit
+        and git.resolve_commit(event.delivery.commit)
+        and has_change(git, event.delivery.commit)
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coder.core.errors import UserError
 from coder.core.values.task import Budget, Mode, Task
@@ -13,8 +13,11 @@ from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import require_backend
 from coder.settings import Config, load_config
 from coder.trust import is_trusted, trust_repository
-from coder.wiring.approach import Approach, choose_approach
-from coder.wiring.session import SessionHandle, open_session
+
+if TYPE_CHECKING:
+    # Half a second of imports, which the interface needs after its first paint only.
+    from coder.wiring.approach import Approach
+    from coder.wiring.session import SessionHandle
 
 UNKNOWN_PURPOSE = "(nobody said what the change is for)"
 """Issue of a change that is judged without one."""
@@ -28,15 +31,17 @@ class SessionSetup:
     config: Config
     walls: SandboxBackend | None
     trusted: bool
-    approach: Approach
+    approach: "Approach"
 
     @contextmanager
-    def open_session(self, task: Task, *, attended: bool = False) -> Iterator[SessionHandle]:
+    def open_session(self, task: Task, *, attended: bool = False) -> Iterator["SessionHandle"]:
         """Open a session for a task; its resources are released on exit.
 
         Raises:
             UserError: the repository cannot be worked on.
         """
+        from coder.wiring.session import open_session
+
         with open_session(
             task.model_copy(update={"trusted": self.trusted}),
             self.config,
@@ -54,7 +59,7 @@ def prepare_session(
     flags: Mapping[str, Any],
     trusted: bool,
     unsafe: bool,
-    chosen_approach: Approach | None = None,
+    chosen_approach: "Approach | None" = None,
     mode: Mode = "fix",
     confirm: Callable[[str], bool] | None = None,
 ) -> SessionSetup:
@@ -66,6 +71,8 @@ def prepare_session(
     Raises:
         UserError: the repository, the configuration, the model or the sandbox cannot be used.
     """
+    from coder.wiring.approach import choose_approach
+
     root = find_checkout(directory).root
     config = load_config(root, flags)
     walls = require_backend(unsafe=unsafe, image=config.image)

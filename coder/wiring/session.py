@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from coder import __version__
@@ -50,7 +49,7 @@ from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
 from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox
-from coder.wiring.conversations import find_continuation
+from coder.wiring.conversations import find_continuation, make_session_id
 from coder.wiring.recovery import recover_sessions
 from coder.wiring.spending import remaining_usd
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
@@ -105,7 +104,7 @@ def open_session(
         UserError: the repository cannot be worked on.
     """
     recover_sessions()
-    earlier = find_continuation(task.continues, root) if task.continues else None
+    earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
     sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
     task = task.model_copy(update={"continues": earlier.session if earlier else "", "sources": sources})
     if not (task.given or chosen_approach.is_offline):
@@ -113,7 +112,7 @@ def open_session(
         task = task.model_copy(update={"budget": budget})
     if task.mode == "ask":
         config = config.model_copy(update={"approve": "read-only"})
-    identity = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    identity = make_session_id()
     directory = sessions_directory() / identity
     directory.mkdir(parents=True)
     with ExitStack() as stack:
@@ -149,6 +148,7 @@ def open_session(
             task=task,
             model=chosen_approach.model,
             models=chosen_approach.models,
+            context_tokens=config.context_tokens,
             rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
             tools=TOOLS,
             prompts=PackagedPrompts(),

@@ -1,11 +1,13 @@
 """Requests that continue a session: its conversation, its branch, and the way back."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from coder.repo.locks import session_lock
 from tests.builders import git
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
@@ -112,6 +114,16 @@ def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeS
     assert "+ int(rest)" in source
 
 
+def test_running_session_is_not_continued(place: Place, server: FakeServer) -> None:
+    server.turns += [PATCH]
+    request(place, server, "fix", ISSUE, "--no-offline-first")
+    (session,) = (Path(place.environment["XDG_STATE_HOME"]) / "coder" / "sessions").iterdir()
+    with session_lock(session):
+        refused = place.coder("do", "Document it.", "--continue", "--model", "fake", "--base-url", server.url)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert f"in use by process {os.getpid()}" in refused.stderr
+
+
 def test_retry_is_shown(place: Place, server: FakeServer) -> None:
     server.turns += [Turn(status=503, error="overloaded"), PATCH]
     assert "Trying again in" in request(place, server, "fix", ISSUE, "--no-offline-first")
@@ -122,3 +134,85 @@ def test_undo_without_terminal_names_the_option(place: Place, server: FakeServer
     request(place, server, "fix", ISSUE, "--no-offline-first")
     result = place.coder("undo", "last")
     assert (result.returncode, "add --yes" in result.stderr) == (2, True)
+
+
+def make_two_requests(place: Place, server: FakeServer) -> tuple[str, str]:
+    """Fix, then document: return the branch and the commit of the fix."""
+    server.turns += [
+        PATCH,
+        Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),)),
+    ]
+    request(place, server, "fix", ISSUE, "--no-offline-first")
+    branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
+    fix = git(place.repository, "rev-parse", branch)
+    request(place, server, "do", "Document minutes().", "--continue")
+    return branch, fix
+
+
+COMMENTED = Turn(
+    text="minutes() has a comment",
+    calls=(call("apply_patch", diff=NAMED.replace('"""Return the minutes since midnight."""', "# minutes")),),
+)
+
+
+def test_rewound_conversation_goes_on_before_the_request(place: Place, server: FakeServer) -> None:
+    branch, fix = make_two_requests(place, server)
+    tip = git(place.repository, "rev-parse", branch)
+    before = place.user_state()
+    rewound = place.coder("log", "rewind", "last@2")
+    assert rewound.returncode == 0, rewound.stderr
+    assert "before request 2" in rewound.stdout
+    assert place.user_state() == before
+
+    server.turns += [COMMENTED]
+    request(place, server, "do", "Comment minutes().", "--continue")
+    assert messages(server, 2)[: len(messages(server, 0))] == messages(server, 0)
+    assert "Document minutes()." not in str(messages(server, 2))
+    assert git(place.repository, "rev-parse", branch) == tip
+    branches = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").split()
+    (other,) = [name for name in branches if name != branch]
+    assert git(place.repository, "rev-parse", f"{other}^") == fix
+    listing = place.coder("log").stdout.splitlines()
+    assert [line.split()[1] for line in listing] == ["@2", "@2", "@2", "@1"]
+
+
+@pytest.mark.parametrize(
+    ("restored", "has_conversation", "has_code"), [("code", True, False), ("conversation", False, True)]
+)
+def test_conversation_and_code_are_rewound_separately(
+    place: Place, server: FakeServer, restored: str, has_conversation: bool, has_code: bool
+) -> None:
+    make_two_requests(place, server)
+    assert place.coder("log", "rewind", "last@2", "--restore", restored).returncode == 0
+    server.turns += [Turn(text="It counts them (`clock.py:1`).")]
+    request(place, server, "ask", "What does minutes() in clock.py do?", "-c")
+    assert ("Document minutes()." in str(messages(server, 2))) is has_conversation
+    assert ("since midnight" in str(messages(server, 2)[-1])) is has_code
+    assert "The user has gone back to an earlier point" in str(messages(server, 2)[-1])
+
+
+def test_fork_has_a_branch_of_its_own(place: Place, server: FakeServer) -> None:
+    branch, _ = make_two_requests(place, server)
+    tip = git(place.repository, "rev-parse", branch)
+    assert place.coder("log", "fork", "last").returncode == 0
+    server.turns += [COMMENTED]
+    request(place, server, "do", "Comment minutes().", "--continue")
+    assert "Document minutes()." in str(messages(server, 2))
+    branches = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").split()
+    (other,) = [name for name in branches if name != branch]
+    assert git(place.repository, "rev-parse", f"{other}^") == tip
+    assert git(place.repository, "rev-parse", branch) == tip
+
+
+def test_unknown_request_is_refused(place: Place, server: FakeServer) -> None:
+    make_two_requests(place, server)
+    for name in ("last@3", "last@0", "last@two"):
+        result = place.coder("log", "rewind", name)
+        assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+        assert "the conversation has 2" in result.stderr
+
+
+def test_applied_change_is_named_when_rewound(place: Place, server: FakeServer) -> None:
+    make_two_requests(place, server)
+    place.coder("apply", "last")
+    assert "coder undo" in place.coder("log", "rewind", "last").stdout

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from coder.session.approval.questions import Approval
 from coder.session.context import SessionContext
 from coder.session.toolbox import OUTPUT_CHARACTERS, run_call, truncate_output
 from tests.session.fakes import FakeSandbox, FakeStore, kit
+
+THINKING_SECONDS = 0.5
 
 
 def call(name: str, arguments: object) -> ToolCall:
@@ -222,3 +225,27 @@ def test_cuts_long_output_and_keeps_full_copy(tmp_path: Path) -> None:
     assert shortened.endswith("zzz")
     assert isinstance(context.store, FakeStore)
     assert context.store.read_blob(context.store.store_blob(text)) == text
+
+
+def test_time_of_a_command_excludes_the_wait_for_the_user(tmp_path: Path) -> None:
+    context = kit(tmp_path, attended=True)
+    candidate = Candidate(id="c1", worktree=tmp_path, base="base")
+    context.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=(run("make docs"),))))
+
+    async def scenario() -> float:
+        work = asyncio.ensure_future(run_call(context, candidate, EDIT, run("make docs")))
+        async for record in context.log.follow():
+            if isinstance(record.event, QuestionAsked):
+                question = record.event.question
+                break
+        started = time.monotonic()
+        await asyncio.sleep(THINKING_SECONDS)
+        waited = time.monotonic() - started
+        context.approval.deliver_answer(Answer(question=question, option="allow"))
+        await work
+        return waited
+
+    waited = asyncio.run(scenario())
+    finished = context.log.records[-1].event
+    assert isinstance(finished, ToolFinished)
+    assert finished.seconds < waited

@@ -14,6 +14,10 @@ class Model(Protocol):
     def name(self) -> str:
         """`provider:name`, as the user would type it."""
 
+    @property
+    def context_tokens(self) -> int | None:
+        """The most tokens that a request and its reply may have together; None where that is not known."""
+
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         """Return the highest cost of a request of this size, in US dollars.
 

@@ -14,6 +14,9 @@ Mode = Literal["fix", "change", "ask", "build"]
 """A bug to fix and prove; any other change, which need not be proven; a question to answer; components of new
 code."""
 
+Restore = Literal["both", "conversation", "code"]
+"""Parts of a session that return to an earlier point; the other stays as it is."""
+
 
 class Budget(Value):
     """Limits of one session; None is no limit."""
@@ -56,6 +59,8 @@ class Task(Value):
     """Texts beside the repository that the user allows for a question."""
     continues: str = ""
     """Id of the session whose conversation, and whose delivered change, this one continues."""
+    forks: bool = False
+    """What continues this session is delivered to a branch of its own."""
     directory: Path
     """Working directory of the command; the repository is found from here."""
     base: str | None = None

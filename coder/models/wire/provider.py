@@ -26,7 +26,7 @@ from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage
 from coder.models.catalog import ModelChoice
 from coder.models.gguf import PROVIDER as GGUF
 from coder.models.gguf import GgufServer
-from coder.models.prices import find_list_price
+from coder.models.prices import find_context_tokens, find_list_price
 from coder.models.servers import PORTS, is_loopback
 from coder.models.wire.clients import ModelFactory, make_http_client
 from coder.models.wire.errors import MALFORMED_STREAM_ERRORS, REQUEST_ERRORS, translate_error
@@ -62,6 +62,10 @@ class ProviderModel:
     @property
     def name(self) -> str:
         return self._choice.name
+
+    @property
+    def context_tokens(self) -> int | None:
+        return None if _is_local(self._choice) else find_context_tokens(self._choice)
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         """Return 0 for a model on this machine; else the list price with all input billed as new."""

@@ -77,6 +77,10 @@ class TextProtocolModel:
     def name(self) -> str:
         return self._model.name
 
+    @property
+    def context_tokens(self) -> int | None:
+        return self._model.context_tokens
+
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)
 
@@ -106,6 +110,10 @@ class AdaptiveModel:
     @property
     def name(self) -> str:
         return self._model.name
+
+    @property
+    def context_tokens(self) -> int | None:
+        return self._model.context_tokens
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)

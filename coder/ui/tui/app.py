@@ -29,13 +29,18 @@ if TYPE_CHECKING:
     from coder.ui.tui.asking import QuestionQueue
 
 
+DOUBLE_KEY_SECONDS = 1.0
+MOST_RECORDS = 30
+"""Newest records of a long session that are shown when it is opened: each costs about a millisecond."""
+
+
 class CoderApp(App[None]):
     """Runs one session at a time, and shows each by following its log."""
 
     TITLE = "coder"
     CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "screens/session.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "stop", "Stop the session"),
+        Binding("escape", "stop_or_rewind", "Stop, or rewind"),
         Binding("ctrl+g", "deliver_now", "Deliver now", priority=True),
         Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
@@ -70,6 +75,9 @@ class CoderApp(App[None]):
         self._unheard: list[str] = []
         """Remarks after the model's newest reply."""
         self._busy = False
+        self._clock = clock
+        self._escaped = -DOUBLE_KEY_SECONDS
+        """Time at which esc was last pressed while nothing ran."""
         self._stopping = False
         self._quitting = False
 
@@ -141,6 +149,8 @@ class CoderApp(App[None]):
             self._main.show_lines(help_lines())
         elif name == "quit":
             self.run_worker(self.action_quit())
+        elif name == "context":
+            self._show_context()
         elif self._busy:
             self._refuse(f"/{name} has to wait until this has ended; esc stops it.", typed)
         elif is_request and not text:
@@ -181,6 +191,8 @@ class CoderApp(App[None]):
             elif name == "resume":
                 await self._show(RecordedSession(await asyncio.to_thread(self._archive.load, text or "last")))
                 self._suggest_interrupted_request()
+            elif name in ("rewind", "fork"):
+                await self._go_back(self._archive, text, forks=name == "fork")
             else:
                 act = self._archive.apply if name == "apply" else self._archive.undo
                 self._main.show_lines([await asyncio.to_thread(act, text or "last")])
@@ -189,6 +201,24 @@ class CoderApp(App[None]):
         finally:
             self._busy = False
 
+    async def _go_back(self, archive: SessionArchive, text: str, *, forks: bool) -> None:
+        """Go on from an earlier point of the conversation; ask for what `text` does not say."""
+        from coder.ui.tui.rewinding import choose_point
+
+        session = self.session_id
+        if not session:
+            raise UserError("There is nothing to go back to yet.")
+        requests = await asyncio.to_thread(archive.requests, session)
+        point = await choose_point(self, requests, text, forks=forks)
+        if point is None:
+            return
+        stored, sentence = await asyncio.to_thread(
+            archive.go_back, session, point.request, point.restore, forks=forks
+        )
+        self._newest = await asyncio.to_thread(archive.load, stored)
+        self._main.show_lines(sentence.splitlines())
+        self._suggest_interrupted_request()
+
     def _suggest_interrupted_request(self) -> None:
         """Offer to send the request of a session again that did not come to its end."""
         from coder.core.state import interrupted_task
@@ -196,6 +226,12 @@ class CoderApp(App[None]):
         task = interrupted_task(self._newest.records) if self._newest is not None else None
         if task is not None:
             self._main.suggest(task.issue, mode="plan" if task.plan_only else task.mode)
+
+    def _show_context(self) -> None:
+        from coder.core.context_use import describe_context
+
+        log = self._session.log if self._session is not None else self._newest
+        self._main.show_lines(describe_context(log.records if log is not None else ()))
 
     def _show_diff(self) -> None:
         from coder.core.state import delivered_diff
@@ -241,7 +277,12 @@ class CoderApp(App[None]):
         self._end()
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
-        async for record in log.follow():
+        start = 1
+        if log.is_closed and len(log.records) > 2 * MOST_RECORDS:  # shown at once, and not as it goes
+            start = len(log.records) - MOST_RECORDS
+            self._main.show_record(log.records[0])
+            self._main.skip_records(log.records[1 : start - 1])
+        async for record in log.follow(start):
             self._main.show_record(record)
             if getattr(getattr(record.event, "message", None), "role", "") == "assistant":
                 self._unheard.clear()
@@ -264,6 +305,15 @@ class CoderApp(App[None]):
             self._main.stop()
             if self._session is not None:
                 self._stop(self._session)
+
+    def action_stop_or_rewind(self) -> None:
+        """Stop the session; while none runs, the second press in a row goes back in the conversation."""
+        escaped, self._escaped = self._escaped, self._clock()
+        if self._busy:
+            self.action_stop()
+        elif self._escaped - escaped < DOUBLE_KEY_SECONDS and self._newest is not None:
+            self._escaped = -DOUBLE_KEY_SECONDS
+            self._run_command(PromptCommand("rewind", ""), "")
 
     def action_deliver_now(self) -> None:
         """Have the change judged by the tests that have run so far."""

@@ -1,6 +1,6 @@
 """Presentation of records: each one becomes calls on the transcript and the status line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual.containers import Horizontal
 from textual.content import Content
@@ -84,7 +84,8 @@ class Narrator:
                 self._calls[candidate, call.id] = CallFold(call)
                 self._transcript.add(self._calls[candidate, call.id])
             case ToolFinished(candidate=candidate, message=message, seconds=seconds):
-                self._calls.pop((candidate, message.call_id)).finish(message, seconds)
+                if (call_fold := self._calls.pop((candidate, message.call_id), None)) is not None:
+                    call_fold.finish(message, seconds)
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._transcript.add(*_event_widgets(record.event))
@@ -100,6 +101,14 @@ class Narrator:
             self._stages[event.stage] = StageRow(event.stage)
             self._transcript.add(self._stages[event.stage])
         self._stages[event.stage].show_change(event)
+
+    def skip(self, records: Sequence[Record]) -> None:
+        """Take note of records that are not shown."""
+        newest_of_type = {record.event.type: record for record in records}
+        for record in sorted(newest_of_type.values(), key=lambda record: record.number):
+            self._status = advance_status(self._status, record)
+        text = f"{len(records):,} earlier events are left out here: coder log show {self._status.session}"
+        self._transcript.add_line(text, "about")
 
     def _reply(self, candidate: str) -> ReplyView:
         if candidate not in self._replies:
@@ -176,7 +185,7 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
             yield _line(text, "warning")
         case ContextCompacted():
             yield _line(
-                "The conversation outgrew the model: older answers of tools are sent shortened from now on.",
+                "The conversation fills the model's context: older parts are sent in short from now on.",
                 "warning",
             )
         case QuestionAsked(text=text):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     # Values are pydantic models: to import them here would double the time to the first paint.
     from coder.core.commands import SessionCommand
+    from coder.core.values.task import Restore
     from coder.session.log import EventLog
 
 
@@ -56,6 +57,17 @@ class SessionArchive(Protocol):
 
     def load(self, session: str) -> "EventLog":
         """Return the closed log of a session, by its id or a part of it; `last` is the newest."""
+        ...
+
+    def requests(self, session: str) -> Sequence[str]:
+        """Return the texts of the requests of the conversation that ends with a session, the oldest first."""
+        ...
+
+    def go_back(self, session: str, request: int, restore: "Restore", *, forks: bool) -> tuple[str, str]:
+        """Store the point before a request as a session; return its id, and a sentence.
+
+        `restore` is `both`, `conversation` or `code`.
+        """
         ...
 
     def apply(self, session: str) -> str:

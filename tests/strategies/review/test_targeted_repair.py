@@ -63,6 +63,7 @@ class RepairModel:
     calls: list[str] = field(default_factory=list)
     gathered: asyncio.Event = field(default_factory=asyncio.Event)
     name: str = "fake:mender"
+    context_tokens: int | None = None
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return Decimal(0)

@@ -3,14 +3,17 @@ import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from textual.widgets import Static
+
 from coder.core.commands import DeliverNow, Say, SessionCommand, Stop
 from coder.core.errors import UserError
-from coder.core.events import DeliverNowOffered
+from coder.core.events import DeliverNowOffered, Warned
 from coder.session.log import EventLog
 from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import RunningSession, SessionModel, UserRequest
 from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.widgets.transcript import Transcript
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
@@ -349,3 +352,22 @@ def test_remark_that_came_too_late_returns_to_prompt() -> None:
         assert prompt_text(terminal) == "and rename it"
 
     play(scene)
+
+
+def test_long_session_opens_with_its_end() -> None:
+    log = EventLog(clock=ticking_clock())
+    log.append(story.STARTED)
+    for number in range(400):
+        log.append(Warned(text=f"warning {number}"))
+    log.append(story.FINISHED)
+    log.close()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        transcript = terminal.app.screen.query_one(Transcript)
+        lines = [str(child.render()) for child in transcript.children if isinstance(child, Static)]
+        assert [line for line in lines if "warning" in line][:1] == ["warning 370"], lines
+        assert any("370 earlier events are left out here" in line for line in lines)
+        assert "coder/clock-add-wraps-1a2b" in terminal.text
+
+    play(scene, CoderApp.replay(log))

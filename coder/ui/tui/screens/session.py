@@ -1,7 +1,7 @@
 """Main screen: transcript, status line and prompt."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -80,6 +80,11 @@ class SessionScreen(Screen[None]):
         """Show one record."""
         assert self._narrator is not None, "a session begins before it is told"
         self._narrator.show_record(record)
+
+    def skip_records(self, records: "Sequence[Record]") -> None:
+        """Show that earlier records are not shown."""
+        assert self._narrator is not None, "a session begins before it is told"
+        self._narrator.skip(records)
 
     def stop(self) -> None:
         """Show that the session will end soon."""

@@ -1,0 +1,66 @@
+"""Choice of an earlier point of a conversation."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from textual.app import App
+
+from coder.core.errors import UserError
+from coder.core.events import QuestionAsked
+from coder.core.values.task import Restore
+from coder.core.values.text import sanitize_text
+from coder.ui.tui.screens.question import QuestionScreen
+
+PARTS: dict[str, Restore] = {
+    "code and conversation": "both",
+    "conversation only": "conversation",
+    "code only": "code",
+}
+STAY = "stay here"
+END = "the end"
+TEXT_CHARACTERS = 60
+
+
+class ChosenPoint(NamedTuple):
+    """A point of the conversation, and what returns to it."""
+
+    request: int
+    """Number of the request before which it is, from 1."""
+    restore: Restore
+
+
+async def choose_point(
+    app: App[None], requests: Sequence[str], typed: str, *, forks: bool
+) -> ChosenPoint | None:
+    """Return the point that the user names, or chooses among the requests; None to stay.
+
+    A fork may also begin at the end. Call it from a worker.
+
+    Raises:
+        UserError: what is typed is no number of a request.
+    """
+    numbers = len(requests) + forks
+    if typed and not (typed.isdecimal() and 1 <= int(typed) <= numbers):
+        raise UserError(f"There is no request {typed}: this conversation has {len(requests)}.")
+    request = int(typed) if typed else await _choose_request(app, requests, forks=forks)
+    if request is None or request > len(requests):
+        return ChosenPoint(request, "both") if request else None
+    part = await _choose(app, f"What goes back to before request {request}?", (*PARTS, STAY))
+    return None if part == STAY else ChosenPoint(request, PARTS[part])
+
+
+async def _choose_request(app: App[None], requests: Sequence[str], *, forks: bool) -> int | None:
+    lines = [
+        f"{number}  {sanitize_text(' '.join(text.split())[:TEXT_CHARACTERS])}"
+        for number, text in enumerate(requests, start=1)
+    ]
+    if forks:
+        lines.append(f"{len(lines) + 1}  {END}")
+    question = "Fork before which request?" if forks else "Go back to before which request?"
+    line = await _choose(app, question, (*lines, STAY))
+    return None if line == STAY else int(line.split()[0])
+
+
+async def _choose(app: App[None], text: str, options: tuple[str, ...]) -> str:
+    question = QuestionAsked(question="rewind", text=text, options=options, default=STAY)
+    return await app.push_screen_wait(QuestionScreen(question))
