@@ -16,7 +16,7 @@ from coder.core.messages import (
     UserMessage,
 )
 from coder.core.notes import Note, Plan
-from coder.core.phases import PhaseName
+from coder.core.phases import PhaseName, StageState
 from coder.core.values.base import EventValue, Value
 from coder.core.values.candidate import Delivery
 from coder.core.values.task import Task
@@ -209,7 +209,6 @@ class ReviewAsked(EventValue):
 
     type: Literal["review_asked"] = "review_asked"
     question: str
-    """An id for the answer to refer to."""
     diff: str
     droppable: tuple[int, ...] = ()
     """Numbers of the hunks that the verdict does not depend on."""
@@ -222,8 +221,7 @@ class ReviewAsked(EventValue):
 class ReviewAnswered(EventValue):
     """The change to deliver: `coder.patching.git_hunks.rebuilt(diff, accepted)`.
 
-    With all hunks accepted it is the diff as it was verified. With fewer it is another change, which must be
-    verified itself; with none it is a refusal: nothing is delivered.
+    With fewer hunks than all it is another change, which must be verified itself; with none it is a refusal.
     """
 
     type: Literal["review_answered"] = "review_answered"
@@ -238,7 +236,6 @@ class PlanAsked(EventValue):
 
     type: Literal["plan_asked"] = "plan_asked"
     question: str
-    """An id for the answer to refer to."""
     plan: Plan
 
 
@@ -252,9 +249,6 @@ class PlanAnswered(EventValue):
     by: Literal["person", "default"]
 
 
-StageState = Literal["running", "done", "failed"]
-
-
 class StageChanged(EventValue):
     """A stage of a build, or the work on one component in it, began or ended."""
 
@@ -265,7 +259,6 @@ class StageChanged(EventValue):
     """Empty: the stage as a whole."""
     state: StageState
     remark: str = ""
-    """What came of it, in half a sentence."""
 
 
 class ContextCompacted(EventValue):

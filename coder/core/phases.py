@@ -35,6 +35,9 @@ NoteKind = Literal[
     "report",
 ]
 
+StageState = Literal["running", "done", "failed"]
+"""State of a stage of a build."""
+
 
 class Phase(Value):
     """One purpose and the note that ends it."""

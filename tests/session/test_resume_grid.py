@@ -12,7 +12,7 @@ import pytest
 from coder.core.events import CandidateForked, Record, SessionFinished, SessionStarted, ToolStarted
 from coder.core.messages import AssistantMessage, Message, Reply, Request, ToolMessage
 from coder.core.ports.sandbox import Progress
-from coder.core.state import candidate_messages, unanswered_calls
+from coder.core.state import active_candidates, candidate_messages, unanswered_calls
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.verdict import Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
@@ -160,7 +160,8 @@ def _workspaces(context: SessionContext) -> Callable[[Candidate], Workspace]:
 
 
 def sent_messages(records: Sequence[Record]) -> tuple[Message, ...]:
-    return candidate_messages(records, "c1")
+    """Return the conversation that a resumed session goes on with: that of the oldest live candidate."""
+    return candidate_messages(records, next(iter(active_candidates(records)), "c1"))
 
 
 def assert_resumes(
@@ -175,7 +176,7 @@ def assert_resumes(
     assert resumed.worktree == whole.worktree, where
     assert resumed.checkout == whole.checkout, where
     before = sent_messages(records)
-    assert sent_messages(resumed.records)[: len(before)] == before, where
+    assert candidate_messages(resumed.records, "c1")[: len(before)] == before, where
 
 
 @pytest.mark.parametrize(("script", "count"), [(LINEAR, 3), (TWO_WRITES, 2)], ids=["linear", "two writes"])

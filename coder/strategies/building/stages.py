@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.events import StageChanged, StageState
+from coder.core.events import StageChanged
+from coder.core.phases import StageState
 from coder.session.context import SessionContext
 
 PLAN, GENERATE, INTEGRATE = "PLAN", "GENERATE", "INTEGRATE"

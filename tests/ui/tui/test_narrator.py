@@ -6,11 +6,11 @@ from coder.core.events import (
     Failed,
     MessageFinished,
     StageChanged,
-    StageState,
     TextStreamed,
     ToolStarted,
 )
 from coder.core.messages import AssistantMessage, UserMessage
+from coder.core.phases import StageState
 from coder.ui.tui.widgets.reply import ReplyView
 from coder.ui.tui.widgets.tool_call import CallFold
 from coder.ui.tui.widgets.transcript import Transcript
