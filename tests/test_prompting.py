@@ -9,7 +9,7 @@ from coder.core.notes import Finding, Findings, Plan, Step
 from coder.core.phases import EDIT
 from coder.core.values.plan import format_plan
 from coder.core.values.proposal import Proposal, Proposals, Suspect
-from coder.core.values.task import Task
+from coder.core.values.task import Attachment, Task
 from coder.core.values.verdict import (
     Failure,
     ReproductionResult,
@@ -61,6 +61,11 @@ CASES: dict[str, dict[str, Any]] = {
         "task": TASK.model_copy(update={"mode": "change"}),
         "earlier": Continuation(session="s", commit="c"),
         "look": "Layout: 2 files",
+    },
+    "attachments": {
+        "task": TASK.model_copy(
+            update={"attachments": (Attachment(name="a.py (1 line)", text="    1| x = 1"),)}
+        )
     },
     "question": {"task": TASK, "instructions": "", "look": "Layout: 2 files"},
     "system_ask": {},

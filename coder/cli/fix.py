@@ -25,7 +25,6 @@ from coder.cli.options import (
     VerboseOption,
     continued_session,
     limit_flags,
-    read_issue,
     read_plan,
 )
 from coder.cli.requests import run_request
@@ -162,7 +161,6 @@ def fix(
         raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
     if earlier and merge:
         raise UserError("--merge brings one commit alone: continue without it, then: coder apply last")
-    text = read_issue(issue)
     own_plan = read_plan(plan) if plan is not None else None
     allowed_paths = tuple(path.removeprefix("./") for path in only or ())
     strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
@@ -196,7 +194,7 @@ def fix(
     }
     return run_request(
         "fix",
-        text,
+        issue,
         repo,
         flags=flags,
         fields=fields,

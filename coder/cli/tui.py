@@ -75,6 +75,7 @@ def run_tui(
         repository=str(root),
         model=lambda: _choose_model(root, flags),
         archive=archive,
+        names=IndexedNames(root),
         initial_session=RecordedSession(archive.load(resumed)) if resumed else None,
     )
     app.run()
@@ -114,6 +115,27 @@ class StoredSessions:
         return undo_session(self._root, session)
 
 
+class IndexedNames:
+    """Paths and symbols of a repository, from its index."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def paths(self) -> Sequence[str]:
+        from coder.files.ripgrep import list_paths
+        from coder.permissions.private_files import readable_paths
+
+        paths = list_paths(self._root)
+        readable = readable_paths(paths)
+        return [path for path in paths if path in readable]
+
+    def symbols(self) -> Sequence[str]:
+        from coder.index.index import SymbolIndex
+        from coder.settings import index_database
+
+        return SymbolIndex(self._root, index_database(self._root)).refresh().defined_names()
+
+
 def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":
     from coder.settings import load_config
     from coder.ui.tui.running import SessionModel
@@ -134,10 +156,10 @@ def _open_session(
     trusted: bool,
     walls: "SandboxBackend | None",
 ) -> InteractiveSession:
-    from coder.cli.options import read_issue
+    from coder.cli.options import read_issue, typed_mentions
     from coder.settings import load_config
     from coder.wiring.approach import choose_approach
-    from coder.wiring.preparation import make_task
+    from coder.wiring.preparation import make_task, read_attachments
     from coder.wiring.session import open_session
 
     plans = request.mode == "plan"
@@ -149,6 +171,7 @@ def _open_session(
         directory=directory,
         trusted=trusted,
         mode=mode,
+        attachments=read_attachments(typed_mentions(request.text), root, config),
         continues=request.continues,
         plan_only=plans,
     )

@@ -130,7 +130,7 @@ def open_session(
         if task.after:
             link_whole_suite(task.after, identity)
         private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-        task = task.model_copy(update={"issue": private.mask(task.issue)})
+        task = _mask_request(task, private)
         log = EventLog(store, secrets=private)
         bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
@@ -188,6 +188,14 @@ def open_session(
         yield SessionHandle(
             id=identity, session=session, log=log, suite=config.suite, is_sandboxed=walls is not None
         )
+
+
+def _mask_request(task: Task, private: Secrets) -> Task:
+    attachments = tuple(
+        attachment.model_copy(update={"text": private.mask(attachment.text)})
+        for attachment in task.attachments
+    )
+    return task.model_copy(update={"issue": private.mask(task.issue), "attachments": attachments})
 
 
 def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:

@@ -26,12 +26,23 @@ class Budget(Value):
     """Attempts at the code, or at the test, after which the other side is blamed for the same failure."""
 
 
+class Attachment(Value):
+    """A file or definition that the user named in a request with `@`."""
+
+    name: str
+    """Name and place, for the user and the model."""
+    text: str
+    """Numbered lines."""
+
+
 class Task(Value):
     """One request of the user in one repository."""
 
     issue: str
     """The request: an issue, the description of a change, or a question."""
     mode: Mode = "fix"
+    attachments: tuple[Attachment, ...] = ()
+    """Shown to the model with the request; they are no part of the issue that tests are tied to."""
     continues: str = ""
     """Id of the session whose conversation, and whose delivered change, this one continues."""
     directory: Path

@@ -12,9 +12,10 @@ from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
-from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command
+from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
 from coder.ui.tui.running import (
     RecordedSession,
+    RepositoryNames,
     RunningSession,
     SessionArchive,
     SessionModel,
@@ -48,19 +49,22 @@ class CoderApp(App[None]):
         repository: str,
         model: Callable[[], SessionModel],
         archive: SessionArchive | None = None,
+        names: RepositoryNames | None = None,
         initial_session: RunningSession | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
 
         `model` returns the model of sessions. It is called in a thread once the prompt is there, so it may be
-        slow, load what sessions need, and raise CoderError. `archive` has the sessions of the repository.
+        slow, load what sessions need, and raise CoderError. `archive` has the sessions of the repository,
+        `names` what a message can mention.
         `initial_session` is shown from the start. `clock` counts seconds.
         """
         super().__init__()
         self._start = start
         self._model = model
         self._archive = archive
+        self._names = names
         self._first = initial_session
         self._newest: EventLog | None = None
         """Log of the session that the next request continues."""
@@ -108,7 +112,10 @@ class CoderApp(App[None]):
         self.run_worker(self._warm_up(), name="warm up")
 
     async def _warm_up(self) -> None:
-        """Show the model, then import what shows a session, while the user reads or types."""
+        """Load completion, the model, and what shows a session, while the user reads or types."""
+        if self._names is not None:
+            await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
+            await self._main.add_completion(self._names)
         try:
             self._chosen = await asyncio.to_thread(self._model)
         except CoderError as error:
@@ -136,7 +143,7 @@ class CoderApp(App[None]):
         name, text = command
         is_request = name in MODES
         if name not in HELP:
-            self._refuse(f"There is no command /{name}; /help lists all.", typed)
+            self._refuse(suggest_command(name), typed)
         elif name == "help":
             self._main.show_lines(help_lines())
         elif name == "quit":

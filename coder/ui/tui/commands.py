@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import NamedTuple
 
 HELP: Mapping[str, str] = {
@@ -48,6 +49,13 @@ def parse_command(text: str) -> PromptCommand | None:
     """Return the command that a text starts with, known or not; None for a request, such as one on a path."""
     match = _COMMAND.fullmatch(text)
     return PromptCommand(match[1], (match[2] or "").strip()) if match else None
+
+
+def suggest_command(name: str) -> str:
+    """Return the sentence that refuses an unknown command, with the one that is likely meant."""
+    matches = get_close_matches(name, HELP, n=1)
+    hint = f"Do you mean /{matches[0]}?" if matches else "/help lists all."
+    return f"There is no command /{name}. {hint}"
 
 
 def help_lines() -> list[str]:

@@ -122,7 +122,9 @@ def _format_status(status: Status) -> str:
 
 def _event_widgets(event: Event) -> Iterable[Widget]:
     match event:
-        case SessionStarted(session=session, model=model, dirty=dirty):
+        case SessionStarted(session=session, model=model, dirty=dirty, task=task):
+            for attachment in task.attachments:
+                yield _line(f"attached: {attachment.name}", "about")
             yield _line(
                 f"session {session}, {model}{', with your uncommitted work' if dirty else ''}", "about"
             )

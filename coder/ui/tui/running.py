@@ -67,6 +67,18 @@ class SessionArchive(Protocol):
         ...
 
 
+class RepositoryNames(Protocol):
+    """Names in the repository that a message can mention; each method may be slow."""
+
+    def paths(self) -> Sequence[str]:
+        """Return the files, relative to the root."""
+        ...
+
+    def symbols(self) -> Sequence[str]:
+        """Return the names of definitions."""
+        ...
+
+
 class RecordedSession:
     """Recorded log that is only shown."""
 

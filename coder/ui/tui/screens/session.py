@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.screen import Screen
 
-from coder.ui.tui.running import SessionModel
+from coder.ui.tui.running import RepositoryNames, SessionModel
 from coder.ui.tui.widgets.masthead import Masthead
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.status_bar import StatusBar
@@ -58,6 +58,15 @@ class SessionScreen(Screen[None]):
         for transcript in self.query(Transcript):
             if not choice.name:
                 transcript.add_line(f"No model: {choice.reason}", "greeting")
+
+    async def add_completion(self, names: RepositoryNames) -> None:
+        """Complete commands and names in the prompt from now on."""
+        from coder.ui.tui.widgets.completion import Completion
+
+        for prompt in self.query(Prompt):  # empty if the user has quit meanwhile
+            completion = Completion(prompt, names)
+            await self.mount(completion)
+            prompt.take_key = completion.take_key
 
     def begin(self, issue: str = "", *, has_listener: bool) -> None:
         """Prepare for a session that is being opened.

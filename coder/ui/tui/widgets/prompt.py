@@ -1,5 +1,7 @@
 """Input for an issue at first, and for remarks while a session runs."""
 
+from collections.abc import Callable
+
 from textual.events import Key
 from textual.message import Message
 from textual.widgets import TextArea
@@ -32,6 +34,8 @@ class Prompt(TextArea):
     def __init__(self) -> None:
         super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
         self.cursor_blink = False
+        self.take_key: Callable[[str], bool] = lambda _: False
+        """Handles a key before the prompt does, and returns whether it did."""
         self._busy_keys = ""
         self._mode = MODES[0]
         self._is_mode_chosen = False
@@ -74,7 +78,9 @@ class Prompt(TextArea):
 
         A binding would overtake letters that still wait.
         """
-        if event.key == "enter":
+        if self.take_key(event.key):
+            pass
+        elif event.key == "enter":
             self._send()
         elif event.key in NEW_LINE:
             self.insert("\n")
