@@ -1,7 +1,7 @@
 """`coder` without a command: the terminal user interface."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,11 +51,13 @@ def run_tui(
     """
     import typer
 
+    from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
     from coder.repo.git import find_checkout
     from coder.sandbox.choice import require_backend
     from coder.settings import load_config
     from coder.ui.tui.app import CoderApp
     from coder.ui.tui.running import RecordedSession, UserRequest
+    from coder.ui.tui.services import Services
     from coder.wiring.preparation import ensure_trust
 
     root = find_checkout(directory).root
@@ -66,74 +68,27 @@ def run_tui(
 
     async def start(request: UserRequest) -> InteractiveSession:
         return await asyncio.to_thread(
-            _open_session, request, directory, root, flags, trusted=trusted, walls=walls
+            _open_session, request, directory, root, settings.flags, trusted=trusted, walls=walls
         )
 
+    settings = InterfaceSettings(root, flags)
     archive = StoredSessions(root)
     app = CoderApp(
         start,
         repository=str(root),
-        model=lambda: _choose_model(root, flags),
-        archive=archive,
-        names=IndexedNames(root),
+        model=lambda: _choose_model(root, settings.flags),
+        services=Services(
+            archive=archive,
+            names=IndexedNames(root),
+            shell=SandboxShell(root, settings, walls=walls),
+            settings=settings,
+        ),
+        theme=settings.theme,
         initial_session=RecordedSession(archive.load(resumed)) if resumed else None,
     )
     app.run()
     if app.session_id:
         print(f"To go on with this session: coder resume {app.session_id}")
-
-
-class StoredSessions:
-    """Sessions of a repository, in the session store."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def list(self) -> Sequence[str]:
-        from coder.cli.log import session_lines
-
-        return session_lines(self._root)
-
-    def load(self, session: str) -> "EventLog":
-        from coder.session.log import EventLog
-        from coder.settings import sessions_directory
-        from coder.store.jsonl import find_session, read_records
-
-        directory = find_session(sessions_directory(), session, repository=self._root, conversation=True)
-        log = EventLog(records=read_records(directory))
-        log.close()
-        return log
-
-    def apply(self, session: str) -> str:
-        from coder.cli.apply import apply_session
-
-        return apply_session(self._root, session)
-
-    def undo(self, session: str) -> str:
-        from coder.cli.undo import undo_session
-
-        return undo_session(self._root, session)
-
-
-class IndexedNames:
-    """Paths and symbols of a repository, from its index."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def paths(self) -> Sequence[str]:
-        from coder.files.ripgrep import list_paths
-        from coder.permissions.private_files import readable_paths
-
-        paths = list_paths(self._root)
-        readable = readable_paths(paths)
-        return [path for path in paths if path in readable]
-
-    def symbols(self) -> Sequence[str]:
-        from coder.index.index import SymbolIndex
-        from coder.settings import index_database
-
-        return SymbolIndex(self._root, index_database(self._root)).refresh().defined_names()
 
 
 def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":
@@ -157,21 +112,27 @@ def _open_session(
     walls: "SandboxBackend | None",
 ) -> InteractiveSession:
     from coder.cli.options import read_issue, typed_mentions
+    from coder.core.values.task import Attachment
     from coder.settings import load_config
     from coder.wiring.approach import choose_approach
     from coder.wiring.preparation import make_task, read_attachments
     from coder.wiring.session import open_session
 
+    if request.mode == "verify":
+        return _open_judgement(request.text, directory, root, flags, trusted=trusted, walls=walls)
     plans = request.mode == "plan"
     config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
     mode: Mode = "change" if request.mode == "change" else "ask" if request.mode == "ask" else "fix"
+    outputs = tuple(
+        Attachment(name=f"output of `{command}`", text=output) for command, output in request.outputs
+    )
     task = make_task(
         read_issue(request.text),
         config,
         directory=directory,
         trusted=trusted,
         mode=mode,
-        attachments=read_attachments(typed_mentions(request.text), root, config),
+        attachments=(*outputs, *read_attachments(typed_mentions(request.text), root, config)),
         continues=request.continues,
         plan_only=plans,
     )
@@ -188,4 +149,40 @@ def _open_session(
                 reviews=True,
             )
         )
+        return InteractiveSession(handle, stack.pop_all())
+
+
+def _open_judgement(
+    revision: str,
+    directory: Path,
+    root: Path,
+    flags: Mapping[str, Any],
+    *,
+    trusted: bool,
+    walls: "SandboxBackend | None",
+) -> InteractiveSession:
+    """Open a session that judges a revision, or the uncommitted work, as `coder verify` does."""
+    from coder.settings import load_config
+    from coder.wiring.approach import judging_approach
+    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
+    from coder.wiring.session import open_session
+
+    config = load_config(root, flags)
+    chosen_approach, existing_task = judging_approach(
+        directory, diff=None, revision=revision or None, against=None
+    )
+    task = make_task(
+        existing_task.issue or UNKNOWN_PURPOSE,
+        config,
+        directory=directory,
+        trusted=trusted,
+        base=existing_task.base,
+        given=True,
+        needs_ties=False,
+    )
+    with ExitStack() as stack:
+        opened = open_session(
+            task, config, chosen_approach=chosen_approach, root=root, walls=walls, attended=True
+        )
+        handle = stack.enter_context(opened)
         return InteractiveSession(handle, stack.pop_all())

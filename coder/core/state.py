@@ -203,6 +203,15 @@ class Status(Value):
         return (self.newest - self.started).total_seconds() if self.started and self.newest else 0.0
 
 
+def newest_answer(records: Sequence[Record]) -> str:
+    """Return the newest text that a model wrote; empty if there is none."""
+    messages = (
+        record.event.message for record in reversed(records) if isinstance(record.event, MessageFinished)
+    )
+    texts = (message.text for message in messages if isinstance(message, AssistantMessage))
+    return next((text.strip() for text in texts if text.strip()), "")
+
+
 def advance_status(status: Status, record: Record) -> Status:
     """Return the status after one more record."""
     return status.model_copy(

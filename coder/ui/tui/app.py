@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.theme import Theme
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
 from coder.ui.tui.running import (
     RecordedSession,
-    RepositoryNames,
     RunningSession,
-    SessionArchive,
     SessionModel,
     StartSession,
     UserRequest,
 )
 from coder.ui.tui.screens.session import SessionScreen
+from coder.ui.tui.service_commands import ServiceCommands
+from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -48,28 +49,28 @@ class CoderApp(App[None]):
         *,
         repository: str,
         model: Callable[[], SessionModel],
-        archive: SessionArchive | None = None,
-        names: RepositoryNames | None = None,
+        services: Services | None = None,
+        theme: str = "",
         initial_session: RunningSession | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
 
         `model` returns the model of sessions. It is called in a thread once the prompt is there, so it may be
-        slow, load what sessions need, and raise CoderError. `archive` has the sessions of the repository,
-        `names` what a message can mention.
+        slow, load what sessions need, and raise CoderError. `theme` is the user's, if it still exists.
         `initial_session` is shown from the start. `clock` counts seconds.
         """
         super().__init__()
         self._start = start
         self._model = model
-        self._archive = archive
-        self._names = names
+        self._services = services or Services()
+        self._wished_theme = theme
         self._first = initial_session
         self._newest: EventLog | None = None
         """Log of the session that the next request continues."""
         self._chosen = SessionModel("?")
         self._main = SessionScreen(repository, clock=clock)
+        self._commands = ServiceCommands(self._main, self._services, self._confirm)
         self._session: RunningSession | None = None
         self._unheard: list[str] = []
         """Remarks after the model's newest reply."""
@@ -103,7 +104,14 @@ class CoderApp(App[None]):
         return self._main
 
     def on_mount(self) -> None:
+        if self._wished_theme in self.available_themes:
+            self.theme = self._wished_theme
+        self.theme_changed_signal.subscribe(self, self._remember_theme)
         self.call_after_refresh(self._prepare)
+
+    def _remember_theme(self, theme: Theme) -> None:
+        if self._services.settings is not None:
+            self._services.settings.remember_theme(theme.name)
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
@@ -113,21 +121,26 @@ class CoderApp(App[None]):
 
     async def _warm_up(self) -> None:
         """Load completion, the model, and what shows a session, while the user reads or types."""
-        if self._names is not None:
+        if self._services.names is not None:
             await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
-            await self._main.add_completion(self._names)
+            await self._main.add_completion(self._services.names)
+        await self._choose_model()
+        await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
+
+    async def _choose_model(self) -> None:
         try:
             self._chosen = await asyncio.to_thread(self._model)
         except CoderError as error:
             self._main.warn(str(error))
         else:
             self._main.show_model(self._chosen)
-        await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         command = parse_command(message.text)
         if command is not None:
             self._run_command(command, message.text)
+        elif message.text.startswith("!"):
+            self._run_command(PromptCommand("!", message.text[1:].strip()), message.text)
         elif not self._busy:
             self._request(message.text, message.mode)
         elif self._session is None or not self._chosen.name:
@@ -142,16 +155,16 @@ class CoderApp(App[None]):
         """Carry out a command of the prompt; what cannot be done goes back into the prompt."""
         name, text = command
         is_request = name in MODES
-        if name not in HELP:
+        if name not in HELP and name != "!":
             self._refuse(suggest_command(name), typed)
         elif name == "help":
             self._main.show_lines(help_lines())
         elif name == "quit":
             self.run_worker(self.action_quit())
         elif self._busy:
-            self._refuse(f"/{name} has to wait until this has ended; esc stops it.", typed)
-        elif is_request and not text:
-            self._refuse(f"/{name} {HELP[name]}", typed)
+            self._refuse(f"{typed.split()[0]} has to wait until this has ended; esc stops it.", typed)
+        elif not text and (name == "!" or (is_request and name != "verify")):
+            self._refuse(f"/{name} {HELP[name]}" if is_request else "! needs a command, such as !ls", typed)
         elif is_request:
             self._request(text, MODES[name])
         elif name == "new":
@@ -159,7 +172,7 @@ class CoderApp(App[None]):
             self._main.reset()
         else:
             self._busy = True
-            self.run_worker(self._use_archive(name, text))
+            self.run_worker(self._resume(text or "last") if name == "resume" else self._carry_out(name, text))
 
     def _refuse(self, reason: str, typed: str) -> None:
         self._main.warn(reason)
@@ -167,7 +180,14 @@ class CoderApp(App[None]):
 
     def _request(self, text: str, mode: str) -> None:
         self._busy = True
-        self.run_worker(self._start_request(UserRequest(text, mode, self.session_id)))
+        judges = mode == "verify"
+        request = UserRequest(
+            text,
+            mode,
+            "" if judges else self.session_id,
+            () if judges else self._commands.take_outputs(),
+        )
+        self.run_worker(self._start_request(request))
 
     @property
     def session_id(self) -> str:
@@ -176,25 +196,67 @@ class CoderApp(App[None]):
 
         return session_status(self._newest.records[:1]).session if self._newest is not None else ""
 
-    async def _use_archive(self, name: str, text: str) -> None:
-        """Carry out a command on stored sessions."""
+    async def _carry_out(self, name: str, text: str) -> None:
+        """Carry out a command that starts no session."""
+        typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
+        self._main.begin_command(typed)
         try:
-            if name == "diff":
-                self._show_diff()
-            elif self._archive is None:
-                raise UserError("This is the record of a session, nothing more.")
-            elif name == "sessions":
-                self._main.show_lines(await asyncio.to_thread(self._archive.list))
-            elif name == "resume":
-                await self._show(RecordedSession(await asyncio.to_thread(self._archive.load, text or "last")))
-                self._suggest_interrupted_request()
-            else:
-                act = self._archive.apply if name == "apply" else self._archive.undo
-                self._main.show_lines([await asyncio.to_thread(act, text or "last")])
+            match name:
+                case "diff":
+                    self._show_diff()
+                case "copy":
+                    self._copy_answer()
+                case "theme":
+                    self._show_or_change_theme(text)
+                case "!":
+                    await self._commands.run_shell(text)
+                case _:
+                    await self._commands.run(name, text)
+            if name == "model" and text:
+                await self._choose_model()
         except CoderError as error:
             self._main.warn(str(error))
         finally:
-            self._busy = False
+            self._end()
+
+    async def _resume(self, session: str) -> None:
+        try:
+            if self._services.archive is None:
+                raise UserError("This is the record of a session, nothing more.")
+            log = await asyncio.to_thread(self._services.archive.load, session)
+        except CoderError as error:
+            self._main.warn(str(error))
+            self._end()
+        else:
+            await self._show_first(RecordedSession(log))
+
+    async def _confirm(self, question: str) -> bool:
+        """Ask the user a question that no session asks."""
+        from coder.core.events import QuestionAsked
+        from coder.ui.tui.screens.question import QuestionScreen
+
+        options = ("allow", "refuse")
+        asked = QuestionAsked(question="command", text=question, options=options, default="refuse")
+        return await self.push_screen_wait(QuestionScreen(asked)) == "allow"
+
+    def _copy_answer(self) -> None:
+        from coder.core.state import newest_answer
+
+        answer = newest_answer(self._newest.records) if self._newest is not None else ""
+        if not answer:
+            raise UserError("There is no answer to copy yet.")
+        self.copy_to_clipboard(answer)
+        self._main.show_lines(["Copied the newest answer."])
+
+    def _show_or_change_theme(self, name: str) -> None:
+        if not name:
+            self._main.show_lines(
+                f"{'*' if theme == self.theme else ' '} {theme}" for theme in self.available_themes
+            )
+        elif name in self.available_themes:
+            self.theme = name
+        else:
+            raise UserError(f"There is no theme {name}; /theme lists all.")
 
     def _suggest_interrupted_request(self) -> None:
         """Offer to send the request of a session again that did not come to its end."""
@@ -213,15 +275,17 @@ class CoderApp(App[None]):
         self._main.show_diff(diff)
 
     async def _start_request(self, request: UserRequest) -> None:
-        self._main.begin(request.text, has_listener=bool(self._chosen.name))
+        judges = request.mode == "verify"
+        self._main.begin("" if judges else request.text, has_listener=bool(self._chosen.name) and not judges)
         try:
             running = await self._start(request)
         except CoderError as error:
             self._main.warn(str(error))
-            self._main.suggest(request.text)
+            self._main.suggest(f"/verify {request.text}" if judges else request.text)
             self._end()
         else:
-            await self._perform(running)
+            # A verdict on the user's own change is nothing that requests go on from.
+            await self._perform(running, can_continue=not judges)
 
     async def _show_first(self, running: RunningSession) -> None:
         await self._show(running)
@@ -232,7 +296,7 @@ class CoderApp(App[None]):
         self._main.begin(has_listener=bool(self._chosen.name))
         await self._perform(running)
 
-    async def _perform(self, running: RunningSession) -> None:
+    async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
         """Run a session to its end, and show all of it."""
         from coder.ui.tui.asking import QuestionQueue
 
@@ -244,7 +308,8 @@ class CoderApp(App[None]):
                 self._stop(running)
             await running.run()
         asking.close()
-        self._newest = running.log
+        if can_continue:
+            self._newest = running.log
         self._end()
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
@@ -269,6 +334,7 @@ class CoderApp(App[None]):
         if self._busy and not self._stopping:
             self._stopping = True
             self._main.stop()
+            self._commands.stop()
             if self._session is not None:
                 self._stop(self._session)
 

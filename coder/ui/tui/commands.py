@@ -13,9 +13,17 @@ HELP: Mapping[str, str] = {
     "diff": "show the newest change again",
     "apply": "bring the newest change onto your branch",
     "undo": "take the newest change back",
+    "verify": "REV  judge a commit, or your uncommitted work",
+    "copy": "copy the newest answer",
     "sessions": "list the sessions of this repository",
     "resume": "ID  go on with another session",
     "new": "begin anew: the next message continues nothing",
+    "model": "NAME  list the models, or take another one from now on",
+    "strategy": "NAME  show the strategy, or take another one from now on",
+    "budget": "LIMIT N  show the limits, or set usd, tokens, seconds or requests",
+    "cost": "UNIT  show what was spent by day, or by session, month, model, role",
+    "doctor": "check what works here",
+    "theme": "NAME  list the themes, or take one",
     "help": "show this list",
     "quit": "leave",
 }
@@ -33,7 +41,7 @@ KEYS: Mapping[str, str] = {
     "ctrl+q": "leave",
 }
 """Purpose of each key."""
-MODES: Mapping[str, str] = {"fix": "fix", "do": "change", "ask": "ask", "plan": "plan"}
+MODES: Mapping[str, str] = {"fix": "fix", "do": "change", "ask": "ask", "plan": "plan", "verify": "verify"}
 """Mode of the commands that send a request."""
 _COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
 
@@ -61,4 +69,5 @@ def suggest_command(name: str) -> str:
 def help_lines() -> list[str]:
     """Return the commands and keys, one a line."""
     commands = [f"/{name:<9} {text}" for name, text in HELP.items()]
+    commands.append("!COMMAND   run a command in the sandbox; its output goes with your next request")
     return [*commands, "", *(f"{keys:<30} {text}" for keys, text in KEYS.items())]

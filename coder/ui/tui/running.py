@@ -1,6 +1,6 @@
 """Interfaces of the application to sessions."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -38,45 +38,15 @@ class UserRequest(NamedTuple):
 
     text: str
     mode: str = "fix"
-    """`fix`, `change`, `ask` or `plan`."""
+    """`fix`, `change`, `ask` or `plan`; `verify` judges the revision `text`, or the uncommitted work."""
     continues: str = ""
     """Id of the session that it continues."""
+    outputs: tuple[tuple[str, str], ...] = ()
+    """Commands that the user ran before, each with its output."""
 
 
 StartSession = Callable[[UserRequest], Awaitable[RunningSession]]
 """Opens a session for a request; may raise CoderError, and keeps slow work off the event loop."""
-
-
-class SessionArchive(Protocol):
-    """Earlier sessions of the repository; each method may be slow, and raise CoderError."""
-
-    def list(self) -> Sequence[str]:
-        """Return a line for each, the newest first."""
-        ...
-
-    def load(self, session: str) -> "EventLog":
-        """Return the closed log of a session, by its id or a part of it; `last` is the newest."""
-        ...
-
-    def apply(self, session: str) -> str:
-        """Bring what a session delivered onto the current branch; return a sentence."""
-        ...
-
-    def undo(self, session: str) -> str:
-        """Take back what a session delivered; return a sentence."""
-        ...
-
-
-class RepositoryNames(Protocol):
-    """Names in the repository that a message can mention; each method may be slow."""
-
-    def paths(self) -> Sequence[str]:
-        """Return the files, relative to the root."""
-        ...
-
-    def symbols(self) -> Sequence[str]:
-        """Return the names of definitions."""
-        ...
 
 
 class RecordedSession:

@@ -5,6 +5,7 @@ import pytest
 
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.completion import Completion
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.ui.tui.fakes import FakeSession, Stage, stage
@@ -27,7 +28,9 @@ def play(scene: Callable[[Stage], Awaitable[None]]) -> tuple[list[UserRequest], 
         return FakeSession()
 
     async def scenario() -> str:
-        app = CoderApp(start, repository="/r", model=lambda: SessionModel("acme:large"), names=Names())
+        app = CoderApp(
+            start, repository="/r", model=lambda: SessionModel("acme:large"), services=Services(names=Names())
+        )
         async with stage(app) as terminal:
             await scene(terminal)
             await terminal.settle()

@@ -9,7 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.screen import Screen
 
-from coder.ui.tui.running import RepositoryNames, SessionModel
+from coder.ui.tui.running import SessionModel
+from coder.ui.tui.services import RepositoryNames
 from coder.ui.tui.widgets.masthead import Masthead
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.status_bar import StatusBar
@@ -99,10 +100,18 @@ class SessionScreen(Screen[None]):
         self.query_one(StatusBar).end()
         self.query_one(Prompt).set_idle(mode)
 
-    def show_lines(self, lines: Iterable[str]) -> None:
+    def begin_command(self, text: str) -> None:
+        """Show that a command of the user runs, no session."""
+        self.show_lines([text], "command")
+        self.query_one(StatusBar).begin(f"running {text}")
+        self.query_one(Prompt).set_busy(has_listener=False)
+        self.query_one(Transcript).anchor()
+
+    def show_lines(self, lines: Iterable[str], kind: str = "output") -> None:
         """Show lines for the user, such as the answer to a command."""
-        for line in lines:
-            self.query_one(Transcript).add_line(line or " ", "about")
+        for transcript in self.query(Transcript):
+            for line in lines:
+                transcript.add_line(line or " ", kind)
 
     def show_diff(self, diff: str) -> None:
         """Show a change."""

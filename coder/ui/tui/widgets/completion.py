@@ -12,7 +12,7 @@ from textual_autocomplete import AutoComplete, DropdownItem, TargetState
 
 from coder.core.values.text import sanitize_text
 from coder.ui.tui.commands import HELP
-from coder.ui.tui.running import RepositoryNames
+from coder.ui.tui.services import RepositoryNames
 from coder.ui.tui.widgets.prompt import Prompt
 
 COMMAND = re.compile(r"/[a-z]*")
