@@ -1,6 +1,7 @@
 """Services of the interface: stored sessions, names, settings, and commands in the sandbox."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event
@@ -138,9 +139,27 @@ class InterfaceSettings:
         return load_config(self._root, self.flags)
 
     def models(self) -> Sequence[str]:
-        from coder.wiring.model_listing import list_models
+        from coder.models.catalog import choose_model
+        from coder.models.listing import describe_models
 
-        lines = list_models(self.config, model_name=self.flags.get("model"))
+        config = self.config
+        roles = {
+            "planner": config.planner_model,
+            "reviewer": config.reviewer_model,
+            "summariser": config.summariser_model,
+        }
+        configured = [
+            *((name, "fallback") for name in config.fallback_models),
+            *((name, "branches") for name in config.branch_models),
+            *((name, role) for role, name in roles.items() if name),
+        ]
+        chosen = choose_model(
+            model=self.flags.get("model"),
+            configured=config.model,
+            base_url=config.base_url,
+            environment=os.environ,
+        )
+        lines = describe_models(chosen, configured, base_url=config.base_url, environment=os.environ)
         return [*lines, "To take another one from now on: /model PROVIDER:NAME"]
 
     def show(self, name: str) -> Sequence[str]:
