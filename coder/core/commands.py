@@ -13,6 +13,13 @@ class Say(Value):
     text: str
 
 
+class Withdraw(Value):
+    """Take back the newest remark with this text; too late once a request has taken it."""
+
+    type: Literal["withdraw"] = "withdraw"
+    text: str
+
+
 class Answer(Value):
     """The choice of one option of a question."""
 
@@ -51,4 +58,4 @@ class Stop(Value):
     type: Literal["stop"] = "stop"
 
 
-SessionCommand = Say | Answer | Decide | Amend | DeliverNow | Stop
+SessionCommand = Say | Withdraw | Answer | Decide | Amend | DeliverNow | Stop

@@ -20,7 +20,15 @@ from coder.core.events import (
     ToolFinished,
     Verified,
 )
-from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UsageTotals, UserMessage
+from coder.core.messages import (
+    REMARK_OPENING,
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    UsageTotals,
+    UserMessage,
+)
 from coder.core.notes import Findings, GiveUp, Note, Reproduction, Sites
 from coder.core.values.base import Value
 from coder.core.values.task import Task
@@ -201,6 +209,14 @@ class Status(Value):
     def seconds(self) -> float:
         """Seconds from the first to the newest event."""
         return (self.newest - self.started).total_seconds() if self.started and self.newest else 0.0
+
+
+def remark_text(event: Event) -> str:
+    """Return the remark of the user that a message passes on to a model; empty for all other events."""
+    if not isinstance(event, MessageFinished) or not isinstance(event.message, UserMessage):
+        return ""
+    text = event.message.text
+    return text.removeprefix(REMARK_OPENING) if text.startswith(REMARK_OPENING) else ""
 
 
 def newest_answer(records: Sequence[Record]) -> str:

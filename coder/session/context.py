@@ -20,6 +20,7 @@ from coder.session.continuation import Continuation
 from coder.session.limits.budget import BudgetTracker
 from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
+from coder.session.remarks import RemarkQueue
 from coder.tools.tool import Tool
 from coder.workspace.workspace import Workspace
 
@@ -62,6 +63,8 @@ class SessionContext:
     """Models by role; the second and later ones take over while those before them are down."""
     failed_models: set[str] = field(default_factory=set)
     """Names of models that failed permanently in this session."""
+    remarks: RemarkQueue = field(default_factory=RemarkQueue)
+    """The user's remarks for the next request."""
     rate_limiter: RateLimiter = field(default_factory=RateLimiter)
     role: str = "executor"
     """Role that the model speaks in; for another role, make a changed copy of this object."""

@@ -4,7 +4,7 @@ import asyncio
 import traceback
 from typing import assert_never
 
-from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop
+from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop, Withdraw
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import (
     CandidateForked,
@@ -15,7 +15,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.stages import stage_seconds
-from coder.core.state import active_candidates, session_status
+from coder.core.state import session_status
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import VerdictKind
 from coder.patching import PatchError, apply
@@ -31,7 +31,6 @@ from coder.session.delivery.outcome import (
     outcome_without_fix,
 )
 from coder.session.phase import record_change
-from coder.session.turn import add_user_message
 
 BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
 """Longest wait for the baseline before the first message, in seconds and as a share of the time limit.
@@ -56,15 +55,14 @@ class Session:
         self._work: asyncio.Task[SessionOutcome] | None = None
         self._candidate: Candidate | None = None
         self._is_stopped = False
-        self._remarks: list[str] = []
-        """Remarks that arrived before there was a candidate."""
 
     def send(self, command: SessionCommand) -> None:
         """Handle a command from a front end; call only from the event loop's thread."""
         match command:
             case Say(text=text):
-                self._remarks.append(text)
-                self._forward_remarks()
+                self._context.remarks.add(text)
+            case Withdraw(text=text):
+                self._context.remarks.withdraw(text)
             case Answer() | Decide() | Amend():
                 self._context.approval.deliver_answer(command)
             case DeliverNow():
@@ -81,12 +79,6 @@ class Session:
         is_running = self._work is not None and not self._work.done()
         if is_running and not self._context.cutoff.request():
             self._context.log.append(Warned(text=NOTHING_TO_CUT_SHORT))
-
-    def _forward_remarks(self) -> None:
-        while self._candidate is not None and self._remarks:
-            text = f"The person adds: {self._remarks.pop(0)}"
-            for name in active_candidates(self._context.log.records):
-                add_user_message(self._context, self._candidate.model_copy(update={"id": name}), text)
 
     async def run(self) -> SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
@@ -173,7 +165,6 @@ class Session:
                 )
             )
             await self._restore_change(self._candidate, earlier.diff)
-        self._forward_remarks()
         if context.task.mode != "ask" and (obstacle := await self._test_base(self._candidate)):
             return outcome_without_fix(VerdictKind.INCONCLUSIVE, obstacle, context)
         return await conclude(context, await self._strategy(context, self._candidate))

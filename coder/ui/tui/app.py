@@ -72,8 +72,8 @@ class CoderApp(App[None]):
         self._main = SessionScreen(repository, clock=clock)
         self._commands = ServiceCommands(self._main, self._services, self._confirm)
         self._session: RunningSession | None = None
-        self._unheard: list[str] = []
-        """Remarks after the model's newest reply."""
+        self._queue: list[str] = []
+        """Messages that no request to the model has taken yet."""
         self._busy = False
         self._stopping = False
         self._quitting = False
@@ -148,8 +148,23 @@ class CoderApp(App[None]):
         else:
             from coder.core.commands import Say
 
-            self._unheard.append(message.text)
+            self._queue.append(message.text)
+            self._main.show_queue(self._queue)
             self._session.send(Say(text=message.text))
+
+    def on_prompt_recalled(self) -> None:
+        """Take the newest queued message back into the prompt."""
+        from coder.core.commands import Withdraw
+        from coder.core.state import remark_text
+
+        taken = [remark_text(record.event) for record in self._session.log.records] if self._session else []
+        while self._queue:
+            text = self._queue.pop()
+            if self._session is not None and text not in taken:
+                self._session.send(Withdraw(text=text))
+                self._main.suggest(text)
+                break
+        self._main.show_queue(self._queue)
 
     def _run_command(self, command: PromptCommand, typed: str) -> None:
         """Carry out a command of the prompt; what cannot be done goes back into the prompt."""
@@ -313,19 +328,23 @@ class CoderApp(App[None]):
         self._end()
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
+        from coder.core.state import remark_text
+
         async for record in log.follow():
             self._main.show_record(record)
-            if getattr(getattr(record.event, "message", None), "role", "") == "assistant":
-                self._unheard.clear()
+            if (text := remark_text(record.event)) in self._queue:
+                self._queue.remove(text)
+                self._main.show_queue(self._queue)
             asking.handle_event(record.event)
 
     def _end(self) -> None:
         self._session = None
         self._busy = self._stopping = False
         self._main.end(mode="fix" if self._newest is None else "change")
-        if self._unheard:
-            self._main.suggest("\n".join(self._unheard))
-            self._unheard.clear()
+        if self._queue:
+            self._main.suggest("\n".join(self._queue))
+            self._queue.clear()
+            self._main.show_queue(())
         if self._quitting:
             self.exit()
 

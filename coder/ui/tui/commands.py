@@ -32,7 +32,7 @@ KEYS: Mapping[str, str] = {
     "enter": "send",
     "ctrl+j": "new line",
     "shift+tab": "change the mode: fix, change, ask, plan",
-    "up, down": "earlier messages, in an empty prompt",
+    "up, down": "earlier messages, in an empty prompt; up takes back a queued one",
     "tab": "move to a folded line; enter opens it",
     "page up, page down, ctrl+end": "scroll; follow again",
     "esc": "stop what runs",

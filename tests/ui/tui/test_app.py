@@ -2,9 +2,12 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 
-from coder.core.commands import DeliverNow, Say, SessionCommand, Stop
+from textual.events import Key, Paste
+
+from coder.core.commands import DeliverNow, Say, SessionCommand, Stop, Withdraw
 from coder.core.errors import UserError
-from coder.core.events import DeliverNowOffered
+from coder.core.events import DeliverNowOffered, MessageFinished
+from coder.core.messages import UserMessage
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import RunningSession, SessionModel, UserRequest
@@ -70,6 +73,23 @@ def test_typing_goes_to_prompt_from_any_focus() -> None:
         await terminal.fix(*story.LOCATED)
         await terminal.pilot.press("shift+tab", "x", "y")
         assert prompt_text(terminal) == "xy"
+
+    play(scene)
+
+
+def test_keys_typed_before_the_prompt_has_the_focus_are_kept() -> None:
+    async def scene(terminal: Stage) -> None:
+        screen = terminal.app.screen
+        screen.set_focus(None)
+        for character in "ab":
+            screen._forward_event(Key(character, character))
+        prompt = screen.query_one(Prompt)
+        screen.set_focus(prompt)
+        prompt.has_focus = True  # before the screen handles the keys
+        await terminal.settle()
+        await terminal.type("c")
+        await terminal.settle()
+        assert prompt_text(terminal) == "abc"
 
     play(scene)
 
@@ -322,6 +342,76 @@ def test_key_changes_mode_and_history_comes_back() -> None:
         assert prompt_text(terminal) == ""
 
     assert [request.mode for request in play(scene).requests] == ["plan"]
+
+
+def test_queued_message_is_shown_until_taken_and_can_be_taken_back() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        for text in ("first", "second", "third"):
+            await terminal.say(text)
+        await terminal.settle()
+        assert "queued: first" in terminal.text and "queued: third" in terminal.text
+        terminal.session.tell(
+            MessageFinished(candidate="c1", message=UserMessage(text="The person adds: first"))
+        )
+        await terminal.settle()
+        assert "queued: first" not in terminal.text
+        await terminal.pilot.press("up")
+        assert prompt_text(terminal) == "third"
+        await terminal.settle()
+        assert "queued: second" in terminal.text and "queued: third" not in terminal.text
+
+    says = [Say(text=text) for text in ("first", "second", "third")]
+    assert play(scene).session.commands == [*says, Withdraw(text="third")]
+
+
+def test_message_taken_in_the_same_moment_is_not_taken_back() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.say("first")
+        terminal.session.log.append(
+            MessageFinished(candidate="c1", message=UserMessage(text="The person adds: first"))
+        )
+        terminal.app.screen.query_one(Prompt).post_message(Prompt.Recalled())
+        await terminal.settle()
+        assert prompt_text(terminal) == ""
+
+    assert play(scene).session.commands == [Say(text="first")]
+
+
+def test_long_paste_is_folded_and_sent_in_full() -> None:
+    log, words = "\n".join(f"line {number}" for number in range(120)), "x" * 3_000
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("see ")
+        for text in (log, log.upper(), log, "short", words):
+            terminal.app.post_message(Paste(text))
+            await terminal.pilot.pause()
+        assert prompt_text(terminal) == (
+            "see [pasted 120 lines][pasted 120 lines, 2][pasted 120 lines]short[pasted 3,000 characters]"
+        )
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        await terminal.pilot.press("up")
+        assert prompt_text(terminal).startswith("see [pasted 120 lines]")
+
+    assert [request.text for request in play(scene).requests] == [f"see {log}{log.upper()}{log}short{words}"]
+
+
+def test_draft_survives_a_question() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.type("a dra")
+        terminal.session.tell(story.QUESTION)
+        await terminal.wait_for_question()
+        await terminal.pilot.press("n")
+        await terminal.settle()
+        await terminal.type("ft")
+        assert prompt_text(terminal) == "a draft"
+
+    play(scene)
 
 
 def test_remark_that_came_too_late_returns_to_prompt() -> None:

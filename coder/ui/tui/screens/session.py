@@ -1,7 +1,7 @@
 """Main screen: transcript, status line and prompt."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from coder.ui.tui.running import SessionModel
 from coder.ui.tui.services import RepositoryNames
 from coder.ui.tui.widgets.masthead import Masthead
 from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.widgets.queue import MessageQueue
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.transcript import Transcript
 
@@ -45,6 +46,7 @@ class SessionScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Masthead(self._repository)
         yield Transcript()
+        yield MessageQueue()
         yield StatusBar(self._clock)
         yield Prompt()
 
@@ -128,6 +130,12 @@ class SessionScreen(Screen[None]):
         for transcript in self.query(Transcript):
             transcript.add_line(text, "warning")
 
+    def show_queue(self, texts: Sequence[str]) -> None:
+        """Show the messages that wait for the model's next request."""
+        for queue in self.query(MessageQueue):
+            queue.show(texts)
+            self.query_one(Prompt).has_queue = bool(texts)
+
     def suggest(self, text: str, *, mode: str = "") -> None:
         """Offer a text to send, in a mode if one is given."""
         prompt = self.query_one(Prompt)
@@ -144,8 +152,13 @@ class SessionScreen(Screen[None]):
         self.query_one(Transcript).anchor()
 
     def on_key(self, event: Key) -> None:
-        """Pass printable keys to the prompt from wherever they are typed."""
-        if event.is_printable and event.character and not (prompt := self.query_one(Prompt)).has_focus:
+        """Pass printable keys to the prompt from wherever they are typed, and those typed before the prompt
+        has the focus.
+
+        Keys that the prompt has handled do not come here.
+        """
+        if event.is_printable and event.character:
+            prompt = self.query_one(Prompt)
             event.stop()
             prompt.focus()
             prompt.insert(event.character)

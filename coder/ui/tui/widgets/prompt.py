@@ -1,8 +1,10 @@
 """Input for an issue at first, and for remarks while a session runs."""
 
+import re
 from collections.abc import Callable
+from itertools import count
 
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -16,6 +18,9 @@ PLACEHOLDERS = {
     "plan": "Say what to plan",
 }
 IDLE_KEYS = "enter send · shift+tab mode · /help"
+MOST_PASTED_LINES, MOST_PASTED_CHARACTERS = 10, 2_000
+"""Longest paste that is shown in the prompt as it is."""
+PASTE_MARK = re.compile(r"\[pasted [^\]\n]+\]")
 BUSY = "Say something to the model"
 NO_MODEL_PLACEHOLDER = "No model listens; what you write waits until this has ended"
 
@@ -31,11 +36,18 @@ class Prompt(TextArea):
             self.text = text
             self.mode = mode
 
+    class Recalled(Message):
+        """Posted when the user wants the newest queued message back."""
+
     def __init__(self) -> None:
         super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
         self.cursor_blink = False
         self.take_key: Callable[[str], bool] = lambda _: False
         """Handles a key before the prompt does, and returns whether it did."""
+        self.has_queue = False
+        """Whether messages wait that the user can take back."""
+        self._pastes: dict[str, str] = {}
+        """Long pasted texts by the marks that stand for them in the prompt."""
         self._busy_keys = ""
         self._mode = MODES[0]
         self._is_mode_chosen = False
@@ -87,12 +99,26 @@ class Prompt(TextArea):
         elif event.key == "shift+tab" and self._is_idle:
             self._is_mode_chosen = True
             self._show_mode(MODES[(MODES.index(self._mode) + 1) % len(MODES)])
+        elif event.key == "up" and self.has_queue and not self.text:
+            self.post_message(self.Recalled())
         elif event.key in ("up", "down") and self._recall(-1 if event.key == "up" else 1):
             pass
         else:
             return
         event.stop()
         event.prevent_default()
+
+    async def _on_paste(self, event: Paste) -> None:
+        """Fold a long paste to a mark, which is replaced by the text when it is sent."""
+        lines = event.text.count("\n") + 1
+        if lines <= MOST_PASTED_LINES and len(event.text) <= MOST_PASTED_CHARACTERS:
+            return
+        event.prevent_default()
+        event.stop()
+        amount = f"{lines} lines" if lines > 1 else f"{len(event.text):,} characters"
+        marks = (f"[pasted {amount}{f', {number}' if number > 1 else ''}]" for number in count(1))
+        mark = next(mark for mark in marks if self._pastes.setdefault(mark, event.text) == event.text)
+        self.insert(mark)
 
     def _recall(self, step: int) -> bool:
         """Show an earlier or later message instead of an empty or recalled one; tell whether there is one."""
@@ -111,7 +137,8 @@ class Prompt(TextArea):
         self.clear()
 
     def _send(self) -> None:
-        if text := self.text.strip():
+        if folded_text := self.text.strip():
             self.put_away()
+            text = PASTE_MARK.sub(lambda mark: self._pastes.get(mark[0], mark[0]), folded_text)
             is_question = text.endswith("?") and not self._is_mode_chosen
             self.post_message(self.Sent(text, "ask" if is_question else self._mode))
