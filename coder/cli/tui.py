@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from coder.core.values.task import Mode
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.session.log import EventLog
-    from coder.ui.tui.running import SessionModel, UserRequest
+    from coder.ui.tui.running import SessionModel, TrustQuestion, UserRequest
     from coder.wiring.session import SessionHandle
 
 
@@ -47,31 +47,26 @@ def run_tui(
     `flags` replace settings.
 
     Raises:
-        UserError: there is none, it cannot be worked on, or the user does not trust it.
+        UserError: there is none, or it cannot be worked on.
     """
-    import typer
-
     from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
     from coder.repo.git import find_checkout
     from coder.sandbox.choice import require_backend
-    from coder.settings import load_config
+    from coder.settings import is_trusted, load_config
     from coder.ui.tui.app import CoderApp
     from coder.ui.tui.running import RecordedSession, UserRequest
     from coder.ui.tui.services import Services
-    from coder.wiring.preparation import ensure_trust
 
     root = find_checkout(directory).root
     walls = require_backend(unsafe=unsafe, image=load_config(root, flags).image)
-    trusted = ensure_trust(
-        root, is_sandboxed=walls is not None and not walls.limitations, confirm=typer.confirm
-    )
+    settings = InterfaceSettings(root, flags)
+    is_sandboxed = walls is not None and not walls.limitations
 
     async def start(request: UserRequest) -> InteractiveSession:
         return await asyncio.to_thread(
-            _open_session, request, directory, root, settings.flags, trusted=trusted, walls=walls
+            _open_session, request, directory, root, settings.flags, trusted=is_trusted(root), walls=walls
         )
 
-    settings = InterfaceSettings(root, flags)
     archive = StoredSessions(root)
     app = CoderApp(
         start,
@@ -84,11 +79,47 @@ def run_tui(
             settings=settings,
         ),
         theme=settings.theme,
+        has_alerts=settings.config.alerts,
+        trust=None if is_sandboxed or is_trusted(root) else _trust_question(root, walls),
         initial_session=RecordedSession(archive.load(resumed)) if resumed else None,
     )
     app.run()
-    if app.session_id:
-        print(f"To go on with this session: coder resume {app.session_id}")
+    _print_farewell(app.newest_log)
+
+
+def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":
+    """Return the question on a repository whose tests would run without a full sandbox."""
+    from coder.settings import trust_repository
+    from coder.ui.tui.running import TrustQuestion
+
+    sandbox = (
+        "without a sandbox, with all your rights"
+        if walls is None
+        else f"in a reduced sandbox ({walls.limitations})"
+    )
+    return TrustQuestion(
+        text=f"The tests of {root} will run on this machine {sandbox}. Trust this repository?",
+        decline="leave" if walls is None else "go on in the sandbox",
+        can_decline=walls is not None,
+        trust=lambda: trust_repository(root),
+    )
+
+
+def _print_farewell(log: "EventLog | None") -> None:
+    """Print what became of the newest session, and how to go on with it."""
+    from rich.console import Console
+
+    from coder.core.events import SessionFinished, SessionStarted
+    from coder.ui.summary import summary_lines
+
+    records = log.records if log is not None else ()
+    if not records or not isinstance(started := records[0].event, SessionStarted):
+        return
+    console = Console(highlight=False)
+    if isinstance(finished := records[-1].event, SessionFinished):
+        for line in summary_lines(finished, session=started.session):
+            console.print(line)
+    console.print(f"resume   coder resume {started.session}")
 
 
 def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":

@@ -13,12 +13,14 @@ from textual.theme import Theme
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
+from coder.ui.tui.alerts import TerminalAlerts
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
 from coder.ui.tui.running import (
     RecordedSession,
     RunningSession,
     SessionModel,
     StartSession,
+    TrustQuestion,
     UserRequest,
 )
 from coder.ui.tui.screens.session import SessionScreen
@@ -51,6 +53,8 @@ class CoderApp(App[None]):
         model: Callable[[], SessionModel],
         services: Services | None = None,
         theme: str = "",
+        has_alerts: bool = False,
+        trust: TrustQuestion | None = None,
         initial_session: RunningSession | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -58,6 +62,7 @@ class CoderApp(App[None]):
 
         `model` returns the model of sessions. It is called in a thread once the prompt is there, so it may be
         slow, load what sessions need, and raise CoderError. `theme` is the user's, if it still exists.
+        `has_alerts` tells whether the terminal calls the user; `trust` is asked first.
         `initial_session` is shown from the start. `clock` counts seconds.
         """
         super().__init__()
@@ -65,12 +70,16 @@ class CoderApp(App[None]):
         self._model = model
         self._services = services or Services()
         self._wished_theme = theme
+        self._trust = trust
+        self._alerts = TerminalAlerts(
+            self._write_to_terminal if has_alerts else lambda _: None, name=PurePath(repository).name
+        )
         self._first = initial_session
         self._newest: EventLog | None = None
         """Log of the session that the next request continues."""
         self._chosen = SessionModel("?")
         self._main = SessionScreen(repository, clock=clock)
-        self._commands = ServiceCommands(self._main, self._services, self._confirm)
+        self._commands = ServiceCommands(self, self._main, self._services, newest=lambda: self._newest)
         self._session: RunningSession | None = None
         self._queue: list[str] = []
         """Messages that no request to the model has taken yet."""
@@ -107,7 +116,15 @@ class CoderApp(App[None]):
         if self._wished_theme in self.available_themes:
             self.theme = self._wished_theme
         self.theme_changed_signal.subscribe(self, self._remember_theme)
+        self._alerts.start()
         self.call_after_refresh(self._prepare)
+
+    def on_unmount(self) -> None:
+        self._alerts.stop()
+
+    def _write_to_terminal(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(text)
 
     def _remember_theme(self, theme: Theme) -> None:
         if self._services.settings is not None:
@@ -115,9 +132,25 @@ class CoderApp(App[None]):
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
+        if self._trust is not None:
+            self.run_worker(self._ask_for_trust(self._trust))
         if self._first is not None:
             self.run_worker(self._show_first(self._first))
         self.run_worker(self._warm_up(), name="warm up")
+
+    async def _ask_for_trust(self, trust: TrustQuestion) -> None:
+        from coder.core.events import QuestionAsked
+        from coder.ui.tui.screens.question import QuestionScreen
+
+        asked = QuestionAsked(
+            question="trust", text=trust.text, options=("trust", trust.decline), default=trust.decline
+        )
+        self._alerts.notify("an answer is needed")
+        if await self.push_screen_wait(QuestionScreen(asked)) == "trust":
+            trust.trust()
+        elif not trust.can_decline:
+            self.exit()
+        self._alerts.show_state("")
 
     async def _warm_up(self) -> None:
         """Load completion, the model, and what shows a session, while the user reads or types."""
@@ -153,18 +186,20 @@ class CoderApp(App[None]):
             self._session.send(Say(text=message.text))
 
     def on_prompt_recalled(self) -> None:
-        """Take the newest queued message back into the prompt."""
+        """Take the newest queued message back into the prompt; show an earlier one if none is queued."""
         from coder.core.commands import Withdraw
         from coder.core.state import remark_text
 
         taken = [remark_text(record.event) for record in self._session.log.records] if self._session else []
-        while self._queue:
-            text = self._queue.pop()
-            if self._session is not None and text not in taken:
-                self._session.send(Withdraw(text=text))
-                self._main.suggest(text)
-                break
+        waiting = [text for text in self._queue if text not in taken]
+        if self._session is None or not waiting:
+            self._main.query_one(Prompt).recall_previous()
+            return
+        text = waiting[-1]
+        self._session.send(Withdraw(text=text))
+        self._queue.remove(text)
         self._main.show_queue(self._queue)
+        self._main.suggest(text)
 
     def _run_command(self, command: PromptCommand, typed: str) -> None:
         """Carry out a command of the prompt; what cannot be done goes back into the prompt."""
@@ -205,6 +240,11 @@ class CoderApp(App[None]):
         self.run_worker(self._start_request(request))
 
     @property
+    def newest_log(self) -> "EventLog | None":
+        """Log of the newest session, which the next request continues."""
+        return self._newest
+
+    @property
     def session_id(self) -> str:
         """Id of the newest session, which the next request continues; empty if there is none."""
         from coder.core.state import session_status
@@ -216,17 +256,7 @@ class CoderApp(App[None]):
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
         self._main.begin_command(typed)
         try:
-            match name:
-                case "diff":
-                    self._show_diff()
-                case "copy":
-                    self._copy_answer()
-                case "theme":
-                    self._show_or_change_theme(text)
-                case "!":
-                    await self._commands.run_shell(text)
-                case _:
-                    await self._commands.run(name, text)
+            await self._commands.run(name, text)
             if name == "model" and text:
                 await self._choose_model()
         except CoderError as error:
@@ -245,34 +275,6 @@ class CoderApp(App[None]):
         else:
             await self._show_first(RecordedSession(log))
 
-    async def _confirm(self, question: str) -> bool:
-        """Ask the user a question that no session asks."""
-        from coder.core.events import QuestionAsked
-        from coder.ui.tui.screens.question import QuestionScreen
-
-        options = ("allow", "refuse")
-        asked = QuestionAsked(question="command", text=question, options=options, default="refuse")
-        return await self.push_screen_wait(QuestionScreen(asked)) == "allow"
-
-    def _copy_answer(self) -> None:
-        from coder.core.state import newest_answer
-
-        answer = newest_answer(self._newest.records) if self._newest is not None else ""
-        if not answer:
-            raise UserError("There is no answer to copy yet.")
-        self.copy_to_clipboard(answer)
-        self._main.show_lines(["Copied the newest answer."])
-
-    def _show_or_change_theme(self, name: str) -> None:
-        if not name:
-            self._main.show_lines(
-                f"{'*' if theme == self.theme else ' '} {theme}" for theme in self.available_themes
-            )
-        elif name in self.available_themes:
-            self.theme = name
-        else:
-            raise UserError(f"There is no theme {name}; /theme lists all.")
-
     def _suggest_interrupted_request(self) -> None:
         """Offer to send the request of a session again that did not come to its end."""
         from coder.core.state import interrupted_task
@@ -280,14 +282,6 @@ class CoderApp(App[None]):
         task = interrupted_task(self._newest.records) if self._newest is not None else None
         if task is not None:
             self._main.suggest(task.issue, mode="plan" if task.plan_only else task.mode)
-
-    def _show_diff(self) -> None:
-        from coder.core.state import delivered_diff
-
-        diff = delivered_diff(self._newest.records) if self._newest is not None else ""
-        if not diff:
-            raise UserError("Nothing has been changed yet.")
-        self._main.show_diff(diff)
 
     async def _start_request(self, request: UserRequest) -> None:
         judges = request.mode == "verify"
@@ -313,10 +307,13 @@ class CoderApp(App[None]):
 
     async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
         """Run a session to its end, and show all of it."""
+        from coder.core.state import newest_outcome
         from coder.ui.tui.asking import QuestionQueue
 
         self._session = running
-        asking = QuestionQueue(self, running.send)
+        is_live = not isinstance(running, RecordedSession)
+        asking = QuestionQueue(self, running.send, self._alerts.notify if is_live else lambda _: None)
+        self._alerts.show_state("working")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow(running.log, asking))
             if self._stopping:
@@ -326,6 +323,10 @@ class CoderApp(App[None]):
         if can_continue:
             self._newest = running.log
         self._end()
+        if is_live:
+            self._alerts.notify(newest_outcome(running.log.records))
+        else:
+            self._alerts.show_state("")
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
         from coder.core.state import remark_text

@@ -24,9 +24,13 @@ AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 class QuestionQueue:
     """Open questions of one session; the first is on the screen."""
 
-    def __init__(self, app: App[None], send: Callable[[SessionCommand], None]) -> None:
+    def __init__(
+        self, app: App[None], send: Callable[[SessionCommand], None], alert: Callable[[str], None]
+    ) -> None:
+        """Take `alert`, which calls the user."""
         self._app = app
         self._send = send
+        self._alert = alert
         self._open: dict[str, AnyQuestionScreen] = {}
 
     def handle_event(self, event: Event) -> None:
@@ -55,6 +59,7 @@ class QuestionQueue:
     def _ask(self, question: str, screen: AnyQuestionScreen) -> None:
         self._open[question] = screen
         if len(self._open) == 1:
+            self._alert("an answer is needed")
             self._show(question, screen)
 
     def _show(self, question: str, screen: AnyQuestionScreen) -> None:

@@ -18,6 +18,17 @@ class SessionModel(NamedTuple):
     """Reason of the choice, for the user."""
 
 
+class TrustQuestion(NamedTuple):
+    """Question to answer before anything is run."""
+
+    text: str
+    decline: str
+    """Option that does not trust; without a sandbox the interface closes then."""
+    can_decline: bool
+    trust: Callable[[], None]
+    """Keeps that the user trusts the repository."""
+
+
 class RunningSession(Protocol):
     """Session as a front end sees it."""
 

@@ -3,12 +3,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from threading import Event
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.app import App
 
 from coder.core.errors import UserError
 from coder.core.values.text import sanitize_text
 from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.services import Services
+
+if TYPE_CHECKING:
+    from coder.session.log import EventLog
 
 MOST_CHARACTERS = 4_000
 """Longest output of a command that goes with the next request."""
@@ -21,15 +26,25 @@ class ServiceCommands:
     """Runs one command at a time, and shows its answer."""
 
     def __init__(
-        self, screen: SessionScreen, services: Services, confirm: Callable[[str], Awaitable[bool]]
+        self,
+        app: App[None],
+        screen: SessionScreen,
+        services: Services,
+        *,
+        newest: Callable[[], "EventLog | None"],
     ) -> None:
-        """Take `confirm`, which asks the user."""
+        """Take `newest`, which returns the log of the session that the next request continues."""
+        self._app = app
         self._screen = screen
         self._services = services
-        self._confirm = confirm
+        self._newest = newest
         self._stop = Event()
         self._outputs: list[tuple[str, str]] = []
         self._handlers: Mapping[str, Callable[[str], Awaitable[None]]] = {
+            "!": self._run_shell,
+            "diff": self._show_diff,
+            "copy": self._copy_answer,
+            "theme": self._show_or_change_theme,
             "sessions": self._list_sessions,
             "apply": self._apply,
             "undo": self._undo,
@@ -51,19 +66,15 @@ class ServiceCommands:
         self._stop.set()
 
     async def run(self, name: str, text: str) -> None:
-        """Carry out a command of the prompt.
+        """Carry out a command of the prompt; `!` is one for the shell.
 
         Raises:
             CoderError: it cannot be done.
         """
         await self._handlers[name](text)
 
-    async def run_shell(self, command: str) -> None:
-        """Run a command in the sandbox, show its output, and keep it for the next request if it is short.
-
-        Raises:
-            CoderError: it must not be run, or could not be started.
-        """
+    async def _run_shell(self, command: str) -> None:
+        """Run a command in the sandbox, show its output, and keep it for the next request if it is short."""
         shell = _require(self._services.shell)
         self._stop = Event()
         objection = await asyncio.to_thread(shell.objection, command)
@@ -79,6 +90,44 @@ class ServiceCommands:
             self._outputs.append((command, output))
         else:
             self._screen.show_lines(["This output is too long to go with your next request."])
+
+    async def _confirm(self, question: str) -> bool:
+        """Ask the user a question that no session asks."""
+        from coder.core.events import QuestionAsked
+        from coder.ui.tui.screens.question import QuestionScreen
+
+        options = ("allow", "refuse")
+        asked = QuestionAsked(question="command", text=question, options=options, default="refuse")
+        return await self._app.push_screen_wait(QuestionScreen(asked)) == "allow"
+
+    async def _show_diff(self, _: str) -> None:
+        from coder.core.state import delivered_diff
+
+        log = self._newest()
+        diff = delivered_diff(log.records) if log is not None else ""
+        if not diff:
+            raise UserError("Nothing has been changed yet.")
+        self._screen.show_diff(diff)
+
+    async def _copy_answer(self, _: str) -> None:
+        from coder.core.state import newest_answer
+
+        log = self._newest()
+        answer = newest_answer(log.records) if log is not None else ""
+        if not answer:
+            raise UserError("There is no answer to copy yet.")
+        self._app.copy_to_clipboard(answer)
+        self._screen.show_lines(["Copied the newest answer."])
+
+    async def _show_or_change_theme(self, name: str) -> None:
+        if not name:
+            self._screen.show_lines(
+                f"{'*' if theme == self._app.theme else ' '} {theme}" for theme in self._app.available_themes
+            )
+        elif name in self._app.available_themes:
+            self._app.theme = name
+        else:
+            raise UserError(f"There is no theme {name}; /theme lists all.")
 
     async def _list_sessions(self, _: str) -> None:
         self._screen.show_lines(await asyncio.to_thread(_require(self._services.archive).list))

@@ -134,7 +134,6 @@ class SessionScreen(Screen[None]):
         """Show the messages that wait for the model's next request."""
         for queue in self.query(MessageQueue):
             queue.show(texts)
-            self.query_one(Prompt).has_queue = bool(texts)
 
     def suggest(self, text: str, *, mode: str = "") -> None:
         """Offer a text to send, in a mode if one is given."""

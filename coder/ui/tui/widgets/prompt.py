@@ -37,15 +37,13 @@ class Prompt(TextArea):
             self.mode = mode
 
     class Recalled(Message):
-        """Posted when the user wants the newest queued message back."""
+        """Posted when the user wants the newest message back while a session runs: it may be queued."""
 
     def __init__(self) -> None:
         super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
         self.cursor_blink = False
         self.take_key: Callable[[str], bool] = lambda _: False
         """Handles a key before the prompt does, and returns whether it did."""
-        self.has_queue = False
-        """Whether messages wait that the user can take back."""
         self._pastes: dict[str, str] = {}
         """Long pasted texts by the marks that stand for them in the prompt."""
         self._busy_keys = ""
@@ -99,7 +97,7 @@ class Prompt(TextArea):
         elif event.key == "shift+tab" and self._is_idle:
             self._is_mode_chosen = True
             self._show_mode(MODES[(MODES.index(self._mode) + 1) % len(MODES)])
-        elif event.key == "up" and self.has_queue and not self.text:
+        elif event.key == "up" and not self._is_idle and not self.text:
             self.post_message(self.Recalled())
         elif event.key in ("up", "down") and self._recall(-1 if event.key == "up" else 1):
             pass
@@ -129,6 +127,10 @@ class Prompt(TextArea):
         self.text = self._history[self._place] if self._place < len(self._history) else ""
         self.move_cursor(self.document.end)
         return True
+
+    def recall_previous(self) -> None:
+        """Show the message before the one that is shown."""
+        self._recall(-1)
 
     def put_away(self) -> None:
         """Move the text into the history, from where it can be recalled."""
