@@ -43,6 +43,7 @@ class CoderApp(App[None]):
         Binding("ctrl+g", "deliver_now", "Deliver now", priority=True),
         Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
+        Binding("f1", "help", "Commands and keys"),
     ]
 
     def __init__(
@@ -348,6 +349,11 @@ class CoderApp(App[None]):
             self._main.show_queue(())
         if self._quitting:
             self.exit()
+
+    def action_help(self) -> None:
+        from coder.ui.tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen())
 
     def action_stop(self) -> None:
         """Stop the session; one that is still being opened stops as soon as it is open."""

@@ -32,13 +32,15 @@ KEYS: Mapping[str, str] = {
     "enter": "send",
     "ctrl+j": "new line",
     "shift+tab": "change the mode: fix, change, ask, plan",
-    "up, down": "earlier messages, in an empty prompt; up takes back a queued one",
+    "up, down": "earlier messages; up takes back a queued one",
     "tab": "move to a folded line; enter opens it",
     "page up, page down, ctrl+end": "scroll; follow again",
     "esc": "stop what runs",
     "ctrl+g": "deliver now, while tests run",
     "ctrl+c": "copy what is selected; empty the prompt; leave",
     "ctrl+q": "leave",
+    "ctrl+p": "palette: themes and more",
+    "f1": "show this list",
 }
 """Purpose of each key."""
 MODES: Mapping[str, str] = {"fix": "fix", "do": "change", "ask": "ask", "plan": "plan", "verify": "verify"}

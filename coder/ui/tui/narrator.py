@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Markdown, Static
 
 from coder.core.events import (
     BaselineMeasured,
@@ -36,7 +36,6 @@ from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict
 from coder.ui.lines import current_activity
 from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
-from coder.ui.tui.prose import highlight_markdown
 from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.fold import Fold
 from coder.ui.tui.widgets.prompt import Prompt
@@ -58,6 +57,9 @@ class Narrator:
         self._status = Status()
         self._activity = ""
         self._replies: dict[str, ReplyView] = {}
+        """Unfinished replies by candidate."""
+        self._newest_reply: ReplyView | None = None
+        """Newest finished reply."""
         self._calls: dict[str, CallFold] = {}
 
     def show_record(self, record: Record) -> None:
@@ -95,7 +97,8 @@ class Narrator:
 
     def _finish_reply(self, candidate: str, text: str) -> None:
         if text.strip():
-            self._reply(candidate).finish(text)
+            self._newest_reply = self._reply(candidate)
+            self._newest_reply.finish(text)
         elif candidate in self._replies:
             self._replies[candidate].remove()
         self._replies.pop(candidate, None)
@@ -104,9 +107,9 @@ class Narrator:
         """Mark interrupted calls, then show the summary."""
         for call in self._calls.values():
             call.set_remark("stopped")
-        is_answer = self._status.phase == "answer"  # which is shown as the reply that it is
-        shown = event.model_copy(update={"report": ""}) if is_answer else event
-        self._transcript.add(*_summary_widgets(shown, session=self._status.session))
+        if self._status.phase == "answer" and event.report and self._newest_reply is not None:
+            self._newest_reply.remove()  # the report is the same text, rendered
+        self._transcript.add(*_summary_widgets(event, session=self._status.session))
 
 
 def _format_status(status: Status) -> str:
@@ -202,7 +205,7 @@ def _summary_widgets(event: SessionFinished, *, session: str) -> Iterable[Widget
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
-        yield Static(highlight_markdown(report), classes="report")
+        yield Markdown(sanitize_text(report), classes="report", open_links=False)
     first, *rest = summary_lines(event, session=session)
     yield _line(first.plain, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
     for line in rest:

@@ -344,6 +344,28 @@ def test_key_changes_mode_and_history_comes_back() -> None:
     assert [request.mode for request in play(scene).requests] == ["plan"]
 
 
+def test_help_lists_commands_and_keys_until_closed() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("a draft")
+        await terminal.pilot.press("f1")
+        await terminal.settle()
+        assert terminal.app.screen.is_modal and "/fix" in terminal.text
+        await terminal.pilot.press("escape")
+        await terminal.settle()
+        assert prompt_text(terminal) == "a draft"
+
+    play(scene)
+
+
+def test_bidirectional_controls_in_a_request_are_neutralized() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("swap \u202eabc\u2066 now")
+        await terminal.settle()
+        assert "swap �abc� now" in terminal.text
+
+    play(scene)
+
+
 def test_queued_message_is_shown_until_taken_and_can_be_taken_back() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.fix(*story.LOCATED)

@@ -1,5 +1,6 @@
 """Widgets for a diff in colour: runs of added, removed and unchanged lines with highlighted code."""
 
+import re
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
@@ -11,6 +12,9 @@ from coder.core.values.hunk import Hunk
 from coder.core.values.text import sanitize_text
 from coder.patching.git_hunks import split_git_diff
 
+TRIPLE_QUOTES = re.compile(r"""^(.*?)[rRbBuUfF]{0,2}(\"{3}|'{3})""")
+OPENS_STRING = (":", "=", "(", "[", "{", ",", "+", "return", "->")
+"""Ends of code before a string that begins there."""
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 
 
@@ -47,9 +51,31 @@ def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:
     language = guess_language("", path)
     for sign_kind, side in (("removed", ("removed", "kept")), ("added", ("added", "kept"))):
         numbers = [number for number, (kind, _) in enumerate(lines) if kind in side]
-        code = highlight("\n".join(lines[number][1][1:] for number in numbers), language=language)
+        texts = [lines[number][1][1:] for number in numbers]
+        opening = [_open_docstring(texts)] if path.endswith((".py", ".pyi")) else [""]
+        code = highlight("\n".join([*filter(None, opening), *texts]), language=language)
+        contents_of_side = code.split("\n", allow_blank=True)[1 if any(opening) else 0 :]
         # `highlight` drops blank lines at the end of a side.
-        for number, content in zip(numbers, code.split("\n", allow_blank=True), strict=False):
+        for number, content in zip(numbers, contents_of_side, strict=False):
             if lines[number][0] in (sign_kind, "kept"):
                 contents[number] = Content(lines[number][1][:1]) + content
     return contents
+
+
+def _open_docstring(lines: list[str]) -> str:
+    """Return the quotes of the docstring in which Python lines begin; empty if they begin outside.
+
+    They do if the first quotes close a string: text precedes them, or they stand alone and no line that opens
+    a block precedes them.
+    """
+    for number, line in enumerate(lines):
+        match = TRIPLE_QUOTES.search(line)
+        if match is None:
+            continue
+        if line.count(match[2]) > 1 or match[1].rstrip().endswith(OPENS_STRING):
+            return ""
+        before = next((text.strip() for text in reversed(lines[:number]) if text.strip()), "")
+        is_alone = line.strip() == match[2]
+        closes = bool(match[1].strip()) or (is_alone and not before.endswith(OPENS_STRING))
+        return match[2] if closes else ""
+    return ""

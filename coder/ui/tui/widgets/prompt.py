@@ -17,7 +17,7 @@ PLACEHOLDERS = {
     "ask": "Ask about the code",
     "plan": "Say what to plan",
 }
-IDLE_KEYS = "enter send · shift+tab mode · /help"
+IDLE_KEYS = "enter send · shift+tab mode · f1 help"
 MOST_PASTED_LINES, MOST_PASTED_CHARACTERS = 10, 2_000
 """Longest paste that is shown in the prompt as it is."""
 PASTE_MARK = re.compile(r"\[pasted [^\]\n]+\]")
@@ -70,7 +70,7 @@ class Prompt(TextArea):
         self._is_idle = False
         self.border_title = ""
         self.placeholder = BUSY if has_listener else NO_MODEL_PLACEHOLDER
-        self._busy_keys = "esc stop · enter send" if has_listener else "esc stop"
+        self._busy_keys = "esc stop · enter send · f1 help" if has_listener else "esc stop · f1 help"
         self.border_subtitle = self._busy_keys
 
     def offer_delivery(self, *, offered: bool) -> None:

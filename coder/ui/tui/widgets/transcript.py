@@ -4,6 +4,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
+from coder.core.values.text import sanitize_text
 from coder.ui.tui.widgets.fold import Fold
 
 
@@ -11,7 +12,7 @@ class IssueText(Static):
     """Issue that the user asked to fix."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, markup=False)
+        super().__init__(sanitize_text(text), markup=False)
         self.text = text
 
 
@@ -45,4 +46,4 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def add_line(self, text: str, kind: str) -> None:
         """Show a line of a kind that the style sheet knows, such as `phase` or `warning`."""
-        self.mount(Static(text, markup=False, classes=kind))
+        self.mount(Static(sanitize_text(text), markup=False, classes=kind))
