@@ -9,7 +9,7 @@ LONGEST_TITLE = 80
 
 
 class TerminalAlerts:
-    """Tells a user who looks elsewhere that something needs an answer, or is done."""
+    """Bell, notification and title, for a user who looks elsewhere."""
 
     def __init__(self, write: Callable[[str], None], *, name: str) -> None:
         """Take `write`, which sends text to the terminal as it is, and the name of the repository."""
