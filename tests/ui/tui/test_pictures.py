@@ -116,6 +116,7 @@ async def stopping(stage: Stage) -> None:
         (review, DARK, (80, 24)),
         (review, LIGHT, (80, 24)),
         (review, ANSI, (60, 16)),
+        (review, DARK, (150, 40)),
         (plan, DARK, (80, 24)),
         (plan, LIGHT, (60, 16)),
         (finished, DARK, (100, 30)),

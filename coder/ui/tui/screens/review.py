@@ -4,16 +4,20 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from coder.core.events import ReviewAsked
 from coder.core.values.text import sanitize_text
 from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
+from coder.ui.tui.widgets.file_list import FileList
 from coder.ui.tui.widgets.hunk_list import HunkList
 
-KEYS = "y accept · n reject · a/r all · enter confirm · esc deliver nothing"
+KEYS = "y accept · n reject · a/r all · f/F file · enter confirm · esc deliver nothing"
 MOST_NOTES = 4
+FILE_LIST_COLUMNS = 100
+"""Width of the terminal from which the files are listed."""
 
 
 class ReviewScreen(ModalScreen[tuple[int, ...]]):
@@ -37,7 +41,9 @@ class ReviewScreen(ModalScreen[tuple[int, ...]]):
             )
             for note in verdict.notes[:MOST_NOTES]:
                 yield Static(sanitize_text(f"noted: {note}"), classes="about", markup=False)
-        yield HunkList(self._review.diff, self._review.droppable, accepted=self._review.accepted)
+        with Horizontal(id="change"):
+            yield FileList()
+            yield HunkList(self._review.diff, self._review.droppable, accepted=self._review.accepted)
         yield Static(KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
@@ -47,7 +53,19 @@ class ReviewScreen(ModalScreen[tuple[int, ...]]):
         """Accept nothing; the session asks whether that is meant."""
         self.dismiss(())
 
+    def on_resize(self) -> None:
+        self._show_files()
+
+    def _show_files(self) -> None:
+        has_room = self.app.size.width >= FILE_LIST_COLUMNS
+        for files in self.query(FileList):
+            files.show(self.query_one(HunkList).files if has_room else {})
+
+    def on_option_list_option_selected(self, event: FileList.OptionSelected) -> None:
+        self.query_one(HunkList).show_file(self.query_one(FileList).paths[event.option_index])
+
     def on_hunk_choice_decided(self) -> None:
+        self._show_files()
         choices = self.query_one(HunkList).choices
         self.query_one("#outcome", Static).update(
             f"Review: {_describe_outcome(sum(choices), of=len(choices))}"

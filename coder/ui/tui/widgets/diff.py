@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.highlight import guess_language, highlight
+from textual.widget import Widget
 from textual.widgets import Static
 
 from coder.core.values.hunk import Hunk
@@ -31,8 +33,29 @@ def render_hunk(hunk: Hunk) -> Iterator[Static]:
     return render_diff_lines(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)
 
 
+def render_hunk_side_by_side(hunk: Hunk) -> Iterator[Widget]:
+    """Yield widgets for the lines of a hunk, the old ones left of the new ones."""
+    runs = [*_coloured_runs(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)]
+    while runs:
+        kind, text = runs.pop(0)
+        if kind == "about":
+            yield Static(text, classes=kind)
+            continue
+        new_kind, new = kind, text
+        if kind == "removed":
+            new_kind, new = runs.pop(0) if runs and runs[0][0] == "added" else ("kept", Content(""))
+        elif kind == "added":
+            kind, text = "kept", Content("")
+        yield Horizontal(Static(text, classes=kind), Static(new, classes=new_kind), classes="pair")
+
+
 def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
     """Yield a widget for each run of lines with the same sign; an empty path disables code highlighting."""
+    for kind, text in _coloured_runs(diff, path=path):
+        yield Static(text, classes=kind)
+
+
+def _coloured_runs(diff: str, *, path: str) -> Iterator[tuple[str, Content]]:
     lines = sanitize_text(diff).removesuffix("\n").expandtabs(4).split("\n")
     kinds = [KINDS.get(line[:1], "about") for line in lines]
     for number, (line, following) in enumerate(pairwise(lines)):
@@ -40,7 +63,7 @@ def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
             kinds[number : number + 2] = ["about", "about"]
     coloured_lines = _highlight_lines([*zip(kinds, lines, strict=True)], path)
     for kind, run in groupby(zip(kinds, coloured_lines, strict=True), key=lambda line: line[0]):
-        yield Static(Content("\n").join(line for _, line in run), classes=kind)
+        yield kind, Content("\n").join(line for _, line in run)
 
 
 def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:

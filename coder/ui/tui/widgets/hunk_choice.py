@@ -11,7 +11,10 @@ from textual.widgets import Static
 
 from coder.core.values.hunk import Hunk
 from coder.core.values.text import sanitize_text
-from coder.ui.tui.widgets.diff import render_hunk
+from coder.ui.tui.widgets.diff import render_hunk, render_hunk_side_by_side
+
+SIDE_BY_SIDE_COLUMNS = 140
+"""Width of the terminal from which old and new lines are side by side."""
 
 
 class HunkChoice(Vertical, can_focus=True):
@@ -33,20 +36,36 @@ class HunkChoice(Vertical, can_focus=True):
         self._hunk = hunk
         self._remark = " · untested: no test fails without it" if droppable else ""
         self.accepted = accepted
+        self._is_wide = False
+
+    @property
+    def hunk(self) -> Hunk:
+        return self._hunk
 
     def compose(self) -> ComposeResult:
+        self._is_wide = self.app.size.width >= SIDE_BY_SIDE_COLUMNS
         yield Static(classes="title", markup=False)
-        yield from render_hunk(self._hunk)
+        yield from (render_hunk_side_by_side if self._is_wide else render_hunk)(self._hunk)
 
     def on_mount(self) -> None:
         self.decide(accepted=self.accepted)
 
+    async def on_resize(self) -> None:
+        """Show old and new lines side by side where there is room for both."""
+        if self._is_wide != (self.app.size.width >= SIDE_BY_SIDE_COLUMNS):
+            await self.recompose()
+            self._show_decision()
+
     def decide(self, *, accepted: bool) -> None:
         self.accepted = accepted
+        self._show_decision()
+        self.post_message(self.Decided())
+
+    def _show_decision(self) -> None:
+        accepted = self.accepted
         mark = "[accepted]" if accepted else "[rejected]"
         self.query_one(".title", Static).update(f"{mark} {sanitize_text(self._hunk.path)}{self._remark}")
         self.set_class(not accepted, "rejected")
-        self.post_message(self.Decided())
 
     def action_decide(self, accepted: bool) -> None:
         """Decide, and focus the next hunk."""
