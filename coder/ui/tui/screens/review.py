@@ -11,8 +11,8 @@ from textual.widgets import Static
 from coder.core.events import ReviewAsked
 from coder.core.values.text import sanitize_text
 from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
-from coder.ui.tui.widgets.file_list import FileList
-from coder.ui.tui.widgets.hunk_list import HunkList
+from coder.ui.tui.widgets.review.file_list import FileList
+from coder.ui.tui.widgets.review.hunk_list import HunkList
 
 KEYS = "y accept · n reject · a/r all · f/F file · enter confirm · esc deliver nothing"
 MOST_NOTES = 4

@@ -8,7 +8,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 
 from coder.patching.git_hunks import split_git_diff
-from coder.ui.tui.widgets.hunk_choice import HunkChoice
+from coder.ui.tui.widgets.review.hunk_choice import HunkChoice
 
 
 class HunkList(VerticalScroll, can_focus=False):

@@ -6,7 +6,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from coder.core.values.text import sanitize_text
-from coder.ui.tui.widgets.hunk_choice import HunkChoice
+from coder.ui.tui.widgets.review.hunk_choice import HunkChoice
 
 
 class FileList(OptionList, can_focus=False):
