@@ -4,6 +4,7 @@ from typing import Literal
 
 from coder.core.notes import Plan
 from coder.core.values.base import Value
+from coder.core.values.hunk import HunkComment
 
 
 class Say(Value):
@@ -35,6 +36,8 @@ class Decide(Value):
     question: str
     accepted: tuple[int, ...]
     """Their numbers in `coder.patching.git_hunks.hunks(diff)`, ascending; empty: deliver nothing."""
+    comments: tuple[HunkComment, ...] = ()
+    """Requests to the model; with any, the change is worked on and reviewed again."""
 
 
 class Amend(Value):

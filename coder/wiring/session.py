@@ -47,6 +47,7 @@ from coder.settings import (
     sessions_directory,
 )
 from coder.store.jsonl import SessionStore
+from coder.strategies.review.committee import revise_flagged
 from coder.tools.registry import TOOLS
 from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
@@ -179,6 +180,7 @@ def open_session(
             instructions=_read_instructions(root, task.directory) if task.trusted else "",
             seed=config.seed,
             needs_review=reviews,
+            revise=None if chosen_approach.is_offline else revise_flagged,
             notices=(
                 *repository.exclusions,
                 *(() if task.continues else _environment_notices(task, root, sandbox)),

@@ -16,7 +16,7 @@ from coder.core.events import (
 )
 from coder.ui.tui.screens.plan import PlanDecision, PlanScreen
 from coder.ui.tui.screens.question import QuestionScreen
-from coder.ui.tui.screens.review import ReviewScreen
+from coder.ui.tui.screens.review import ReviewDecision, ReviewScreen
 
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 
@@ -63,14 +63,14 @@ class QuestionQueue:
             self._show(question, screen)
 
     def _show(self, question: str, screen: AnyQuestionScreen) -> None:
-        def send_answer(result: str | tuple[int, ...] | PlanDecision | None) -> None:
+        def send_answer(result: str | ReviewDecision | PlanDecision | None) -> None:
             self._open.pop(question, None)
             if isinstance(result, str):
                 self._send(Answer(question=question, option=result))
             elif isinstance(result, PlanDecision):
                 self._send(Amend(question=question, plan=result.plan))
             elif result is not None:
-                self._send(Decide(question=question, accepted=result))
+                self._send(Decide(question=question, accepted=result.accepted, comments=result.comments))
             if self._open:
                 self._show(*next(iter(self._open.items())))
 

@@ -146,6 +146,9 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
             yield _line(f"continues session {session}", "about")
         case Failed(error=error):
             yield _line(error, "error")
+        case ReviewAnswered():
+            for line in _describe_review(event):
+                yield _line(line, "answer")
         case _:
             yield from _remark_widgets(event)
 
@@ -178,11 +181,13 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
             yield _line(option if by == "person" else f"nobody to ask: {option}", "answer")
         case PlanAnswered(plan=plan):
             yield _line("the plan is accepted" if plan else "the plan is refused", "answer")
-        case ReviewAnswered(accepted=accepted_numbers):
-            yield _line(
-                f"reviewed: {len(accepted_numbers)} hunk{'s' * (len(accepted_numbers) != 1)} accepted",
-                "answer",
-            )
+
+
+def _describe_review(event: ReviewAnswered) -> list[str]:
+    if event.comments:
+        return [f"comment: {comment.text}" for comment in event.comments]
+    count = len(event.accepted)
+    return [f"reviewed: {count} hunk{'s' * (count != 1)} accepted"]
 
 
 def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:

@@ -6,6 +6,7 @@ import pytest
 from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand
 from coder.core.events import QuestionAnswered, QuestionAsked
 from coder.core.notes import Plan, Step
+from coder.core.values.hunk import HunkComment
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
@@ -107,6 +108,28 @@ def test_wide_review_lists_files_and_shows_both_sides() -> None:
             return terminal.session.commands
 
     assert asyncio.run(scenario()) == [Decide(question="q1", accepted=(1,))]
+
+
+def test_comments_on_hunks_are_sent_with_the_decision() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.press("c")
+        await terminal.wait_for_question("What should the model change in clock/arithmetic.py?")
+        await terminal.type("one constant")
+        await terminal.pilot.press("enter")
+        await terminal.wait_for_question("comment: one constant")
+        await terminal.wait_for_question("Review: enter has the model work on 1 comment; then you review")
+        await terminal.pilot.press("down", "c")
+        await terminal.wait_for_question("What should the model change")
+        await terminal.type("never mind")
+        await terminal.pilot.press("escape")
+        await terminal.settle()
+        assert "never mind" not in terminal.text
+        await terminal.pilot.press("enter")
+
+    comment = HunkComment(hunk=0, text="one constant")
+    assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2), comments=(comment,))]
 
 
 def test_narrow_review_shows_one_column() -> None:

@@ -24,6 +24,7 @@ class HunkChoice(Vertical, can_focus=True):
         Binding("y", "decide(True)", "accept"),
         Binding("n", "decide(False)", "reject"),
         Binding("space", "turn", "turn round"),
+        Binding("c", "comment", "comment"),
         Binding("up,k", "app.focus_previous", show=False),
         Binding("down,j", "app.focus_next", show=False),
     ]
@@ -31,11 +32,20 @@ class HunkChoice(Vertical, can_focus=True):
     class Decided(Message):
         """Posted when the user accepts or rejects a hunk."""
 
+    class Commented(Message):
+        """Posted when the user wants to comment on a hunk."""
+
+        def __init__(self, choice: "HunkChoice") -> None:
+            super().__init__()
+            self.choice = choice
+
     def __init__(self, hunk: Hunk, *, droppable: bool = False, accepted: bool = True) -> None:
         super().__init__()
         self._hunk = hunk
         self._remark = " · untested: no test fails without it" if droppable else ""
         self.accepted = accepted
+        self.comment = ""
+        """The user's request for this hunk."""
         self._is_wide = False
 
     @property
@@ -45,6 +55,7 @@ class HunkChoice(Vertical, can_focus=True):
     def compose(self) -> ComposeResult:
         self._is_wide = self.app.size.width >= SIDE_BY_SIDE_COLUMNS
         yield Static(classes="title", markup=False)
+        yield Static(classes="comment", markup=False)
         yield from (render_hunk_side_by_side if self._is_wide else render_hunk)(self._hunk)
 
     def on_mount(self) -> None:
@@ -66,6 +77,18 @@ class HunkChoice(Vertical, can_focus=True):
         mark = "[accepted]" if accepted else "[rejected]"
         self.query_one(".title", Static).update(f"{mark} {sanitize_text(self._hunk.path)}{self._remark}")
         self.set_class(not accepted, "rejected")
+        for comment in self.query(".comment").results(Static):
+            comment.display = bool(self.comment)
+            comment.update(sanitize_text(f"comment: {self.comment}"))
+
+    def show_comment(self, text: str) -> None:
+        """Keep and show the user's request for this hunk; empty takes it back."""
+        self.comment = text
+        self._show_decision()
+        self.post_message(self.Decided())
+
+    def action_comment(self) -> None:
+        self.post_message(self.Commented(self))
 
     def action_decide(self, accepted: bool) -> None:
         """Decide, and focus the next hunk."""
