@@ -58,7 +58,8 @@ def run_tui(
     from coder.ui.tui.services import Services
 
     root = find_checkout(directory).root
-    walls = require_backend(unsafe=unsafe, image=load_config(root, flags).image)
+    config = load_config(root, flags)
+    walls = require_backend(unsafe=unsafe, image=config.image)
     settings = InterfaceSettings(root, flags)
     is_sandboxed = walls is not None and not walls.limitations
 
@@ -79,7 +80,7 @@ def run_tui(
             settings=settings,
         ),
         theme=settings.theme,
-        has_alerts=settings.config.alerts,
+        has_alerts=config.alerts,
         trust=None if is_sandboxed or is_trusted(root) else _trust_question(root, walls),
         initial_session=RecordedSession(archive.load(resumed)) if resumed else None,
     )

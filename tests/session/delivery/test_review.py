@@ -145,6 +145,8 @@ def test_comments_are_worked_on_and_reviewed_again(
 
     session_end = asyncio.run(scenario())
     assert session_end.kind is VerdictKind.PROVEN
+    assert isinstance(context.repository, FakeRepository)
+    assert [message.splitlines()[0] for message in context.repository.deliveries] == ["VALUE is 2 now"]
     assert "major, a.py:1: use 3" in context.model.requests[1].messages[-1].text  # type: ignore[attr-defined]
     warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert [text.partition(":")[0] for text in warnings] == warned
