@@ -85,7 +85,7 @@ def run_tui(
         initial_session=RecordedSession(archive.load(resumed)) if resumed else None,
     )
     app.run()
-    _print_farewell(app.newest_log)
+    _print_farewell(app.newest_log, root)
 
 
 def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":
@@ -106,11 +106,13 @@ def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestio
     )
 
 
-def _print_farewell(log: "EventLog | None") -> None:
+def _print_farewell(log: "EventLog | None", root: Path) -> None:
     """Print what became of the newest session, and how to go on with it."""
     from rich.console import Console
 
     from coder.core.events import SessionFinished, SessionStarted
+    from coder.repo.delivery.checkout import has_delivery
+    from coder.repo.git import find_checkout
     from coder.ui.summary import summary_lines
 
     records = log.records if log is not None else ()
@@ -118,8 +120,11 @@ def _print_farewell(log: "EventLog | None") -> None:
         return
     console = Console(highlight=False)
     if isinstance(finished := records[-1].event, SessionFinished):
+        delivery = finished.delivery
+        is_undone = delivery is not None and not has_delivery(find_checkout(root).git, delivery)
         for line in summary_lines(finished, session=started.session):
-            console.print(line)
+            is_outdated = is_undone and line.plain.startswith("next")
+            console.print("next     it was taken back since" if is_outdated else line)
     console.print(f"resume   coder resume {started.session}")
 
 

@@ -15,6 +15,7 @@ from textual.widgets import TextArea
 from coder.core.errors import CoderError, UserError
 from coder.ui.tui.alerts import TerminalAlerts
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
+from coder.ui.tui.queued_messages import QueuedMessages
 from coder.ui.tui.running import (
     RecordedSession,
     RunningSession,
@@ -82,8 +83,7 @@ class CoderApp(App[None]):
         self._main = SessionScreen(repository, clock=clock)
         self._commands = ServiceCommands(self, self._main, self._services, newest=lambda: self._newest)
         self._session: RunningSession | None = None
-        self._queue: list[str] = []
-        """Messages that no request to the model has taken yet."""
+        self._queue = QueuedMessages(self._main)
         self._busy = False
         self._stopping = False
         self._quitting = False
@@ -140,14 +140,10 @@ class CoderApp(App[None]):
         self.run_worker(self._warm_up(), name="warm up")
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
-        from coder.core.events import QuestionAsked
-        from coder.ui.tui.screens.question import QuestionScreen
+        from coder.ui.tui.asking import ask_user
 
-        asked = QuestionAsked(
-            question="trust", text=trust.text, options=("trust", trust.decline), default=trust.decline
-        )
         self._alerts.notify("an answer is needed")
-        if await self.push_screen_wait(QuestionScreen(asked)) == "trust":
+        if await ask_user(self, trust.text, options=("trust", trust.decline)) == "trust":
             trust.trust()
         elif not trust.can_decline:
             self.exit()
@@ -182,25 +178,19 @@ class CoderApp(App[None]):
         else:
             from coder.core.commands import Say
 
-            self._queue.append(message.text)
-            self._main.show_queue(self._queue)
+            self._queue.add(message.text)
             self._session.send(Say(text=message.text))
 
     def on_prompt_recalled(self) -> None:
         """Take the newest queued message back into the prompt; show an earlier one if none is queued."""
         from coder.core.commands import Withdraw
-        from coder.core.state import remark_text
 
-        taken = [remark_text(record.event) for record in self._session.log.records] if self._session else []
-        waiting = [text for text in self._queue if text not in taken]
-        if self._session is None or not waiting:
+        text = self._queue.withdraw(self._session.log) if self._session is not None else ""
+        if self._session is not None and text:
+            self._session.send(Withdraw(text=text))
+            self._main.suggest(text)
+        else:
             self._main.query_one(Prompt).recall_previous()
-            return
-        text = waiting[-1]
-        self._session.send(Withdraw(text=text))
-        self._queue.remove(text)
-        self._main.show_queue(self._queue)
-        self._main.suggest(text)
 
     def _run_command(self, command: PromptCommand, typed: str) -> None:
         """Carry out a command of the prompt; what cannot be done goes back into the prompt."""
@@ -330,23 +320,17 @@ class CoderApp(App[None]):
             self._alerts.show_state("")
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
-        from coder.core.state import remark_text
-
         async for record in log.follow():
             self._main.show_record(record)
-            if (text := remark_text(record.event)) in self._queue:
-                self._queue.remove(text)
-                self._main.show_queue(self._queue)
+            self._queue.remove_taken(record.event)
             asking.handle_event(record.event)
 
     def _end(self) -> None:
         self._session = None
         self._busy = self._stopping = False
         self._main.end(mode="fix" if self._newest is None else "change")
-        if self._queue:
-            self._main.suggest("\n".join(self._queue))
-            self._queue.clear()
-            self._main.show_queue(())
+        if text := self._queue.take_all():
+            self._main.suggest(text)
         if self._quitting:
             self.exit()
 

@@ -21,6 +21,12 @@ from coder.ui.tui.screens.review import ReviewDecision, ReviewScreen
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 
 
+async def ask_user(app: App[None], text: str, *, options: tuple[str, str]) -> str:
+    """Ask a question that no session asks, from a worker; the second option is the safe one."""
+    question = QuestionAsked(question="interface", text=text, options=options, default=options[1])
+    return await app.push_screen_wait(QuestionScreen(question))
+
+
 class QuestionQueue:
     """Open questions of one session; the first is on the screen."""
 

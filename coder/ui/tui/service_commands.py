@@ -78,7 +78,7 @@ class ServiceCommands:
         shell = _require(self._services.shell)
         self._stop = Event()
         objection = await asyncio.to_thread(shell.objection, command)
-        if objection and not await self._confirm(f"Allow this? {command}   ({objection})"):
+        if objection and not await self._confirm(command, objection):
             self._screen.show_lines(["Not run."])
             return
         output = sanitize_text(await asyncio.to_thread(shell.run, command, self._stop))
@@ -91,14 +91,11 @@ class ServiceCommands:
         else:
             self._screen.show_lines(["This output is too long to go with your next request."])
 
-    async def _confirm(self, question: str) -> bool:
-        """Ask the user a question that no session asks."""
-        from coder.core.events import QuestionAsked
-        from coder.ui.tui.screens.question import QuestionScreen
+    async def _confirm(self, command: str, objection: str) -> bool:
+        from coder.ui.tui.asking import ask_user
 
-        options = ("allow", "refuse")
-        asked = QuestionAsked(question="command", text=question, options=options, default="refuse")
-        return await self._app.push_screen_wait(QuestionScreen(asked)) == "allow"
+        question = f"Allow this? {command}   ({objection})"
+        return await ask_user(self._app, question, options=("allow", "refuse")) == "allow"
 
     async def _show_diff(self, _: str) -> None:
         from coder.core.state import delivered_diff
