@@ -414,6 +414,7 @@ def test_long_paste_is_folded_and_sent_in_full() -> None:
         )
         await terminal.pilot.press("enter")
         await terminal.settle()
+        assert "line 19" in terminal.text and "lines more]" in terminal.text
         terminal.session.end(story.FINISHED)
         await terminal.settle()
         await terminal.pilot.press("up")

@@ -7,12 +7,18 @@ from textual.widgets import Static
 from coder.core.values.text import sanitize_text
 from coder.ui.tui.widgets.fold import Fold
 
+MOST_ISSUE_LINES = 20
+"""Lines of a request that are shown; all of them are in the message to the model, which unfolds."""
+
 
 class IssueText(Static):
     """Issue that the user asked to fix."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(sanitize_text(text), markup=False)
+        lines = sanitize_text(text).splitlines()
+        hidden = len(lines) - MOST_ISSUE_LINES
+        shown = [*lines[:MOST_ISSUE_LINES], f"[{hidden} lines more]"] if hidden > 1 else lines
+        super().__init__("\n".join(shown), markup=False)
         self.text = text
 
 
