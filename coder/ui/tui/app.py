@@ -2,13 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 from textual.theme import Theme
 from textual.widgets import TextArea
 
@@ -333,6 +335,14 @@ class CoderApp(App[None]):
             self._main.suggest(text)
         if self._quitting:
             self.exit()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Yield the palette's entries: Textual's own, and the prompt's commands without arguments."""
+        yield from super().get_system_commands(screen)
+        for name, text in HELP.items():
+            if text[0].islower():  # arguments are in capitals
+                run = partial(self._run_command, PromptCommand(name, ""), f"/{name}")
+                yield SystemCommand(f"/{name}", text, run)
 
     def action_help(self) -> None:
         from coder.ui.tui.screens.help import HelpScreen

@@ -357,6 +357,18 @@ def test_help_lists_commands_and_keys_until_closed() -> None:
     play(scene)
 
 
+def test_palette_runs_commands_of_the_prompt() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.press("ctrl+p")
+        await terminal.type("/new")
+        await terminal.settle()
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+        assert "The next message begins a new session." in terminal.text
+
+    play(scene)
+
+
 def test_bidirectional_controls_in_a_request_are_neutralized() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.say("swap \u202eabc\u2066 now")
