@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from coder.core.errors import UserError
+from coder.core.errors import ToolError, UserError
 
 if TYPE_CHECKING:
     from coder.sandbox.backends.backend import SandboxBackend
@@ -69,7 +69,10 @@ class IndexedNames:
         from coder.files.ripgrep import list_paths
         from coder.permissions.private_files import readable_paths
 
-        paths = list_paths(self._root)
+        try:
+            paths = list_paths(self._root)
+        except ToolError as error:
+            raise UserError(str(error)) from None
         readable = readable_paths(paths)
         return [path for path in paths if path in readable]
 
@@ -77,7 +80,10 @@ class IndexedNames:
         from coder.index.index import SymbolIndex
         from coder.settings import index_database
 
-        return SymbolIndex(self._root, index_database(self._root)).refresh().defined_names()
+        try:
+            return SymbolIndex(self._root, index_database(self._root)).refresh().defined_names()
+        except ToolError as error:
+            raise UserError(str(error)) from None
 
 
 class SandboxShell:

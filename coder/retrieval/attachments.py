@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coder.core.errors import UserError
+from coder.core.errors import ToolError, UserError
 from coder.core.values.task import Attachment
 from coder.files.regular_files import read_regular
 from coder.index.definition import match_definitions
@@ -60,7 +60,10 @@ def _attach_symbol(
 ) -> Iterator[Attachment]:
     """Yield the definitions of a symbol, such as `size` or `Box.size`."""
     symbol = name.replace("::", ".")
-    places = index.refresh().definitions_named(symbol.rpartition(".")[2])
+    try:
+        places = index.refresh().definitions_named(symbol.rpartition(".")[2])
+    except ToolError:  # the files could not be listed; the model finds the symbol with its tools
+        return
     shown = 0
     for place in places:
         definition = place.definition

@@ -66,6 +66,10 @@ def test_refuses_private_and_binary_files(name: str, reason: str, root: Path) ->
         attach(f"see @{name}", root)
 
 
+def test_tree_that_cannot_be_listed_attaches_no_symbol(root: Path) -> None:
+    assert attach_mentions("@Box.size", root, SymbolIndex(root / "absent")) == ()
+
+
 def test_long_file_is_cut_and_says_so(root: Path) -> None:
     (root / "long.txt").write_text("x\n" * (MOST_LINES + 2))
     (attachment,) = attach("@long.txt", root)

@@ -33,7 +33,7 @@ class SessionArchive(Protocol):
 
 
 class RepositoryNames(Protocol):
-    """Names in the repository that a message can mention; each method may be slow."""
+    """Names in the repository that a message can mention; each method may be slow, and raise CoderError."""
 
     def paths(self) -> Sequence[str]:
         """Return the files, relative to the root."""

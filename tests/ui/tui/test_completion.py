@@ -3,6 +3,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
+from coder.core.errors import UserError
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import SessionModel, UserRequest
 from coder.ui.tui.services import Services
@@ -19,7 +20,14 @@ class Names:
         return ["Clock", "add"]
 
 
-def play(scene: Callable[[Stage], Awaitable[None]]) -> tuple[list[UserRequest], str]:
+class UnreadableNames(Names):
+    def symbols(self) -> Sequence[str]:
+        raise UserError("The search took too long.")
+
+
+def play(
+    scene: Callable[[Stage], Awaitable[None]], names: Names | None = None
+) -> tuple[list[UserRequest], str]:
     """Return the requests of a scene, and the text left in the prompt."""
     requests: list[UserRequest] = []
 
@@ -29,7 +37,10 @@ def play(scene: Callable[[Stage], Awaitable[None]]) -> tuple[list[UserRequest], 
 
     async def scenario() -> str:
         app = CoderApp(
-            start, repository="/r", model=lambda: SessionModel("acme:large"), services=Services(names=Names())
+            start,
+            repository="/r",
+            model=lambda: SessionModel("acme:large"),
+            services=Services(names=names or Names()),
         )
         async with stage(app) as terminal:
             await scene(terminal)
@@ -107,6 +118,15 @@ def test_keys_in_one_burst_send_and_do_not_complete() -> None:
 
     requests, text = play(scene)
     assert ([request.text for request in requests], text) == (["see @fa now"], "")
+
+
+def test_names_that_cannot_be_read_are_left_out() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("see @face")
+        await terminal.settle()
+        await terminal.pilot.press("tab")
+
+    assert play(scene, UnreadableNames()) == ([], "see @clock/face.py ")
 
 
 def test_escape_closes_the_list_and_stops_nothing() -> None:

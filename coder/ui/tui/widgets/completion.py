@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from heapq import nsmallest
 from typing import cast
 
 from textual.geometry import Offset
@@ -10,6 +11,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual_autocomplete import AutoComplete, DropdownItem, TargetState
 
+from coder.core.errors import CoderError
 from coder.core.values.text import sanitize_text
 from coder.ui.tui.commands import HELP
 from coder.ui.tui.services import RepositoryNames
@@ -47,11 +49,9 @@ class Completion(AutoComplete):
 
     def take_key(self, key: str) -> bool:
         """Handle a key of the prompt; return whether it was for the list."""
-        if not self.display:
-            return False
-        is_complete = self.get_search_string(self._target_state) in self._listed_values()
         if not self.display or key not in ("up", "down", "tab", "enter", "escape"):
             return False
+        is_complete = self.get_search_string(self._target_state) in self._listed_values()
         if key == "escape":
             self.action_hide()
         elif key in ("up", "down"):
@@ -98,10 +98,12 @@ class Completion(AutoComplete):
                 for name, text in HELP.items()
                 if name.startswith(search[1:])
             ]
+        if not search:
+            return []
         wanted = search[1:].lower()
         names = (name for name in self._known if wanted in name.lower())
-        best = sorted(names, key=lambda name: _rank_name(name, wanted))[:MOST_NAMES]
-        return [DropdownItem(sanitize_text(f"@{name}")) for name in best] if search else []
+        best = nsmallest(MOST_NAMES, names, key=lambda name: _rank_name(name, wanted))
+        return [DropdownItem(sanitize_text(f"@{name}")) for name in best]
 
     def get_matches(
         self,
@@ -142,11 +144,15 @@ class Completion(AutoComplete):
             self.run_worker(self._read_names())
 
     async def _read_names(self) -> None:
-        paths = await asyncio.to_thread(self._names.paths)
-        self._show_names(paths)
-        symbols = await asyncio.to_thread(self._names.symbols)
-        self._show_names([*paths, *symbols])
-        self._is_loading = False
+        try:
+            paths = await asyncio.to_thread(self._names.paths)
+            self._show_names(paths)
+            symbols = await asyncio.to_thread(self._names.symbols)
+            self._show_names([*paths, *symbols])
+        except CoderError:
+            return  # the names that are known are offered
+        finally:
+            self._is_loading = False
 
     def _show_names(self, names: Sequence[str]) -> None:
         self._known = tuple(names)
