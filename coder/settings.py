@@ -96,6 +96,8 @@ class Config(Value):
     """Commands that are asked about."""
     deny: tuple[str, ...] = ()
     """Commands that never run."""
+    alerts: bool = True
+    """Whether the interface rings the bell, notifies and sets the title of the terminal."""
     image: str | None = None
     """Local container image in which commands and tests run, by podman or Docker."""
     test_network: bool = False

@@ -40,6 +40,7 @@ LAYERS = {
 """The rank of each package: imports point to lower ranks only."""
 HOMES = {
     "textual": {"ui"},
+    "textual_autocomplete": {"ui"},
     "rich": {"ui", "cli"},
     "typer": {"cli", "__main__"},
     "git": {"repo"},

@@ -10,7 +10,7 @@ from coder.core.notes.research import CheckedClaim, ResearchResult, Subtopic
 from coder.core.phases import EDIT
 from coder.core.values.plan import format_plan
 from coder.core.values.proposal import Proposal, Proposals, Suspect
-from coder.core.values.task import Source, Task
+from coder.core.values.task import Attachment, Source, Task
 from coder.core.values.verdict import (
     Failure,
     ReproductionResult,
@@ -89,6 +89,11 @@ CASES: dict[str, dict[str, Any]] = {
         "task": TASK.model_copy(update={"mode": "change"}),
         "earlier": Continuation(session="s", commit="c", is_mixed=True),
         "look": "Layout: 2 files",
+    },
+    "attachments": {
+        "task": TASK.model_copy(
+            update={"attachments": (Attachment(name="a.py (1 line)", text="    1| x = 1"),)}
+        )
     },
     "compacted": {
         "facts": ConversationFacts(

@@ -33,6 +33,25 @@ def cost(
 
     A total without a price contains requests whose price is not known.
     """
+    if as_csv:
+        csv.writer(sys.stdout).writerows([(by.value, *COLUMNS), *_read_rows(by)])
+    else:
+        print("\n".join(cost_lines(by)))
+
+
+def cost_lines(by: Grouping) -> list[str]:
+    """Return a table of what all sessions have spent."""
+    rows = _read_rows(by)
+    if not rows:
+        return ["No session has asked a model yet."]
+    width = max(len(by.value), *(len(row[0]) for row in rows))
+    return [
+        "  ".join([f"{first:<{width}}", *(f"{number:>13}" for number in numbers)])
+        for first, *numbers in ((by.value, *COLUMNS), *rows)
+    ]
+
+
+def _read_rows(by: Grouping) -> list[tuple[str, ...]]:
     from coder.core.messages import UsageTotals
     from coder.wiring.spending import read_spending
 
@@ -40,15 +59,7 @@ def cost(
     for spending in read_spending():
         for key, totals in _parts(spending, by):
             groups[key] = groups.get(key, UsageTotals()).plus(totals)
-    rows = [(key, *_numbers(totals)) for key, totals in groups.items()]
-    if as_csv:
-        csv.writer(sys.stdout).writerows([(by.value, *COLUMNS), *rows])
-    elif not rows:
-        print("No session has asked a model yet.")
-    else:
-        width = max(len(by.value), *(len(row[0]) for row in rows))
-        for first, *numbers in ((by.value, *COLUMNS), *rows):
-            print("  ".join([f"{first:<{width}}", *(f"{number:>13}" for number in numbers)]))
+    return [(key, *_numbers(totals)) for key, totals in groups.items()]
 
 
 def _parts(spending: "SessionSpending", by: Grouping) -> "list[tuple[str, UsageTotals]]":

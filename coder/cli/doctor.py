@@ -17,6 +17,12 @@ def doctor(repo: RepositoryOption = Path()) -> None:
 
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the repository to look at.")
+    for line in doctor_lines(repo):
+        print(line)
+
+
+def doctor_lines(repo: Path) -> Iterator[str]:
+    """Yield a line for each check."""
     for ok, name, text in (
         *_check_program(),
         *_check_sandbox(),
@@ -24,7 +30,7 @@ def doctor(repo: RepositoryOption = Path()) -> None:
         *_check_models(),
         *_check_terminal(),
     ):
-        print(f"{'ok ' if ok else 'no '} {name:<12} {text}")
+        yield f"{'ok ' if ok else 'no '} {name:<12} {text}"
 
 
 def _check_program() -> Iterator[CheckResult]:

@@ -25,7 +25,6 @@ from coder.cli.options import (
     VerboseOption,
     continued_session,
     limit_flags,
-    read_issue,
     read_plan,
 )
 from coder.cli.requests import run_request
@@ -162,7 +161,6 @@ def fix(
         raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
     if earlier and merge:
         raise UserError("--merge brings one commit alone: continue without it, then: coder apply last")
-    text = read_issue(issue)
     own_plan = read_plan(plan) if plan is not None else None
     if own_plan is not None and own_plan.components:
         raise UserError(f"{plan} is a plan of components. To build them: coder build GOAL --plan {plan}")
@@ -198,7 +196,7 @@ def fix(
     }
     return run_request(
         "fix",
-        text,
+        issue,
         repo,
         flags=flags,
         fields=fields,

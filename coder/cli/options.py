@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coder.core.values.paths import SOURCE_SUFFIXES
+
 if TYPE_CHECKING:
     from coder.core.notes import Plan
 
+TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".log")
+"""Suffixes of files that hold issues: such a name is never a symbol."""
 RepositoryOption = Annotated[
     Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")
 ]
@@ -112,6 +116,8 @@ TrustOption = Annotated[
 def read_issue(argument: str) -> str:
     """Return the issue: plain text, the content of `@file` and what follows it, or standard input for `-`.
 
+    A source file or a symbol before other words is no issue but a mention, and stays as it is.
+
     Raises:
         UserError: it is empty, the file cannot be read, or `argument` is a file's name without the @.
     """
@@ -119,14 +125,9 @@ def read_issue(argument: str) -> str:
 
     if argument == "-":
         text = sys.stdin.read()
-    elif argument.startswith("@"):
-        name, gap, rest = argument[1:].partition(" ")
-        path = Path(argument[1:])
-        text = (
-            _read_issue_file(path)
-            if path.is_file() or not gap
-            else f"{_read_issue_file(Path(name)).rstrip()}\n\n{rest}"
-        )
+    elif (name := _issue_file(argument)) is not None:
+        rest = argument[len(name) + 1 :].strip()
+        text = f"{_read_issue_file(Path(name)).rstrip()}\n\n{rest}"
     elif "\n" not in argument and len(argument) < 255 and Path(argument).is_file():
         raise UserError(f"{argument!r} is a file. To use its content as the issue, write @{argument}.")
     else:
@@ -135,6 +136,24 @@ def read_issue(argument: str) -> str:
         raise UserError("The issue is empty. Give it as text, as @file, or as - for standard input.")
     # Replace lone surrogates and remove NUL, which git refuses.
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
+
+
+def typed_mentions(argument: str) -> str:
+    """Return the part of an issue's argument whose mentions of files and symbols are attached to it."""
+    name = _issue_file(argument)
+    return "" if argument == "-" else argument[len(name) + 1 :] if name is not None else argument
+
+
+def _issue_file(argument: str) -> str | None:
+    """Return the name of the file that an argument takes its issue from, after the @; None if it is text."""
+    if not argument.startswith("@"):
+        return None
+    words = argument[1:]
+    name = words.split(maxsplit=1)[0] if words.strip() else words
+    if words == name or Path(words).is_file():
+        return words
+    is_mention = name.endswith(SOURCE_SUFFIXES) or not (Path(name).is_file() or name.endswith(TEXT_SUFFIXES))
+    return None if is_mention else name
 
 
 def read_plan(path: Path) -> "Plan":

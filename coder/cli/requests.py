@@ -26,10 +26,12 @@ from coder.cli.options import (
     continued_session,
     limit_flags,
     read_issue,
+    typed_mentions,
 )
 
 if TYPE_CHECKING:
-    from coder.core.values.task import Mode, Source
+    from coder.core.values.task import Mode, Source, Task
+    from coder.settings import Config
 
 
 def do(
@@ -88,7 +90,7 @@ def do(
     }
     return run_request(
         "change",
-        read_issue(change),
+        change,
         repo,
         flags=flags,
         fields=fields,
@@ -164,7 +166,7 @@ def ask(
     }
     return run_request(
         "ask",
-        read_issue(question),
+        question,
         repo,
         flags=flags,
         fields={
@@ -198,7 +200,7 @@ def _collect_sources(
 
 def run_request(
     mode: "Mode",
-    text: str,
+    argument: str,
     repo: Path,
     *,
     flags: Mapping[str, Any],
@@ -211,16 +213,24 @@ def run_request(
 ) -> int:
     """Run a request of the user as a session and return its exit code; `fields` are those of the task.
 
+    `argument` is the request as given on the command line: text, @file or -.
+
     Raises:
         UserError: before anything was started.
     """
+    text = read_issue(argument)
     try:
         from coder.cli.running import run_task
-        from coder.wiring.preparation import make_task
+        from coder.repo.git import find_checkout
+        from coder.wiring.preparation import make_task, read_attachments
+
+        def task(directory: Path, config: "Config") -> "Task":
+            attachments = read_attachments(typed_mentions(argument), find_checkout(directory).root, config)
+            return make_task(text, config, directory=directory, mode=mode, attachments=attachments, **fields)
 
         handle = run_task(
             repo,
-            lambda root, config: make_task(text, config, directory=root, mode=mode, **fields),
+            task,
             flags=flags,
             trusted=trusted,
             unsafe=unsafe,

@@ -4,12 +4,20 @@ from typing import Literal
 
 from coder.core.notes import Plan
 from coder.core.values.base import Value
+from coder.core.values.hunk import HunkComment
 
 
 class Say(Value):
     """A remark for the model, delivered with the next message."""
 
     type: Literal["say"] = "say"
+    text: str
+
+
+class Withdraw(Value):
+    """Take back the newest remark with this text; too late once a request has taken it."""
+
+    type: Literal["withdraw"] = "withdraw"
     text: str
 
 
@@ -28,6 +36,8 @@ class Decide(Value):
     question: str
     accepted: tuple[int, ...]
     """Their numbers in `coder.patching.git_hunks.hunks(diff)`, ascending; empty: deliver nothing."""
+    comments: tuple[HunkComment, ...] = ()
+    """Requests to the model; with any, the change is worked on and reviewed again."""
 
 
 class Amend(Value):
@@ -51,4 +61,4 @@ class Stop(Value):
     type: Literal["stop"] = "stop"
 
 
-SessionCommand = Say | Answer | Decide | Amend | DeliverNow | Stop
+SessionCommand = Say | Withdraw | Answer | Decide | Amend | DeliverNow | Stop

@@ -19,6 +19,7 @@ from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName, StageState
 from coder.core.values.base import EventValue, Value
 from coder.core.values.candidate import Delivery
+from coder.core.values.hunk import HunkComment
 from coder.core.values.task import Task
 from coder.core.values.verdict import Cause, Counts, Verdict, VerdictKind
 
@@ -228,6 +229,8 @@ class ReviewAnswered(EventValue):
     question: str
     accepted: tuple[int, ...]
     """Numbers in `coder.patching.git_hunks.hunks(diff)`, from 0, ascending."""
+    comments: tuple[HunkComment, ...] = ()
+    """Requests for hunks; with any, nothing is delivered yet."""
     by: Literal["person", "default"]
 
 
@@ -256,7 +259,6 @@ class StageChanged(EventValue):
     stage: str
     """Such as PLAN, GENERATE, REVIEW 1, FIX 1, INTEGRATE."""
     component: str = ""
-    """Empty: the stage as a whole."""
     state: StageState
     remark: str = ""
 

@@ -18,6 +18,10 @@ class ToolCall(Value):
     """The raw JSON text; it may be malformed, which the toolbox reports."""
 
 
+REMARK_OPENING = "The person adds: "
+"""Beginning of the message in which a model receives what the user says on the way."""
+
+
 class UserMessage(Value):
     """Text from the user or from the harness."""
 

@@ -20,7 +20,15 @@ from coder.core.events import (
     ToolFinished,
     Verified,
 )
-from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UsageTotals, UserMessage
+from coder.core.messages import (
+    REMARK_OPENING,
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    UsageTotals,
+    UserMessage,
+)
 from coder.core.notes import Findings, GiveUp, Note, Plan, Reproduction, Sites
 from coder.core.values.base import Value
 from coder.core.values.task import Task
@@ -222,6 +230,23 @@ class Status(Value):
         return (self.newest - self.started).total_seconds() if self.started and self.newest else 0.0
 
 
+def remark_text(event: Event) -> str:
+    """Return the remark of the user that a message passes on to a model; empty for all other events."""
+    if not isinstance(event, MessageFinished) or not isinstance(event.message, UserMessage):
+        return ""
+    text = event.message.text
+    return text.removeprefix(REMARK_OPENING) if text.startswith(REMARK_OPENING) else ""
+
+
+def newest_answer(records: Sequence[Record]) -> str:
+    """Return the newest text that a model wrote; empty if there is none."""
+    messages = (
+        record.event.message for record in reversed(records) if isinstance(record.event, MessageFinished)
+    )
+    texts = (message.text for message in messages if isinstance(message, AssistantMessage))
+    return next((text.strip() for text in texts if text.strip()), "")
+
+
 def advance_status(status: Status, record: Record) -> Status:
     """Return the status after one more record."""
     return status.model_copy(
@@ -239,6 +264,12 @@ def session_status(records: Iterable[Record]) -> Status:
     for record in records:
         result = advance_status(result, record)
     return result
+
+
+def newest_outcome(records: Sequence[Record]) -> str:
+    """Return the outcome of a session by its label; `stopped` if it has none."""
+    event = records[-1].event if records else None
+    return outcome_label(event) if isinstance(event, SessionFinished) else "stopped"
 
 
 def outcome_label(finished: SessionFinished) -> str:

@@ -84,6 +84,10 @@ class IndexSnapshot:
         """Return every definition with this bare name, by path and line."""
         return self._places(DEFINED + name)
 
+    def defined_names(self) -> tuple[str, ...]:
+        """Return all bare names of definitions, sorted; those of outdated contents are included."""
+        return tuple(sorted(self.database.terms_of_kind(DEFINED)))
+
     def files_defining(self, name: str) -> tuple[str, ...]:
         """Return the files that define a bare name, sorted; much cheaper than `defined` for hundreds."""
         files = {self._file(entry >> 8)[0] for entry in self.database.term_entries(DEFINED + name)}

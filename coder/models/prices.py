@@ -1,4 +1,4 @@
-"""Upper bounds of request costs, and context windows, from the model library's price list."""
+"""Context windows, and costs of requests with their upper bounds, from the model library's price list."""
 
 from decimal import Decimal
 
@@ -29,3 +29,19 @@ def find_context_tokens(choice: ModelChoice) -> int | None:
     except (LookupError, ValueError):
         return None
     return listed.model.context_window
+
+
+def describe_price(choice: ModelChoice) -> str:
+    """Describe the context and price of a model, such as `128k tokens, $2.5 in and $10 out per million`."""
+    try:
+        price = calc_price(
+            Usage(input_tokens=1000, output_tokens=1000),
+            model_ref=choice.model,
+            provider_id=choice.provider,
+        )
+    except (LookupError, ValueError):
+        return "context and price unknown"
+    window = price.model.context_window
+    context = f"{window // 1000}k tokens" if window else "context unknown"
+    into, out = (f"${(1000 * part).normalize():f}" for part in (price.input_price, price.output_price))
+    return f"{context}, {into} in and {out} out per million"

@@ -1,16 +1,17 @@
 """Dependencies of a session, handed to every strategy and phase."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coder.core.cutoff import Cutoff
+from coder.core.notes import Finding
 from coder.core.ports.model import Model, Prompts
 from coder.core.ports.repair import Proposer
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Sandbox
 from coder.core.ports.store import Store
 from coder.core.ports.tests import DependencyInstaller, Verifier
-from coder.core.values.candidate import Candidate
+from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.proposal import Proposals
 from coder.core.values.task import Task
 from coder.permissions.secrets import Secrets
@@ -20,6 +21,7 @@ from coder.session.continuation import Continuation
 from coder.session.limits.budget import BudgetTracker
 from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
+from coder.session.remarks import RemarkQueue
 from coder.tools.tool import Tool
 from coder.workspace.workspace import Workspace
 
@@ -62,6 +64,8 @@ class SessionContext:
     """Models by role; the second and later ones take over while those before them are down."""
     failed_models: set[str] = field(default_factory=set)
     """Names of models that failed permanently in this session."""
+    remarks: RemarkQueue = field(default_factory=RemarkQueue)
+    """The user's remarks for the next request."""
     context_tokens: int | None = None
     """Size of every model's context window by the user's settings; None: the model's own."""
     context_limits: dict[str, int] = field(default_factory=dict)
@@ -73,6 +77,8 @@ class SessionContext:
     """Name of the system prompt of every request."""
     temperature: float | None = None
     seed: int | None = None
+    revise: "Revise | None" = None
+    """Works on what the user flags in a review; None if there is no model to do so."""
     needs_review: bool = False
     """Whether the user reviews each plan before it runs and each fix, hunk by hunk, before delivery."""
     notices: tuple[str, ...] = ()
@@ -93,3 +99,5 @@ class SessionContext:
 
 
 Strategy = Callable[[SessionContext, Candidate], Awaitable[Candidate]]
+Revise = Callable[[Sequence[Finding], Patch], Strategy]
+"""Makes the strategy that works on findings in a change."""

@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Sequence
 from typing import assert_never
 
-from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop
+from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop, Withdraw
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import (
     CandidateForked,
@@ -16,7 +16,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.stages import stage_seconds
-from coder.core.state import active_candidates, session_status
+from coder.core.state import session_status
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import VerdictKind
 from coder.patching import PatchError, apply
@@ -31,9 +31,7 @@ from coder.session.delivery.outcome import (
     conclude,
     outcome_without_fix,
 )
-from coder.session.limits.conversation_note import REMARK
 from coder.session.phase import record_change
-from coder.session.turn import add_user_message
 
 BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
 """Longest wait for the baseline before the first message, in seconds and as a share of the time limit.
@@ -58,15 +56,14 @@ class Session:
         self._work: asyncio.Task[SessionOutcome] | None = None
         self._candidate: Candidate | None = None
         self._is_stopped = False
-        self._remarks: list[str] = []
-        """Remarks that arrived before there was a candidate."""
 
     def send(self, command: SessionCommand) -> None:
         """Handle a command from a front end; call only from the event loop's thread."""
         match command:
             case Say(text=text):
-                self._remarks.append(text)
-                self._forward_remarks()
+                self._context.remarks.add(text)
+            case Withdraw(text=text):
+                self._context.remarks.withdraw(text)
             case Answer() | Decide() | Amend():
                 self._context.approval.deliver_answer(command)
             case DeliverNow():
@@ -83,12 +80,6 @@ class Session:
         is_running = self._work is not None and not self._work.done()
         if is_running and not self._context.cutoff.request():
             self._context.log.append(Warned(text=NOTHING_TO_CUT_SHORT))
-
-    def _forward_remarks(self) -> None:
-        while self._candidate is not None and self._remarks:
-            text = f"{REMARK}{self._remarks.pop(0)}"
-            for name in active_candidates(self._context.log.records):
-                add_user_message(self._context, self._candidate.model_copy(update={"id": name}), text)
 
     async def run(self) -> SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
@@ -178,7 +169,6 @@ class Session:
             for note in earlier.notes:
                 context.log.append(note.model_copy(update={"candidate": self._candidate.id, "implied": True}))
             await self._restore_change(self._candidate, (earlier.diff, *earlier.patches))
-        self._forward_remarks()
         if context.task.mode != "ask" and (obstacle := await self._test_base(self._candidate)):
             return outcome_without_fix(VerdictKind.INCONCLUSIVE, obstacle, context)
         return await conclude(context, await self._strategy(context, self._candidate))

@@ -8,9 +8,18 @@ from coder.core.events import (
     TextStreamed,
     Warned,
 )
-from coder.core.messages import AssistantMessage, Delta, Message, Reply, Request, Usage, UserMessage
+from coder.core.messages import (
+    REMARK_OPENING,
+    AssistantMessage,
+    Delta,
+    Message,
+    Reply,
+    Request,
+    Usage,
+    UserMessage,
+)
 from coder.core.ports.model import Model
-from coder.core.state import candidate_messages
+from coder.core.state import active_candidates, candidate_messages
 from coder.core.values.candidate import Candidate
 from coder.permissions.data_marking import mark_message
 from coder.session.context import SessionContext
@@ -103,6 +112,7 @@ def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Req
 
 async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
     """Ask the first model that answers; a model that is down is not asked again."""
+    _deliver_remarks(context, candidate)
     request = _make_request(context, candidate_messages(context.log.records, candidate.id))
     while True:
         model, *others = context.available_models
@@ -113,6 +123,13 @@ async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
                 raise
             context.failed_models.add(model.name)
             context.log.append(Warned(text=f"{error} {others[0].name} goes on."))
+
+
+def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
+    """Add the user's remarks to the conversation of every candidate."""
+    for remark in context.remarks.take():
+        for name in active_candidates(context.log.records):
+            add_user_message(context, candidate.model_copy(update={"id": name}), f"{REMARK_OPENING}{remark}")
 
 
 def _without_foreign_data(model: Model, request: Request) -> Request:

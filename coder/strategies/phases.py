@@ -95,7 +95,9 @@ def earlier_findings(context: SessionContext) -> tuple[ResearchResult, ...]:
 
 
 async def _settle_answer(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
-    """End with a reply that calls no tool."""
+    """End with a reply that calls no tool, once the user has nothing to add."""
+    if not context.remarks.is_empty:
+        return None
     newest = next(reversed(candidate_messages(context.log.records, candidate.id)), None)
     if not state.entry and isinstance(newest, AssistantMessage) and newest.text.strip():
         return WrittenAnswer(summary=newest.text.strip())

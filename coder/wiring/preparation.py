@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coder.core.errors import UserError
-from coder.core.values.task import Budget, Mode, Task
+from coder.core.values.task import Attachment, Budget, Mode, Task
+from coder.index.index import SymbolIndex
+from coder.permissions.private_files import DENY_READ
 from coder.repo.git import find_checkout
+from coder.retrieval.attachments import attach_mentions
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import require_backend
-from coder.settings import Config, load_config
+from coder.settings import Config, index_database, load_config
 from coder.trust import is_trusted, trust_repository
 
 if TYPE_CHECKING:
@@ -97,6 +100,16 @@ def make_task(text: str, config: Config, **fields: Any) -> Task:
         attempts_per_side=config.attempts_per_side,
     )
     return Task(issue=text, test_command=config.test, budget=budget, **fields)
+
+
+def read_attachments(text: str, root: Path, config: Config) -> tuple[Attachment, ...]:
+    """Return the files and symbols of a repository that a text mentions.
+
+    Raises:
+        UserError: one of the files cannot be attached.
+    """
+    index = SymbolIndex(root, index_database(root))
+    return attach_mentions(text, root, index, deny_read=(*DENY_READ, *config.deny_read))
 
 
 def ensure_trust(root: Path, *, is_sandboxed: bool, confirm: Callable[[str], bool] | None = None) -> bool:

@@ -44,6 +44,7 @@ from coder.settings import (
     sessions_directory,
 )
 from coder.store.jsonl import SessionStore
+from coder.strategies.review.committee import revise_flagged
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
@@ -129,12 +130,7 @@ def open_session(
         if task.after:
             link_whole_suite(task.after, identity)
         private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-        task = task.model_copy(
-            update={
-                "issue": private.mask(task.issue),
-                "sources": tuple(map(private.mask_value, task.sources)),
-            }
-        )
+        task = _mask_request(task, private)
         log = EventLog(store, secrets=private)
         bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
@@ -184,6 +180,7 @@ def open_session(
             instructions=_read_instructions(root, task.directory) if task.trusted else "",
             seed=config.seed,
             needs_review=reviews,
+            revise=None if chosen_approach.is_offline else revise_flagged,
             notices=(
                 *repository.exclusions,
                 *(() if task.continues else _environment_notices(task, root, sandbox)),
@@ -193,6 +190,17 @@ def open_session(
         yield SessionHandle(
             id=identity, session=session, log=log, suite=config.suite, is_sandboxed=walls is not None
         )
+
+
+def _mask_request(task: Task, private: Secrets) -> Task:
+    attachments = tuple(
+        attachment.model_copy(update={"text": private.mask(attachment.text)})
+        for attachment in task.attachments
+    )
+    sources = tuple(map(private.mask_value, task.sources))
+    return task.model_copy(
+        update={"issue": private.mask(task.issue), "attachments": attachments, "sources": sources}
+    )
 
 
 def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:

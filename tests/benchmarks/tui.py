@@ -22,12 +22,11 @@ from pathlib import Path
 from coder.core.events import CandidateForked, Event, MessageFinished, ToolFinished, ToolStarted
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage
 from coder.session.log import EventLog
-from coder.ui.tui.app import CoderApp
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.builders import repo
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
-from tests.ui.tui.fakes import stage
+from tests.ui.tui.fakes import replay_app, stage
 
 RUNS = 7
 KEY, KEY_SECONDS = "ß", 0.02
@@ -184,7 +183,7 @@ async def measure_opening(count: int) -> float:
     log.append(story.FINISHED)
     log.close()
     started = time.process_time()
-    async with stage(CoderApp.replay(log)) as terminal:
+    async with stage(replay_app(log)) as terminal:
         while "coder/clock-add-wraps-1a2b" not in terminal.text:
             await terminal.pilot.pause(0.02)
         return time.process_time() - started

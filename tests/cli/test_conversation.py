@@ -57,9 +57,10 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
     assert git(place.repository, "rev-parse", f"{branch}^") == fix
     assert messages(server, 1)[: len(messages(server, 0))] == messages(server, 0)
 
-    answer = request(place, server, "ask", "What does it do?", "-c")
+    answer = request(place, server, "ask", "What does @minutes do?", "-c")
     assert "It counts them (`clock.py:1`)." in answer
     assert messages(server, 2)[: len(messages(server, 1))] == messages(server, 1)
+    assert "# Attached by the user: minutes, clock.py:1" in str(messages(server, 2)[-1]["content"])
     assert git(place.repository, "log", "--format=%s", f"main..{branch}").count("\n") == 1
 
     assert "which holds the fix." in place.coder("apply", "last").stdout

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.options import continued_session, read_issue
+from coder.cli.options import continued_session, read_issue, typed_mentions
 from coder.core.errors import UserError
 
 
@@ -15,6 +15,25 @@ def test_words_may_follow_the_file_of_an_issue(tmp_path: Path, monkeypatch: pyte
     assert read_issue("@my issue.md") == "It fails, too."
     with pytest.raises(UserError, match=r"absent\.md"):
         read_issue("@absent.md keep it")
+
+
+@pytest.mark.parametrize(
+    ("argument", "issue", "mentions"),
+    [
+        ("@issue.md see @a.py", "It fails.\n\nsee @a.py", "see @a.py"),
+        ("@a.py is wrong", "@a.py is wrong", "@a.py is wrong"),
+        ("@Box.size is wrong", "@Box.size is wrong", "@Box.size is wrong"),
+        ("it fails in @a.py", "it fails in @a.py", "it fails in @a.py"),
+        ("@issue.md", "It fails.", ""),
+    ],
+)
+def test_issue_files_differ_from_mentions(
+    argument: str, issue: str, mentions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("issue.md").write_text("It fails.\n")
+    Path("a.py").write_text("x = 1\n")
+    assert (read_issue(argument), typed_mentions(argument).strip()) == (issue, mentions)
 
 
 def test_one_session_is_continued_at_a_time() -> None:

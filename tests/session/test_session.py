@@ -4,7 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from coder.core.commands import Say, Stop
+from coder.core.commands import Say, Stop, Withdraw
 from coder.core.errors import GitError, ModelError, UserError
 from coder.core.events import BudgetSpent, Failed, SessionFinished, Verified, Warned
 from coder.core.messages import Usage
@@ -213,6 +213,27 @@ def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
     roles = [message.role for message in context.model.requests[1].messages]  # type: ignore[attr-defined]
     assert roles == ["user", "assistant", "tool", "user"]
     assert context.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
+
+
+def test_remark_can_be_withdrawn_until_a_request_takes_it(tmp_path: Path) -> None:
+    context = kit(
+        tmp_path,
+        [ScriptStep(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)],
+    )
+    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+    for command in (Say(text="a"), Say(text="b"), Say(text="a"), Withdraw(text="a"), Withdraw(text="c")):
+        session.send(command)
+
+    async def scenario() -> None:
+        running = asyncio.ensure_future(session.run())
+        async for record in context.log.follow():
+            if isinstance(record.event, BudgetSpent):
+                session.send(Withdraw(text="a"))
+        await running
+
+    asyncio.run(scenario())
+    texts = [message.text for message in context.model.requests[0].messages]  # type: ignore[attr-defined]
+    assert texts[1:] == ["The person adds: a", "The person adds: b"]
 
 
 class SlowRepository(FakeRepository):

@@ -73,7 +73,7 @@ class Done(Value):
 
     kind: Literal["done"] = "done"
     summary: str
-    """What is true now, fit for a commit subject."""
+    """What is true now, fit for a commit subject; empty where an earlier note says it."""
 
 
 class Diagnosis(Value):

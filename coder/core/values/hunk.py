@@ -1,6 +1,18 @@
 """Hunks of a git diff."""
 
+import re
+
 from coder.core.values.base import Value
+
+_NEW_RANGE = re.compile(r"@@ -\S+ \+(\d+)")
+
+
+class HunkComment(Value):
+    """A request of the user for one hunk of a review."""
+
+    hunk: int
+    """Its number in the diff."""
+    text: str
 
 
 class Hunk(Value):
@@ -13,3 +25,13 @@ class Hunk(Value):
     body: str
     """From `@@` to the last line; empty where the file changes without a hunk (a rename, a mode, an empty or
     a binary file)."""
+
+
+def first_changed_line(hunk: Hunk) -> int:
+    """Return the number in the new file of the first line that a hunk changes; 0 if it has no lines."""
+    match = _NEW_RANGE.match(hunk.body)
+    if match is None:
+        return 0
+    lines = hunk.body.splitlines()[1:]
+    unchanged = next((place for place, line in enumerate(lines) if line[:1] in ("+", "-")), 0)
+    return int(match[1]) + unchanged

@@ -33,6 +33,15 @@ class Budget(Value):
     """Attempts at the code, or at the test, after which the other side is blamed for the same failure."""
 
 
+class Attachment(Value):
+    """A file or definition that the user named in a request with `@`."""
+
+    name: str
+    """Name and place, for the user and the model."""
+    text: str
+    """Numbered lines."""
+
+
 class Source(Value):
     """A text beside the repository that may be read for a question."""
 
@@ -51,6 +60,8 @@ class Task(Value):
     issue: str
     """The request: an issue, the description of a change, or a question."""
     mode: Mode = "fix"
+    attachments: tuple[Attachment, ...] = ()
+    """Shown to the model with the request; they are no part of the issue that tests are tied to."""
     deep: bool = False
     """A question that is researched in parts, evaluated, and answered by a report."""
     iterations: int = 3

@@ -111,8 +111,8 @@ class Approval:
         *,
         verdict: Verdict | None = None,
         accepted: tuple[int, ...] | None = None,
-    ) -> tuple[int, ...]:
-        """Return the numbers of the hunks of `diff` to deliver; immediately all of them if unattended.
+    ) -> ReviewAnswered:
+        """Return the user's decision on the hunks of `diff`; immediately all of them if unattended.
 
         Hunks in `droppable` can be left out without a change of the `verdict`; `accepted` is the decision so
         far.
@@ -123,11 +123,14 @@ class Approval:
         )
         if not self._attended:
             all_hunks = tuple(range(len(split_git_diff(diff))))
-            self._log.append(ReviewAnswered(question=question, accepted=all_hunks, by="default"))
-            return all_hunks
-        accepted_numbers = (await _reply(self._decisions, question)).accepted
-        self._log.append(ReviewAnswered(question=question, accepted=accepted_numbers, by="person"))
-        return accepted_numbers
+            answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
+        else:
+            decision = await _reply(self._decisions, question)
+            answer = ReviewAnswered(
+                question=question, accepted=decision.accepted, comments=decision.comments, by="person"
+            )
+        self._log.append(answer)
+        return answer
 
     async def review_plan(self, plan: Plan) -> Plan | None:
         """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""

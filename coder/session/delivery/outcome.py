@@ -27,6 +27,7 @@ from coder.session.delivery.commit_message import branch_slug, compose_message, 
 from coder.session.delivery.minimize import minimize_change
 from coder.session.delivery.report import components_section, session_report, summarize_reviews
 from coder.session.delivery.review import (
+    RevisionRequest,
     confirm_risky_files,
     review_change,
     unreviewed_files,
@@ -93,6 +94,8 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
                 summary="You wanted nothing of it, so nothing was delivered.",
                 exit_code=4,
             )
+        if isinstance(accepted_part, RevisionRequest):
+            return await _revise(context, candidate, patch, accepted_part)
         patch, newest = accepted_part
     confirmed_verdict = await confirm_risky_files(context, patch, newest)
     if confirmed_verdict is None:
@@ -116,6 +119,14 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         delivery=delivery,
         exit_code=verdict.kind.exit_code,
     )
+
+
+async def _revise(
+    context: SessionContext, candidate: Candidate, patch: Patch, request: RevisionRequest
+) -> SessionOutcome:
+    """Have the user's comments worked on, then review the change again."""
+    assert context.revise is not None, "comments are only taken where somebody can work on them"
+    return await conclude(context, await context.revise(request.findings, patch)(context, candidate))
 
 
 def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext) -> SessionOutcome:

@@ -1,12 +1,14 @@
 """Review of a fix by the user before delivery: accepted whole, in part, or not at all."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from coder.core.events import FilesChanged, Verified, Warned
+from coder.core.notes import Finding
 from coder.core.state import named_tests
+from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.hunk import Hunk
+from coder.core.values.hunk import Hunk, HunkComment, first_changed_line
 from coder.core.values.verdict import Verdict
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
@@ -19,6 +21,12 @@ DELIVER, DROP = "deliver", "drop"
 DELIVER_ALL, KEEP_EDITING = "deliver all of it", "keep reviewing"
 DELIVER_PART, DELIVER_NOTHING = "deliver what is accepted", "deliver nothing (coder log diff shows it)"
 NEW_PROJECT = "diff --git a/pyproject.toml b/pyproject.toml\nnew file mode "
+
+
+class RevisionRequest(Value):
+    """Comments of the user, to be worked on before the change is reviewed again."""
+
+    findings: tuple[Finding, ...]
 
 
 async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Verdict) -> Verdict | None:
@@ -81,8 +89,10 @@ def _review_question(context: SessionContext, patch: Patch, risky_files: str) ->
 
 async def review_change(
     context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> tuple[Patch, Verdict] | None:
+) -> tuple[Patch, Verdict] | RevisionRequest | None:
     """Return the accepted part of a change with its own verdict; None if the user wants nothing of it.
+
+    If the user comments on hunks, return the comments.
 
     A part of a change is another change: it is made in the candidate's worktree and verified again. If its
     verdict is worse, or it does not apply without the rest, the user decides how to go on.
@@ -90,9 +100,13 @@ async def review_change(
     removable = removable_hunk_numbers(patch.diff, verdict.guarded)
     accepted: tuple[int, ...] | None = None
     while True:
-        accepted = await context.approval.review_diff(
-            patch.diff, removable, verdict=verdict, accepted=accepted
-        )
+        answer = await context.approval.review_diff(patch.diff, removable, verdict=verdict, accepted=accepted)
+        accepted = answer.accepted
+        if answer.comments and context.revise is not None:
+            return RevisionRequest(findings=_comment_findings(patch, answer.comments))
+        if answer.comments:
+            context.log.append(Warned(text="There is no model that could work on your comments."))
+            continue
         if len(accepted) == len(split_git_diff(patch.diff)):
             return patch, verdict
         part = await _verify_accepted(context, candidate, patch, accepted)
@@ -110,6 +124,21 @@ async def review_change(
                 if isinstance(part, tuple):
                     log_partial_change(context, candidate, *part)
                 return None
+
+
+def _comment_findings(patch: Patch, comments: Sequence[HunkComment]) -> tuple[Finding, ...]:
+    """Return the user's comments as findings at the first changed line of their hunks."""
+    hunks = split_git_diff(patch.diff)
+    return tuple(
+        Finding(
+            severity="major",
+            path=hunks[comment.hunk].path,
+            line=first_changed_line(hunks[comment.hunk]),
+            text=comment.text,
+        )
+        for comment in comments
+        if 0 <= comment.hunk < len(hunks)
+    )
 
 
 async def _verify_accepted(

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import FilesChanged, Warned
-from coder.core.notes import Findings
+from coder.core.notes import Finding, Findings
 from coder.core.state import named_tests
 from coder.core.values.candidate import Candidate, Patch
 from coder.session.context import SessionContext, Strategy
 from coder.strategies.candidate_status import has_deliverable_change, is_judged_good
+from coder.strategies.review.repair_phase import repair_findings
 from coder.strategies.review.review_phase import try_review
 from coder.strategies.review.review_targets import repairable_findings
 from coder.strategies.verify_phase import judge_change
@@ -64,6 +65,22 @@ def review_and_repair(
         return candidate
 
     return run_and_review
+
+
+def revise_flagged(findings: Sequence[Finding], patch: Patch) -> Strategy:
+    """Return a strategy that works on what the user flagged, and takes back what leaves no good change."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        try:
+            await repair_findings(findings, patch, then={("repair", True): "verify"})(context, candidate)
+        except (ModelError, LimitReached) as error:
+            context.log.append(Warned(text=f"Your comments were not worked on: {error}"))
+        if not await is_judged_good(context, candidate):
+            context.log.append(Warned(text="What was made of your comments is no good: it is taken back."))
+            await _roll_back(context, candidate, patch)
+        return candidate
+
+    return strategy
 
 
 async def _roll_back(context: SessionContext, candidate: Candidate, patch: Patch) -> None:

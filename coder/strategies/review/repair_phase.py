@@ -12,7 +12,7 @@ from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, PhaseState
 from coder.strategies.follow import Route, follow_route
 from coder.strategies.phases import PHASE_SPECS
-from coder.strategies.review.review_targets import changes_outside_findings, format_places
+from coder.strategies.review.review_targets import changes_outside_findings
 
 
 def repair_findings(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strategy:
@@ -30,7 +30,7 @@ def repair_findings(findings: Sequence[Finding], patch: Patch, *, then: Route) -
             )
         outside_places = await asyncio.to_thread(_changes_outside, context, candidate, findings, patch)
         if not outside_places:
-            return state.note or Done(summary=f"What was found in {format_places(findings)} is mended.")
+            return state.note or Done(summary="")  # what the whole change does was said before
         await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
         context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         return context.prompts.render("astray", astray=outside_places, findings=findings)

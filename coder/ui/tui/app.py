@@ -2,32 +2,38 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.theme import Theme
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
-from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command
+from coder.ui.tui.alerts import TerminalAlerts
+from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
+from coder.ui.tui.queued_messages import QueuedMessages
 from coder.ui.tui.running import (
     RecordedSession,
     RunningSession,
-    SessionArchive,
     SessionModel,
     StartSession,
+    TrustQuestion,
     UserRequest,
 )
 from coder.ui.tui.screens.session import SessionScreen
+from coder.ui.tui.service_commands import ServiceCommands
+from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
     from coder.ui.tui.asking import QuestionQueue
-
 
 DOUBLE_KEY_SECONDS = 1.0
 MOST_RECORDS = 30
@@ -44,6 +50,7 @@ class CoderApp(App[None]):
         Binding("ctrl+g", "deliver_now", "Deliver now", priority=True),
         Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
+        Binding("f1", "help", "Commands and keys"),
     ]
 
     def __init__(
@@ -52,28 +59,37 @@ class CoderApp(App[None]):
         *,
         repository: str,
         model: Callable[[], SessionModel],
-        archive: SessionArchive | None = None,
+        services: Services | None = None,
+        theme: str = "",
+        has_alerts: bool = False,
+        trust: TrustQuestion | None = None,
         initial_session: RunningSession | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
 
         `model` returns the model of sessions. It is called in a thread once the prompt is there, so it may be
-        slow, load what sessions need, and raise CoderError. `archive` has the sessions of the repository.
+        slow, load what sessions need, and raise CoderError. `theme` is the user's, if it still exists.
+        `has_alerts` tells whether the terminal calls the user; `trust` is asked first.
         `initial_session` is shown from the start. `clock` counts seconds.
         """
         super().__init__()
         self._start = start
         self._model = model
-        self._archive = archive
+        self._services = services or Services()
+        self._wished_theme = theme
+        self._trust = trust
+        self._alerts = TerminalAlerts(
+            self._write_to_terminal if has_alerts else lambda _: None, name=PurePath(repository).name
+        )
         self._first = initial_session
         self._newest: EventLog | None = None
         """Log of the session that the next request continues."""
         self._chosen = SessionModel("?")
         self._main = SessionScreen(repository, clock=clock)
+        self._commands = ServiceCommands(self, self._main, self._services, newest=lambda: self._newest)
         self._session: RunningSession | None = None
-        self._unheard: list[str] = []
-        """Remarks after the model's newest reply."""
+        self._queue = QueuedMessages(self._main)
         self._busy = False
         self._clock = clock
         self._escaped = -DOUBLE_KEY_SECONDS
@@ -81,54 +97,65 @@ class CoderApp(App[None]):
         self._stopping = False
         self._quitting = False
 
-    @classmethod
-    def replay(cls, log: "EventLog") -> "CoderApp":
-        """Show a recorded session from a closed log that was read from its store."""
-        from coder.core.events import SessionStarted
-
-        async def start(_: UserRequest) -> RunningSession:
-            raise UserError(
-                "This is the record of a session, nothing more. To work on an issue, start coder in its "
-                "repository."
-            )
-
-        start_event = next(
-            (record.event for record in log.records if isinstance(record.event, SessionStarted)), None
-        )
-        repository, model = (start_event.repository, start_event.model) if start_event else ("", "")
-        return cls(
-            start,
-            repository=repository,
-            model=lambda: SessionModel(model),
-            initial_session=RecordedSession(log),
-        )
-
     def get_default_screen(self) -> SessionScreen:
         return self._main
 
     def on_mount(self) -> None:
+        if self._wished_theme in self.available_themes:
+            self.theme = self._wished_theme
+        self.theme_changed_signal.subscribe(self, self._remember_theme)
+        self._alerts.start()
         self.call_after_refresh(self._prepare)
+
+    def on_unmount(self) -> None:
+        self._alerts.stop()
+
+    def _write_to_terminal(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(text)
+
+    def _remember_theme(self, theme: Theme) -> None:
+        if self._services.settings is not None:
+            self._services.settings.remember_theme(theme.name)
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
+        if self._trust is not None:
+            self.run_worker(self._ask_for_trust(self._trust))
         if self._first is not None:
             self.run_worker(self._show_first(self._first))
         self.run_worker(self._warm_up(), name="warm up")
 
+    async def _ask_for_trust(self, trust: TrustQuestion) -> None:
+        from coder.ui.tui.asking import ask_for_trust
+
+        self._alerts.notify("an answer is needed")
+        if not await ask_for_trust(self, trust):
+            self.exit()
+        self._alerts.show_state("")
+
     async def _warm_up(self) -> None:
-        """Show the model, then import what shows a session, while the user reads or types."""
+        """Load completion, the model, and what shows a session, while the user reads or types."""
+        if self._services.names is not None:
+            await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
+            await self._main.add_completion(self._services.names)
+        await self._choose_model()
+        await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
+
+    async def _choose_model(self) -> None:
         try:
             self._chosen = await asyncio.to_thread(self._model)
         except CoderError as error:
             self._main.warn(str(error))
         else:
             self._main.show_model(self._chosen)
-        await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         command = parse_command(message.text)
         if command is not None:
             self._run_command(command, message.text)
+        elif message.text.startswith("!"):
+            self._run_command(PromptCommand("!", message.text[1:].strip()), message.text)
         elif not self._busy:
             self._request(message.text, message.mode)
         elif self._session is None or not self._chosen.name:
@@ -136,25 +163,36 @@ class CoderApp(App[None]):
         else:
             from coder.core.commands import Say
 
-            self._unheard.append(message.text)
+            self._queue.add(message.text)
             self._session.send(Say(text=message.text))
+
+    def on_prompt_recalled(self) -> None:
+        """Take the newest queued message back into the prompt; show an earlier one if none is queued."""
+        from coder.core.commands import Withdraw
+
+        text = self._queue.withdraw(self._session.log) if self._session is not None else ""
+        if self._session is not None and text:
+            self._session.send(Withdraw(text=text))
+            self._main.suggest(text)
+        else:
+            self._main.query_one(Prompt).recall_previous()
 
     def _run_command(self, command: PromptCommand, typed: str) -> None:
         """Carry out a command of the prompt; what cannot be done goes back into the prompt."""
         name, text = command
         is_request = name in MODES
-        if name not in HELP:
-            self._refuse(f"There is no command /{name}; /help lists all.", typed)
+        if name not in HELP and name != "!":
+            self._refuse(suggest_command(name), typed)
         elif name == "help":
             self._main.show_lines(help_lines())
         elif name == "quit":
             self.run_worker(self.action_quit())
         elif name == "context":
-            self._show_context()
+            self._commands.show_context(self._session.log if self._session is not None else self._newest)
         elif self._busy:
-            self._refuse(f"/{name} has to wait until this has ended; esc stops it.", typed)
-        elif is_request and not text:
-            self._refuse(f"/{name} {HELP[name]}", typed)
+            self._refuse(f"{typed.split()[0]} has to wait until this has ended; esc stops it.", typed)
+        elif not text and (name == "!" or (is_request and name != "verify")):
+            self._refuse(f"/{name} {HELP[name]}" if is_request else "! needs a command, such as !ls", typed)
         elif is_request:
             self._request(text, MODES[name])
         elif name == "new":
@@ -162,7 +200,7 @@ class CoderApp(App[None]):
             self._main.reset()
         else:
             self._busy = True
-            self.run_worker(self._use_archive(name, text))
+            self.run_worker(self._resume(text or "last") if name == "resume" else self._carry_out(name, text))
 
     def _refuse(self, reason: str, typed: str) -> None:
         self._main.warn(reason)
@@ -170,7 +208,19 @@ class CoderApp(App[None]):
 
     def _request(self, text: str, mode: str) -> None:
         self._busy = True
-        self.run_worker(self._start_request(UserRequest(text, mode, self.session_id)))
+        judges = mode == "verify"
+        request = UserRequest(
+            text,
+            mode,
+            "" if judges else self.session_id,
+            () if judges else self._commands.take_outputs(),
+        )
+        self.run_worker(self._start_request(request))
+
+    @property
+    def newest_log(self) -> "EventLog | None":
+        """Log of the newest session, which the next request continues."""
+        return self._newest
 
     @property
     def session_id(self) -> str:
@@ -179,45 +229,42 @@ class CoderApp(App[None]):
 
         return session_status(self._newest.records[:1]).session if self._newest is not None else ""
 
-    async def _use_archive(self, name: str, text: str) -> None:
-        """Carry out a command on stored sessions."""
+    async def _carry_out(self, name: str, text: str) -> None:
+        """Carry out a command that starts no session."""
+        typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
+        self._main.begin_command(typed)
         try:
-            if name == "diff":
-                self._show_diff()
-            elif self._archive is None:
-                raise UserError("This is the record of a session, nothing more.")
-            elif name == "sessions":
-                self._main.show_lines(await asyncio.to_thread(self._archive.list))
-            elif name == "resume":
-                await self._show(RecordedSession(await asyncio.to_thread(self._archive.load, text or "last")))
-                self._suggest_interrupted_request()
-            elif name in ("rewind", "fork"):
-                await self._go_back(self._archive, text, forks=name == "fork")
+            if name in ("rewind", "fork"):
+                await self._go_back(text, forks=name == "fork")
             else:
-                act = self._archive.apply if name == "apply" else self._archive.undo
-                self._main.show_lines([await asyncio.to_thread(act, text or "last")])
+                await self._commands.run(name, text)
+            if name == "model" and text:
+                await self._choose_model()
         except CoderError as error:
             self._main.warn(str(error))
         finally:
-            self._busy = False
+            self._end()
 
-    async def _go_back(self, archive: SessionArchive, text: str, *, forks: bool) -> None:
+    async def _resume(self, session: str) -> None:
+        try:
+            if self._services.archive is None:
+                raise UserError("This is the record of a session, nothing more.")
+            log = await asyncio.to_thread(self._services.archive.load, session)
+        except CoderError as error:
+            self._main.warn(str(error))
+            self._end()
+        else:
+            await self._show_first(RecordedSession(log))
+
+    async def _go_back(self, text: str, *, forks: bool) -> None:
         """Go on from an earlier point of the conversation; ask for what `text` does not say."""
-        from coder.ui.tui.rewinding import choose_point
+        from coder.ui.tui.rewinding import go_back
 
-        session = self.session_id
-        if not session:
-            raise UserError("There is nothing to go back to yet.")
-        requests = await asyncio.to_thread(archive.requests, session)
-        point = await choose_point(self, requests, text, forks=forks)
-        if point is None:
-            return
-        stored, sentence = await asyncio.to_thread(
-            archive.go_back, session, point.request, point.restore, forks=forks
-        )
-        self._newest = await asyncio.to_thread(archive.load, stored)
-        self._main.show_lines(sentence.splitlines())
-        self._suggest_interrupted_request()
+        point = await go_back(self, self._services.archive, self.session_id, text, forks=forks)
+        if point is not None:
+            self._newest, sentence = point
+            self._main.show_lines(sentence.splitlines())
+            self._suggest_interrupted_request()
 
     def _suggest_interrupted_request(self) -> None:
         """Offer to send the request of a session again that did not come to its end."""
@@ -227,54 +274,47 @@ class CoderApp(App[None]):
         if task is not None:
             self._main.suggest(task.issue, mode="plan" if task.plan_only else task.mode)
 
-    def _show_context(self) -> None:
-        from coder.core.context_use import describe_context
-
-        log = self._session.log if self._session is not None else self._newest
-        self._main.show_lines(describe_context(log.records if log is not None else ()))
-
-    def _show_diff(self) -> None:
-        from coder.core.state import delivered_diff
-
-        diff = delivered_diff(self._newest.records) if self._newest is not None else ""
-        if not diff:
-            raise UserError("Nothing has been changed yet.")
-        self._main.show_diff(diff)
-
     async def _start_request(self, request: UserRequest) -> None:
-        self._main.begin(request.text, has_listener=bool(self._chosen.name))
+        judges = request.mode == "verify"
+        self._main.begin("" if judges else request.text, has_listener=bool(self._chosen.name) and not judges)
         try:
             running = await self._start(request)
         except CoderError as error:
             self._main.warn(str(error))
-            self._main.suggest(request.text)
+            self._main.suggest(f"/verify {request.text}" if judges else request.text)
             self._end()
         else:
-            await self._perform(running)
+            # A verdict on the user's own change is nothing that requests go on from.
+            await self._perform(running, can_continue=not judges)
 
     async def _show_first(self, running: RunningSession) -> None:
-        await self._show(running)
-        self._suggest_interrupted_request()
-
-    async def _show(self, running: RunningSession) -> None:
         self._busy = True
         self._main.begin(has_listener=bool(self._chosen.name))
         await self._perform(running)
+        self._suggest_interrupted_request()
 
-    async def _perform(self, running: RunningSession) -> None:
+    async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
         """Run a session to its end, and show all of it."""
+        from coder.core.state import newest_outcome
         from coder.ui.tui.asking import QuestionQueue
 
         self._session = running
-        asking = QuestionQueue(self, running.send)
+        is_live = not isinstance(running, RecordedSession)
+        asking = QuestionQueue(self, running.send, self._alerts.notify if is_live else lambda _: None)
+        self._alerts.show_state("working")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow(running.log, asking))
             if self._stopping:
                 self._stop(running)
             await running.run()
         asking.close()
-        self._newest = running.log
+        if can_continue:
+            self._newest = running.log
         self._end()
+        if is_live:
+            self._alerts.notify(newest_outcome(running.log.records))
+        else:
+            self._alerts.show_state("")
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
         start = 1
@@ -284,25 +324,37 @@ class CoderApp(App[None]):
             self._main.skip_records(log.records[1 : start - 1])
         async for record in log.follow(start):
             self._main.show_record(record)
-            if getattr(getattr(record.event, "message", None), "role", "") == "assistant":
-                self._unheard.clear()
+            self._queue.remove_taken(record.event)
             asking.handle_event(record.event)
 
     def _end(self) -> None:
         self._session = None
         self._busy = self._stopping = False
         self._main.end(mode="fix" if self._newest is None else "change")
-        if self._unheard:
-            self._main.suggest("\n".join(self._unheard))
-            self._unheard.clear()
+        if text := self._queue.take_all():
+            self._main.suggest(text)
         if self._quitting:
             self.exit()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Yield the palette's entries: Textual's own, and the prompt's commands without arguments."""
+        yield from super().get_system_commands(screen)
+        for name, text in HELP.items():
+            if text[0].islower():  # arguments are in capitals
+                run = partial(self._run_command, PromptCommand(name, ""), f"/{name}")
+                yield SystemCommand(f"/{name}", text, run)
+
+    def action_help(self) -> None:
+        from coder.ui.tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen())
 
     def action_stop(self) -> None:
         """Stop the session; one that is still being opened stops as soon as it is open."""
         if self._busy and not self._stopping:
             self._stopping = True
             self._main.stop()
+            self._commands.stop()
             if self._session is not None:
                 self._stop(self._session)
 

@@ -14,19 +14,38 @@ from coder.core.events import (
     ReviewAnswered,
     ReviewAsked,
 )
+from coder.ui.tui.running import TrustQuestion
 from coder.ui.tui.screens.plan import PlanDecision, PlanScreen
 from coder.ui.tui.screens.question import QuestionScreen
-from coder.ui.tui.screens.review import ReviewScreen
+from coder.ui.tui.screens.review import ReviewDecision, ReviewScreen
 
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
+
+
+async def ask_user(app: App[None], text: str, *, options: tuple[str, str]) -> str:
+    """Ask a question that no session asks, from a worker; the second option is the safe one."""
+    question = QuestionAsked(question="interface", text=text, options=options, default=options[1])
+    return await app.push_screen_wait(QuestionScreen(question))
+
+
+async def ask_for_trust(app: App[None], trust: TrustQuestion) -> bool:
+    """Ask whether the repository is trusted, and return whether the application goes on."""
+    if await ask_user(app, trust.text, options=("trust", trust.decline)) != "trust":
+        return trust.can_decline
+    trust.trust()
+    return True
 
 
 class QuestionQueue:
     """Open questions of one session; the first is on the screen."""
 
-    def __init__(self, app: App[None], send: Callable[[SessionCommand], None]) -> None:
+    def __init__(
+        self, app: App[None], send: Callable[[SessionCommand], None], alert: Callable[[str], None]
+    ) -> None:
+        """Take `alert`, which calls the user."""
         self._app = app
         self._send = send
+        self._alert = alert
         self._open: dict[str, AnyQuestionScreen] = {}
 
     def handle_event(self, event: Event) -> None:
@@ -55,17 +74,18 @@ class QuestionQueue:
     def _ask(self, question: str, screen: AnyQuestionScreen) -> None:
         self._open[question] = screen
         if len(self._open) == 1:
+            self._alert("an answer is needed")
             self._show(question, screen)
 
     def _show(self, question: str, screen: AnyQuestionScreen) -> None:
-        def send_answer(result: str | tuple[int, ...] | PlanDecision | None) -> None:
+        def send_answer(result: str | ReviewDecision | PlanDecision | None) -> None:
             self._open.pop(question, None)
             if isinstance(result, str):
                 self._send(Answer(question=question, option=result))
             elif isinstance(result, PlanDecision):
                 self._send(Amend(question=question, plan=result.plan))
             elif result is not None:
-                self._send(Decide(question=question, accepted=result))
+                self._send(Decide(question=question, accepted=result.accepted, comments=result.comments))
             if self._open:
                 self._show(*next(iter(self._open.items())))
 

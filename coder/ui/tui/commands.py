@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import NamedTuple
 
 HELP: Mapping[str, str] = {
@@ -14,11 +15,19 @@ HELP: Mapping[str, str] = {
     "diff": "show the newest change again",
     "apply": "bring the newest change onto your branch",
     "undo": "take the newest change back",
+    "verify": "REV  judge a commit, or your uncommitted work",
+    "copy": "copy the newest answer",
     "sessions": "list the sessions of this repository",
     "resume": "ID  go on with another session",
     "rewind": "N  go back to before request N: code, conversation or both",
     "fork": "N  go on from there with a branch of its own",
     "new": "begin anew: the next message continues nothing",
+    "model": "NAME  list the models, or take another one from now on",
+    "strategy": "NAME  show the strategy, or take another one from now on",
+    "budget": "LIMIT N  show the limits, or set usd, tokens, seconds or requests",
+    "cost": "UNIT  show what was spent by day, or by session, month, model, role",
+    "doctor": "check what works here",
+    "theme": "NAME  list the themes, or take one",
     "help": "show this list",
     "quit": "leave",
 }
@@ -27,7 +36,7 @@ KEYS: Mapping[str, str] = {
     "enter": "send",
     "ctrl+j": "new line",
     "shift+tab": "change the mode: fix, change, ask, plan, build",
-    "up, down": "earlier messages, in an empty prompt",
+    "up, down": "earlier messages; up takes back a queued one",
     "tab": "move to a folded line; enter opens it",
     "page up, page down, ctrl+end": "scroll; follow again",
     "esc": "stop what runs",
@@ -35,9 +44,18 @@ KEYS: Mapping[str, str] = {
     "ctrl+g": "deliver now, while tests run",
     "ctrl+c": "copy what is selected; empty the prompt; leave",
     "ctrl+q": "leave",
+    "ctrl+p": "palette: themes and more",
+    "f1": "show this list",
 }
 """Purpose of each key."""
-MODES: Mapping[str, str] = {"fix": "fix", "do": "change", "ask": "ask", "plan": "plan", "build": "build"}
+MODES: Mapping[str, str] = {
+    "fix": "fix",
+    "do": "change",
+    "ask": "ask",
+    "plan": "plan",
+    "build": "build",
+    "verify": "verify",
+}
 """Mode of the commands that send a request."""
 _COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
 
@@ -55,7 +73,15 @@ def parse_command(text: str) -> PromptCommand | None:
     return PromptCommand(match[1], (match[2] or "").strip()) if match else None
 
 
+def suggest_command(name: str) -> str:
+    """Return the sentence that refuses an unknown command, with the one that is likely meant."""
+    matches = get_close_matches(name, HELP, n=1)
+    hint = f"Do you mean /{matches[0]}?" if matches else "/help lists all."
+    return f"There is no command /{name}. {hint}"
+
+
 def help_lines() -> list[str]:
     """Return the commands and keys, one a line."""
     commands = [f"/{name:<9} {text}" for name, text in HELP.items()]
+    commands.append("!COMMAND   run a command in the sandbox; its output goes with your next request")
     return [*commands, "", *(f"{keys:<30} {text}" for keys, text in KEYS.items())]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Markdown, Static
 
 from coder.core.events import (
     BaselineMeasured,
@@ -39,7 +39,6 @@ from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict
 from coder.ui.lines import current_activity
 from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
-from coder.ui.tui.prose import highlight_markdown
 from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.fold import Fold
 from coder.ui.tui.widgets.prompt import Prompt
@@ -62,6 +61,9 @@ class Narrator:
         self._status = Status()
         self._activity = ""
         self._replies: dict[str, ReplyView] = {}
+        """Unfinished replies by candidate."""
+        self._newest_reply: ReplyView | None = None
+        """Newest finished reply."""
         self._calls: dict[tuple[str, str], CallFold] = {}
         """By candidate and id: servers may count the calls of each conversation anew."""
         self._stages: dict[str, StageRow] = {}
@@ -118,7 +120,8 @@ class Narrator:
 
     def _finish_reply(self, candidate: str, text: str) -> None:
         if text.strip():
-            self._reply(candidate).finish(text)
+            self._newest_reply = self._reply(candidate)
+            self._newest_reply.finish(text)
         elif candidate in self._replies:
             self._replies[candidate].remove()
         self._replies.pop(candidate, None)
@@ -127,9 +130,9 @@ class Narrator:
         """Mark interrupted calls, then show the summary."""
         for call in self._calls.values():
             call.set_remark("stopped")
-        is_answer = self._status.phase == "answer"  # which is shown as the reply that it is
-        shown = event.model_copy(update={"report": ""}) if is_answer else event
-        self._transcript.add(*_summary_widgets(shown, session=self._status.session))
+        if self._status.phase == "answer" and event.report and self._newest_reply is not None:
+            self._newest_reply.remove()  # the report is the same text, rendered
+        self._transcript.add(*_summary_widgets(event, session=self._status.session))
 
 
 def _format_status(status: Status) -> str:
@@ -145,7 +148,9 @@ def _format_status(status: Status) -> str:
 
 def _event_widgets(event: Event) -> Iterable[Widget]:
     match event:
-        case SessionStarted(session=session, model=model, dirty=dirty):
+        case SessionStarted(session=session, model=model, dirty=dirty, task=task):
+            for attachment in task.attachments:
+                yield _line(f"attached: {attachment.name}", "about")
             yield _line(
                 f"session {session}, {model}{', with your uncommitted work' if dirty else ''}", "about"
             )
@@ -164,6 +169,9 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
             yield _line(f"continues session {session}", "about")
         case Failed(error=error):
             yield _line(error, "error")
+        case ReviewAnswered():
+            for line in _describe_review(event):
+                yield _line(line, "answer")
         case _:
             yield from _remark_widgets(event)
 
@@ -194,11 +202,13 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
             yield _line(option if by == "person" else f"nobody to ask: {option}", "answer")
         case PlanAnswered(plan=plan):
             yield _line("the plan is accepted" if plan else "the plan is refused", "answer")
-        case ReviewAnswered(accepted=accepted_numbers):
-            yield _line(
-                f"reviewed: {len(accepted_numbers)} hunk{'s' * (len(accepted_numbers) != 1)} accepted",
-                "answer",
-            )
+
+
+def _describe_review(event: ReviewAnswered) -> list[str]:
+    if event.comments:
+        return [f"comment: {comment.text}" for comment in event.comments]
+    count = len(event.accepted)
+    return [f"reviewed: {count} hunk{'s' * (count != 1)} accepted"]
 
 
 def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
@@ -240,7 +250,7 @@ def _summary_widgets(event: SessionFinished, *, session: str) -> Iterable[Widget
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
-        yield Static(highlight_markdown(report), classes="report")
+        yield Markdown(sanitize_text(report), classes="report", open_links=False)
     first, *rest = summary_lines(event, session=session)
     yield _line(first.plain, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
     for line in rest:

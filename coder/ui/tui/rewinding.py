@@ -1,7 +1,8 @@
 """Choice of an earlier point of a conversation."""
 
+import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import App
 
@@ -10,6 +11,10 @@ from coder.core.events import QuestionAsked
 from coder.core.values.task import Restore
 from coder.core.values.text import sanitize_text
 from coder.ui.tui.screens.question import QuestionScreen
+
+if TYPE_CHECKING:
+    from coder.session.log import EventLog
+    from coder.ui.tui.services import SessionArchive
 
 PARTS: dict[str, Restore] = {
     "code and conversation": "both",
@@ -27,6 +32,28 @@ class ChosenPoint(NamedTuple):
     request: int
     """Number of the request before which it is, from 1."""
     restore: Restore
+
+
+async def go_back(
+    app: App[None], archive: "SessionArchive | None", session: str, text: str, *, forks: bool
+) -> "tuple[EventLog, str] | None":
+    """Store the point that the user names or chooses; return its log and a sentence, None to stay.
+
+    Call it from a worker.
+
+    Raises:
+        CoderError: there is nothing to go back to.
+    """
+    if archive is None or not session:
+        raise UserError("There is nothing to go back to yet.")
+    requests = await asyncio.to_thread(archive.requests, session)
+    point = await choose_point(app, requests, text, forks=forks)
+    if point is None:
+        return None
+    stored, sentence = await asyncio.to_thread(
+        archive.go_back, session, point.request, point.restore, forks=forks
+    )
+    return await asyncio.to_thread(archive.load, stored), sentence
 
 
 async def choose_point(

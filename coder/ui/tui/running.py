@@ -1,12 +1,11 @@
 """Interfaces of the application to sessions."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     # Values are pydantic models: to import them here would double the time to the first paint.
     from coder.core.commands import SessionCommand
-    from coder.core.values.task import Restore
     from coder.session.log import EventLog
 
 
@@ -17,6 +16,17 @@ class SessionModel(NamedTuple):
     """Empty if they work without a model; then nothing receives the user's remarks."""
     reason: str = ""
     """Reason of the choice, for the user."""
+
+
+class TrustQuestion(NamedTuple):
+    """Question to answer before anything is run."""
+
+    text: str
+    decline: str
+    """Option that does not trust; without a sandbox the interface closes then."""
+    can_decline: bool
+    trust: Callable[[], None]
+    """Keeps that the user trusts the repository."""
 
 
 class RunningSession(Protocol):
@@ -39,44 +49,15 @@ class UserRequest(NamedTuple):
 
     text: str
     mode: str = "fix"
-    """`fix`, `change`, `ask`, `plan` or `build`."""
+    """`fix`, `change`, `ask`, `plan` or `build`; `verify` judges the revision `text`, or uncommitted work."""
     continues: str = ""
     """Id of the session that it continues."""
+    outputs: tuple[tuple[str, str], ...] = ()
+    """Commands that the user ran before, each with its output."""
 
 
 StartSession = Callable[[UserRequest], Awaitable[RunningSession]]
 """Opens a session for a request; may raise CoderError, and keeps slow work off the event loop."""
-
-
-class SessionArchive(Protocol):
-    """Earlier sessions of the repository; each method may be slow, and raise CoderError."""
-
-    def list(self) -> Sequence[str]:
-        """Return a line for each, the newest first."""
-        ...
-
-    def load(self, session: str) -> "EventLog":
-        """Return the closed log of a session, by its id or a part of it; `last` is the newest."""
-        ...
-
-    def requests(self, session: str) -> Sequence[str]:
-        """Return the texts of the requests of the conversation that ends with a session, the oldest first."""
-        ...
-
-    def go_back(self, session: str, request: int, restore: "Restore", *, forks: bool) -> tuple[str, str]:
-        """Store the point before a request as a session; return its id, and a sentence.
-
-        `restore` is `both`, `conversation` or `code`.
-        """
-        ...
-
-    def apply(self, session: str) -> str:
-        """Bring what a session delivered onto the current branch; return a sentence."""
-        ...
-
-    def undo(self, session: str) -> str:
-        """Take back what a session delivered; return a sentence."""
-        ...
 
 
 class RecordedSession:

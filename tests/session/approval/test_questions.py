@@ -12,6 +12,7 @@ from coder.core.events import (
     ReviewAsked,
 )
 from coder.core.notes import Plan, Step
+from coder.core.values.hunk import HunkComment
 from coder.session.approval.questions import Approval
 from coder.session.log import EventLog
 from tests.session.fakes import ticking_clock
@@ -43,31 +44,32 @@ def test_waits_for_the_answer_to_its_own_question() -> None:
     assert log.records[-1].event == QuestionAnswered(question="q1", option="yes", by="person")
 
 
+COMMENT = HunkComment(hunk=0, text="use 3")
 DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n@@ -9 +9 @@\n-3\n+4\n"
 
 
 def test_unattended_review_accepts_every_hunk() -> None:
     log = EventLog(clock=ticking_clock())
-    assert asyncio.run(Approval(log, attended=False).review_diff(DIFF)) == (0, 1)
+    assert asyncio.run(Approval(log, attended=False).review_diff(DIFF)).accepted == (0, 1)
     assert log.records[-1].event == ReviewAnswered(question="q1", accepted=(0, 1), by="default")
 
 
 def test_a_review_waits_for_the_decision() -> None:
-    async def scenario() -> tuple[tuple[int, ...], EventLog]:
+    async def scenario() -> tuple[ReviewAnswered, EventLog]:
         log = EventLog(clock=ticking_clock())
         approval = Approval(log, attended=True)
         reviewing = asyncio.ensure_future(approval.review_diff(DIFF))
         await asyncio.sleep(0)
         approval.deliver_answer(Answer(question="q1", option="yes"))
         assert not reviewing.done()
-        approval.deliver_answer(Decide(question="q1", accepted=(1,)))
+        approval.deliver_answer(Decide(question="q1", accepted=(1,), comments=(COMMENT,)))
         return await reviewing, log
 
-    hunk_numbers, log = asyncio.run(scenario())
-    assert hunk_numbers == (1,)
+    answer, log = asyncio.run(scenario())
+    assert (answer.accepted, answer.comments) == ((1,), (COMMENT,))
     assert [record.event for record in log.records] == [
         ReviewAsked(question="q1", diff=DIFF),
-        ReviewAnswered(question="q1", accepted=(1,), by="person"),
+        ReviewAnswered(question="q1", accepted=(1,), comments=(COMMENT,), by="person"),
     ]
 
 

@@ -7,8 +7,9 @@ import pytest
 from coder.core.commands import Answer, Decide
 from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
 from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.hunk import HunkComment
 from coder.core.values.task import Mode
-from coder.core.values.verdict import VerdictKind
+from coder.core.values.verdict import Verdict, VerdictKind
 from coder.session.context import SessionContext
 from coder.session.delivery.review import (
     DELIVER_ALL,
@@ -18,6 +19,7 @@ from coder.session.delivery.review import (
 )
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
+from coder.strategies.review.committee import revise_flagged
 from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
 from tests.session.test_session import FIX, patch
 
@@ -117,6 +119,60 @@ def test_review_goes_on_with_what_was_accepted(tmp_path: Path) -> None:
 def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:
     session_end = run_with_hunks(review_context(tmp_path, FakeVerifier()), ())
     assert (session_end.kind, session_end.delivery) == (VerdictKind.GAVE_UP, None)
+
+
+@pytest.mark.parametrize(
+    ("second", "warned"), [(PROVEN, []), (STILL_RED, ["What was made of your comments is no good"])]
+)
+def test_comments_are_worked_on_and_reviewed_again(
+    tmp_path: Path, second: Verdict, warned: list[str]
+) -> None:
+    verifier = FakeVerifier(verdicts=[PROVEN, second, PROVEN])
+    context = replace(
+        kit(
+            tmp_path,
+            [patch(FIX), patch(FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 2"))],
+            repository=GitLikeRepository(root=tmp_path),
+            verifier=verifier,
+            attended=True,
+            reviews=True,
+        ),
+        revise=revise_flagged,
+    )
+    comments = iter([(HunkComment(hunk=0, text="use 3"),), ()])
+
+    async def scenario() -> SessionFinished:
+        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in context.log.follow():
+            if isinstance(event := record.event, ReviewAsked):
+                session.send(Decide(question=event.question, accepted=(0,), comments=next(comments)))
+        return await running
+
+    session_end = asyncio.run(scenario())
+    assert session_end.kind is VerdictKind.PROVEN
+    assert isinstance(context.repository, FakeRepository)
+    assert [message.splitlines()[0] for message in context.repository.deliveries] == ["VALUE is 2 now"]
+    assert "major, a.py:1: use 3" in context.model.requests[1].messages[-1].text  # type: ignore[attr-defined]
+    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    assert [text.partition(":")[0] for text in warnings] == warned
+
+
+def test_comments_without_a_model_leave_the_review_open(tmp_path: Path) -> None:
+    context = review_context(tmp_path, FakeVerifier())
+    comments = iter([(HunkComment(hunk=0, text="use 3"),), ()])
+
+    async def scenario() -> SessionFinished:
+        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in context.log.follow():
+            if isinstance(event := record.event, ReviewAsked):
+                session.send(Decide(question=event.question, accepted=(0, 1), comments=next(comments)))
+        return await running
+
+    assert asyncio.run(scenario()).kind is VerdictKind.PROVEN
+    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    assert warnings == ["There is no model that could work on your comments."]
 
 
 LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"

@@ -9,10 +9,11 @@ from textual.events import Key
 from textual.pilot import Pilot
 
 from coder.core.commands import SessionCommand, Stop
-from coder.core.events import Event
+from coder.core.errors import UserError
+from coder.core.events import Event, SessionStarted
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.running import RecordedSession, RunningSession, SessionModel, UserRequest
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
@@ -120,3 +121,19 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
         for warm_up in [worker for worker in app.workers if worker.name == "warm up"]:
             await warm_up.wait()
         yield Stage(app=app, pilot=pilot, session=session, requests=requests)
+
+
+def replay_app(log: EventLog) -> CoderApp:
+    """Return an application that shows a closed log, and starts nothing."""
+
+    async def start(_: UserRequest) -> RunningSession:
+        raise UserError("This is the record of a session, nothing more.")
+
+    started = next((record.event for record in log.records if isinstance(record.event, SessionStarted)), None)
+    repository, model = (started.repository, started.model) if started else ("", "")
+    return CoderApp(
+        start,
+        repository=repository,
+        model=lambda: SessionModel(model),
+        initial_session=RecordedSession(log),
+    )

@@ -3,11 +3,13 @@ import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from textual.events import Key, Paste
 from textual.widgets import Static
 
-from coder.core.commands import DeliverNow, Say, SessionCommand, Stop
+from coder.core.commands import DeliverNow, Say, SessionCommand, Stop, Withdraw
 from coder.core.errors import UserError
-from coder.core.events import DeliverNowOffered, Warned
+from coder.core.events import DeliverNowOffered, MessageFinished, Warned
+from coder.core.messages import UserMessage
 from coder.session.log import EventLog
 from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
@@ -16,7 +18,7 @@ from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.transcript import Transcript
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, Stage, stage
+from tests.ui.tui.fakes import FakeSession, Stage, replay_app, stage
 
 LOGS = Path(__file__).parents[2] / "logs"
 NO_MODEL = "There is no model to ask: set a key."
@@ -76,6 +78,23 @@ def test_typing_goes_to_prompt_from_any_focus() -> None:
         await terminal.fix(*story.LOCATED)
         await terminal.pilot.press("shift+tab", "x", "y")
         assert prompt_text(terminal) == "xy"
+
+    play(scene)
+
+
+def test_keys_typed_before_the_prompt_has_the_focus_are_kept() -> None:
+    async def scene(terminal: Stage) -> None:
+        screen = terminal.app.screen
+        screen.set_focus(None)
+        for character in "ab":
+            screen._forward_event(Key(character, character))
+        prompt = screen.query_one(Prompt)
+        screen.set_focus(prompt)
+        prompt.has_focus = True  # before the screen handles the keys
+        await terminal.settle()
+        await terminal.type("c")
+        await terminal.settle()
+        assert prompt_text(terminal) == "abc"
 
     play(scene)
 
@@ -262,7 +281,7 @@ def test_recorded_session_is_read_only() -> None:
         await terminal.settle()
         assert "This is the record of a session" in terminal.text
 
-    play(scene, CoderApp.replay(log))
+    play(scene, replay_app(log))
 
 
 def test_recorded_research_shows_its_roles() -> None:
@@ -270,7 +289,7 @@ def test_recorded_research_shows_its_roles() -> None:
     log.close()
 
     async def scenario() -> None:
-        async with stage(CoderApp.replay(log), size=(110, 90)) as terminal:
+        async with stage(replay_app(log), size=(110, 90)) as terminal:
             await terminal.settle()
             assert "evaluate-2: synthesize: Enough." in terminal.text
             assert "Key findings" in terminal.text
@@ -343,6 +362,111 @@ def test_key_changes_mode_and_history_comes_back() -> None:
     assert [request.mode for request in play(scene).requests] == ["plan"]
 
 
+def test_help_lists_commands_and_keys_until_closed() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("a draft")
+        await terminal.pilot.press("f1")
+        await terminal.settle()
+        assert terminal.app.screen.is_modal and "/fix" in terminal.text
+        await terminal.pilot.press("escape")
+        await terminal.settle()
+        assert prompt_text(terminal) == "a draft"
+
+    play(scene)
+
+
+def test_palette_runs_commands_of_the_prompt() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.press("ctrl+p")
+        await terminal.type("/new")
+        await terminal.settle()
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+        assert "The next message begins a new session." in terminal.text
+
+    play(scene)
+
+
+def test_bidirectional_controls_in_a_request_are_neutralized() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("swap \u202eabc\u2066 now")
+        await terminal.settle()
+        assert "swap �abc� now" in terminal.text
+
+    play(scene)
+
+
+def test_queued_message_is_shown_until_taken_and_can_be_taken_back() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        for text in ("first", "second", "third"):
+            await terminal.say(text)
+        await terminal.settle()
+        assert "queued: first" in terminal.text and "queued: third" in terminal.text
+        terminal.session.tell(
+            MessageFinished(candidate="c1", message=UserMessage(text="The person adds: first"))
+        )
+        await terminal.settle()
+        assert "queued: first" not in terminal.text
+        await terminal.pilot.press("up")
+        assert prompt_text(terminal) == "third"
+        await terminal.settle()
+        assert "queued: second" in terminal.text and "queued: third" not in terminal.text
+
+    says = [Say(text=text) for text in ("first", "second", "third")]
+    assert play(scene).session.commands == [*says, Withdraw(text="third")]
+
+
+def test_message_taken_in_the_same_moment_is_not_withdrawn() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.say("first")
+        terminal.session.log.append(
+            MessageFinished(candidate="c1", message=UserMessage(text="The person adds: first"))
+        )
+        await terminal.pilot.press("up")
+        assert prompt_text(terminal) == "first"  # as an earlier message, to be sent again
+        await terminal.settle()
+
+    assert play(scene).session.commands == [Say(text="first")]
+
+
+def test_long_paste_is_folded_and_sent_in_full() -> None:
+    log, words = "\n".join(f"line {number}" for number in range(120)), "x" * 3_000
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("see ")
+        for text in (log, log.upper(), log, "short", words):
+            terminal.app.post_message(Paste(text))
+            await terminal.pilot.pause()
+        assert prompt_text(terminal) == (
+            "see [pasted 120 lines][pasted 120 lines, 2][pasted 120 lines]short[pasted 3,000 characters]"
+        )
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+        assert "line 19" in terminal.text and "lines more]" in terminal.text
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        await terminal.pilot.press("up")
+        assert prompt_text(terminal).startswith("see [pasted 120 lines]")
+
+    assert [request.text for request in play(scene).requests] == [f"see {log}{log.upper()}{log}short{words}"]
+
+
+def test_draft_survives_a_question() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.type("a dra")
+        terminal.session.tell(story.QUESTION)
+        await terminal.wait_for_question()
+        await terminal.pilot.press("n")
+        await terminal.settle()
+        await terminal.type("ft")
+        assert prompt_text(terminal) == "a draft"
+
+    play(scene)
+
+
 def test_remark_that_came_too_late_returns_to_prompt() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.fix(*story.LOCATED)
@@ -370,4 +494,4 @@ def test_long_session_opens_with_its_end() -> None:
         assert any("370 earlier events are left out here" in line for line in lines)
         assert "coder/clock-add-wraps-1a2b" in terminal.text
 
-    play(scene, CoderApp.replay(log))
+    play(scene, replay_app(log))

@@ -6,6 +6,7 @@ import pytest
 from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand
 from coder.core.events import QuestionAnswered, QuestionAsked
 from coder.core.notes import Plan, Step
+from coder.core.values.hunk import HunkComment
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
@@ -80,6 +81,69 @@ def test_review_describes_delivery() -> None:
         await terminal.wait_for_question("Review: enter delivers the whole fix")
 
     assert received_commands(scene) == []
+
+
+def test_keys_jump_between_files() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.press("f", "f", "n", "F", "n", "enter")
+
+    assert received_commands(scene) == [Decide(question="q1", accepted=(1,))]
+
+
+def test_wide_review_lists_files_and_shows_both_sides() -> None:
+    async def scenario() -> list[SessionCommand]:
+        async with stage(size=(150, 40)) as terminal:
+            await terminal.fix(*story.LOCATED)
+            terminal.session.tell(story.REVIEW)
+            await terminal.wait_for_question("2/2  clock/arithmetic.py  +2 -3")
+            await terminal.pilot.press("n")
+            await terminal.wait_for_question("1/2  clock/arithmetic.py  +2 -3")
+            (both,) = [line for line in terminal.text.splitlines() if "if hour >= 24" in line]
+            assert "return (hour % HOURS, minute)" in both
+            await terminal.pilot.click("FileList", offset=(3, 1))
+            await terminal.pilot.press("n", "enter")
+            await terminal.settle()
+            return terminal.session.commands
+
+    assert asyncio.run(scenario()) == [Decide(question="q1", accepted=(1,))]
+
+
+def test_comments_on_hunks_are_sent_with_the_decision() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.press("c")
+        await terminal.wait_for_question("What should the model change in clock/arithmetic.py?")
+        await terminal.type("one constant")
+        await terminal.pilot.press("enter")
+        await terminal.wait_for_question("comment: one constant")
+        await terminal.wait_for_question("Review: enter has the model work on 1 comment; then you review")
+        await terminal.pilot.press("down", "c")
+        await terminal.wait_for_question("What should the model change")
+        await terminal.type("never mind")
+        await terminal.pilot.press("escape")
+        await terminal.settle()
+        assert "never mind" not in terminal.text
+        await terminal.pilot.press("enter")
+
+    comment = HunkComment(hunk=0, text="one constant")
+    assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2), comments=(comment,))]
+
+
+def test_narrow_review_shows_one_column() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.resize_terminal(150, 40)
+        await terminal.wait_for_question("2/2  clock/arithmetic.py")
+        await terminal.pilot.resize_terminal(80, 40)
+        await terminal.settle()
+        assert "2/2" not in terminal.text
+        assert not [line for line in terminal.text.splitlines() if "if hour" in line and "HOURS" in line]
+
+    received_commands(scene)
 
 
 def test_click_on_title_toggles_hunk() -> None:

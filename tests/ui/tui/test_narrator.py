@@ -5,6 +5,8 @@ from coder.core.events import (
     Event,
     Failed,
     MessageFinished,
+    PhaseEntered,
+    SessionFinished,
     StageChanged,
     TextStreamed,
     ToolStarted,
@@ -55,6 +57,18 @@ def test_streamed_text_stays_when_finished() -> None:
         assert above_the_status(terminal.text) == before
 
     assert "- `hour % 24`" in render_events(*story.SPEAKING, scene=scene)
+
+
+def test_answer_is_rendered_once_when_it_is_complete() -> None:
+    answer = "# Why\n\nBecause `add` is **wrong**:\n\n- one\n- two"
+    screen = render_events(
+        PhaseEntered(candidate="c1", phase="answer", attempt=1),
+        *streamed_events(answer),
+        finished_message(answer),
+        SessionFinished(kind=None, summary="Nothing was changed.", report=answer, exit_code=0),
+    )
+    assert screen.count("Because add is wrong:") == 1
+    assert "**" not in screen and "• one" in screen
 
 
 def test_shows_retried_reply_once() -> None:

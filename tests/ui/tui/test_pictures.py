@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.events import MessageFinished, PhaseEntered, SessionFinished
+from coder.core.messages import AssistantMessage
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
+from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.services import Services
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import pictures, story
-from tests.ui.tui.fakes import Stage, stage
+from tests.ui.tui.fakes import FakeSession, Stage, replay_app, stage
+from tests.ui.tui.test_completion import Names
 
 LIGHT, DARK, ANSI = "textual-light", "textual-dark", "ansi-dark"
 
@@ -70,6 +75,28 @@ async def gave_up(stage: Stage) -> None:
     stage.session.end(story.GAVE_UP)
 
 
+async def helped(stage: Stage) -> None:
+    await stage.pilot.press("f1")
+
+
+async def queued(stage: Stage) -> None:
+    await streaming(stage)
+    await stage.say("keep the signature, please")
+    await stage.say("and add a test")
+
+
+async def answered(stage: Stage) -> None:
+    answer = (
+        "It takes off **one** day (`clock/arithmetic.py:18`):\n\n"
+        "1. `divmod` counts hours\n2. the branch takes off 24\n\n"
+        "```python\nif hour >= 24:\n    hour -= 24\n```\n"
+    )
+    answering = PhaseEntered(candidate="c1", phase="answer", attempt=1)
+    reply = MessageFinished(candidate="c1", message=AssistantMessage(text=answer))
+    await stage.fix(story.STARTED, answering, reply, issue=story.ISSUE)
+    stage.session.end(SessionFinished(kind=None, summary="Nothing was changed.", report=answer, exit_code=0))
+
+
 async def stopping(stage: Stage) -> None:
     stage.session.obedient = False
     await streaming(stage)
@@ -89,12 +116,16 @@ async def stopping(stage: Stage) -> None:
         (review, DARK, (80, 24)),
         (review, LIGHT, (80, 24)),
         (review, ANSI, (60, 16)),
+        (review, DARK, (150, 40)),
         (plan, DARK, (80, 24)),
         (plan, LIGHT, (60, 16)),
         (finished, DARK, (100, 30)),
         (delivered, DARK, (80, 24)),
         (gave_up, LIGHT, (80, 24)),
         (stopping, DARK, (80, 24)),
+        (helped, DARK, (100, 40)),
+        (queued, LIGHT, (80, 24)),
+        (answered, DARK, (80, 30)),
     ],
 )
 def test_matches_snapshot(
@@ -111,13 +142,32 @@ def test_matches_snapshot(
     asyncio.run(scenario())
 
 
+def test_completion_matches_snapshot(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async def start(_: UserRequest) -> FakeSession:
+            return FakeSession()
+
+        app = CoderApp(
+            start,
+            repository="/home/ada/clock",
+            model=lambda: SessionModel("acme:large"),
+            services=Services(names=Names()),
+        )
+        async with stage(app) as terminal:
+            await terminal.type("see @t")
+            await terminal.settle()
+            pictures.check_picture(terminal, "completion-dark-80x24", tmp_path)
+
+    asyncio.run(scenario())
+
+
 def test_recorded_session_matches_snapshot(tmp_path: Path) -> None:
     async def scenario() -> None:
         log = EventLog(clock=ticking_clock())
         for event in [*story.LOCATED, *story.PATCHED, *story.REPAIRED, story.FINISHED]:
             log.append(event)
         log.close()
-        async with stage(CoderApp.replay(log), size=(100, 30)) as terminal:
+        async with stage(replay_app(log), size=(100, 30)) as terminal:
             await terminal.settle()
             pictures.check_picture(terminal, "replay-dark-100x30", tmp_path)
 

@@ -6,6 +6,7 @@ from coder.core.values.task import Restore
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
@@ -44,6 +45,9 @@ class FakeArchive:
     def undo(self, session: str) -> str:
         raise AssertionError
 
+    def costs(self, unit: str) -> tuple[str, ...]:
+        raise AssertionError
+
 
 def play(scene: Callable[[Stage], Awaitable[None]]) -> tuple[FakeArchive, list[UserRequest]]:
     archive, requests = FakeArchive(), list[UserRequest]()
@@ -57,7 +61,7 @@ def play(scene: Callable[[Stage], Awaitable[None]]) -> tuple[FakeArchive, list[U
         start,
         repository="/r",
         model=lambda: SessionModel("acme:large"),
-        archive=archive,
+        services=Services(archive=archive),
         clock=lambda: 0.0,
     )
 

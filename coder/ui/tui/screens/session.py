@@ -10,8 +10,10 @@ from textual.events import Key
 from textual.screen import Screen
 
 from coder.ui.tui.running import SessionModel
+from coder.ui.tui.services import RepositoryNames
 from coder.ui.tui.widgets.masthead import Masthead
 from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.widgets.queue import MessageQueue
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.transcript import Transcript
 
@@ -44,6 +46,7 @@ class SessionScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Masthead(self._repository)
         yield Transcript()
+        yield MessageQueue()
         yield StatusBar(self._clock)
         yield Prompt()
 
@@ -58,6 +61,15 @@ class SessionScreen(Screen[None]):
         for transcript in self.query(Transcript):
             if not choice.name:
                 transcript.add_line(f"No model: {choice.reason}", "greeting")
+
+    async def add_completion(self, names: RepositoryNames) -> None:
+        """Complete commands and names in the prompt from now on."""
+        from coder.ui.tui.widgets.completion import Completion
+
+        for prompt in self.query(Prompt):  # empty if the user has quit meanwhile
+            completion = Completion(prompt, names)
+            await self.mount(completion)
+            prompt.take_key = completion.take_key
 
     def begin(self, issue: str = "", *, has_listener: bool) -> None:
         """Prepare for a session that is being opened.
@@ -95,10 +107,18 @@ class SessionScreen(Screen[None]):
         self.query_one(StatusBar).end()
         self.query_one(Prompt).set_idle(mode)
 
-    def show_lines(self, lines: Iterable[str]) -> None:
+    def begin_command(self, text: str) -> None:
+        """Show that a command of the user runs, no session."""
+        self.show_lines([text], "command")
+        self.query_one(StatusBar).begin(f"running {text}")
+        self.query_one(Prompt).set_busy(has_listener=False)
+        self.query_one(Transcript).anchor()
+
+    def show_lines(self, lines: Iterable[str], kind: str = "output") -> None:
         """Show lines for the user, such as the answer to a command."""
-        for line in lines:
-            self.query_one(Transcript).add_line(line or " ", "about")
+        for transcript in self.query(Transcript):
+            for line in lines:
+                transcript.add_line(line or " ", kind)
 
     def show_diff(self, diff: str) -> None:
         """Show a change."""
@@ -114,6 +134,11 @@ class SessionScreen(Screen[None]):
     def warn(self, text: str) -> None:
         for transcript in self.query(Transcript):
             transcript.add_line(text, "warning")
+
+    def show_queue(self, texts: Sequence[str]) -> None:
+        """Show the messages that wait for the model's next request."""
+        for queue in self.query(MessageQueue):
+            queue.show(texts)
 
     def suggest(self, text: str, *, mode: str = "") -> None:
         """Offer a text to send, in a mode if one is given."""
@@ -131,8 +156,13 @@ class SessionScreen(Screen[None]):
         self.query_one(Transcript).anchor()
 
     def on_key(self, event: Key) -> None:
-        """Pass printable keys to the prompt from wherever they are typed."""
-        if event.is_printable and event.character and not (prompt := self.query_one(Prompt)).has_focus:
+        """Pass printable keys to the prompt from wherever they are typed, and those typed before the prompt
+        has the focus.
+
+        Keys that the prompt has handled do not come here.
+        """
+        if event.is_printable and event.character:
+            prompt = self.query_one(Prompt)
             event.stop()
             prompt.focus()
             prompt.insert(event.character)

@@ -1,16 +1,22 @@
 """Widgets for a diff in colour: runs of added, removed and unchanged lines with highlighted code."""
 
+import re
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.highlight import guess_language, highlight
+from textual.widget import Widget
 from textual.widgets import Static
 
 from coder.core.values.hunk import Hunk
 from coder.core.values.text import sanitize_text
 from coder.patching.git_hunks import split_git_diff
 
+TRIPLE_QUOTES = re.compile(r"""^(.*?)[rRbBuUfF]{0,2}(\"{3}|'{3})""")
+OPENS_STRING = (":", "=", "(", "[", "{", ",", "+", "return", "->")
+"""Ends of code before a string that begins there."""
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 
 
@@ -27,8 +33,29 @@ def render_hunk(hunk: Hunk) -> Iterator[Static]:
     return render_diff_lines(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)
 
 
+def render_hunk_side_by_side(hunk: Hunk) -> Iterator[Widget]:
+    """Yield widgets for the lines of a hunk, the old ones left of the new ones."""
+    runs = [*_coloured_runs(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)]
+    while runs:
+        kind, text = runs.pop(0)
+        if kind == "about":
+            yield Static(text, classes=kind)
+            continue
+        new_kind, new = kind, text
+        if kind == "removed":
+            new_kind, new = runs.pop(0) if runs and runs[0][0] == "added" else ("kept", Content(""))
+        elif kind == "added":
+            kind, text = "kept", Content("")
+        yield Horizontal(Static(text, classes=kind), Static(new, classes=new_kind), classes="pair")
+
+
 def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
     """Yield a widget for each run of lines with the same sign; an empty path disables code highlighting."""
+    for kind, text in _coloured_runs(diff, path=path):
+        yield Static(text, classes=kind)
+
+
+def _coloured_runs(diff: str, *, path: str) -> Iterator[tuple[str, Content]]:
     lines = sanitize_text(diff).removesuffix("\n").expandtabs(4).split("\n")
     kinds = [KINDS.get(line[:1], "about") for line in lines]
     for number, (line, following) in enumerate(pairwise(lines)):
@@ -36,7 +63,7 @@ def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
             kinds[number : number + 2] = ["about", "about"]
     coloured_lines = _highlight_lines([*zip(kinds, lines, strict=True)], path)
     for kind, run in groupby(zip(kinds, coloured_lines, strict=True), key=lambda line: line[0]):
-        yield Static(Content("\n").join(line for _, line in run), classes=kind)
+        yield kind, Content("\n").join(line for _, line in run)
 
 
 def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:
@@ -47,9 +74,31 @@ def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:
     language = guess_language("", path)
     for sign_kind, side in (("removed", ("removed", "kept")), ("added", ("added", "kept"))):
         numbers = [number for number, (kind, _) in enumerate(lines) if kind in side]
-        code = highlight("\n".join(lines[number][1][1:] for number in numbers), language=language)
+        texts = [lines[number][1][1:] for number in numbers]
+        opening = [_open_docstring(texts)] if path.endswith((".py", ".pyi")) else [""]
+        code = highlight("\n".join([*filter(None, opening), *texts]), language=language)
+        contents_of_side = code.split("\n", allow_blank=True)[1 if any(opening) else 0 :]
         # `highlight` drops blank lines at the end of a side.
-        for number, content in zip(numbers, code.split("\n", allow_blank=True), strict=False):
+        for number, content in zip(numbers, contents_of_side, strict=False):
             if lines[number][0] in (sign_kind, "kept"):
                 contents[number] = Content(lines[number][1][:1]) + content
     return contents
+
+
+def _open_docstring(lines: list[str]) -> str:
+    """Return the quotes of the docstring in which Python lines begin; empty if they begin outside.
+
+    They do if the first quotes close a string: text precedes them, or they stand alone and no line that opens
+    a block precedes them.
+    """
+    for number, line in enumerate(lines):
+        match = TRIPLE_QUOTES.search(line)
+        if match is None:
+            continue
+        if line.count(match[2]) > 1 or match[1].rstrip().endswith(OPENS_STRING):
+            return ""
+        before = next((text.strip() for text in reversed(lines[:number]) if text.strip()), "")
+        is_alone = line.strip() == match[2]
+        closes = bool(match[1].strip()) or (is_alone and not before.endswith(OPENS_STRING))
+        return match[2] if closes else ""
+    return ""

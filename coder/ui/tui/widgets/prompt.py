@@ -1,6 +1,10 @@
 """Input for an issue at first, and for remarks while a session runs."""
 
-from textual.events import Key
+import re
+from collections.abc import Callable
+from itertools import count
+
+from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -14,7 +18,10 @@ PLACEHOLDERS = {
     "plan": "Say what to plan",
     "build": "Say what to build",
 }
-IDLE_KEYS = "enter send · shift+tab mode · /help"
+IDLE_KEYS = "enter send · shift+tab mode · f1 help"
+MOST_PASTED_LINES, MOST_PASTED_CHARACTERS = 10, 2_000
+"""Longest paste that is shown in the prompt as it is."""
+PASTE_MARK = re.compile(r"\[pasted [^\]\n]+\]")
 BUSY = "Say something to the model"
 NO_MODEL_PLACEHOLDER = "No model listens; what you write waits until this has ended"
 
@@ -30,9 +37,16 @@ class Prompt(TextArea):
             self.text = text
             self.mode = mode
 
+    class Recalled(Message):
+        """Posted when the user wants the newest message back while a session runs: it may be queued."""
+
     def __init__(self) -> None:
         super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
         self.cursor_blink = False
+        self.take_key: Callable[[str], bool] = lambda _: False
+        """Handles a key before the prompt does, and returns whether it did."""
+        self._pastes: dict[str, str] = {}
+        """Long pasted texts by the marks that stand for them in the prompt."""
         self._busy_keys = ""
         self._mode = MODES[0]
         self._is_mode_chosen = False
@@ -57,7 +71,7 @@ class Prompt(TextArea):
         self._is_idle = False
         self.border_title = ""
         self.placeholder = BUSY if has_listener else NO_MODEL_PLACEHOLDER
-        self._busy_keys = "esc stop · enter send" if has_listener else "esc stop"
+        self._busy_keys = "esc stop · enter send · f1 help" if has_listener else "esc stop · f1 help"
         self.border_subtitle = self._busy_keys
 
     def offer_delivery(self, *, offered: bool) -> None:
@@ -75,19 +89,35 @@ class Prompt(TextArea):
 
         A binding would overtake letters that still wait.
         """
-        if event.key == "enter":
+        if self.take_key(event.key):
+            pass
+        elif event.key == "enter":
             self._send()
         elif event.key in NEW_LINE:
             self.insert("\n")
         elif event.key == "shift+tab" and self._is_idle:
             self._is_mode_chosen = True
             self._show_mode(MODES[(MODES.index(self._mode) + 1) % len(MODES)])
+        elif event.key == "up" and not self._is_idle and not self.text:
+            self.post_message(self.Recalled())
         elif event.key in ("up", "down") and self._recall(-1 if event.key == "up" else 1):
             pass
         else:
             return
         event.stop()
         event.prevent_default()
+
+    async def _on_paste(self, event: Paste) -> None:
+        """Fold a long paste to a mark, which is replaced by the text when it is sent."""
+        lines = event.text.count("\n") + 1
+        if lines <= MOST_PASTED_LINES and len(event.text) <= MOST_PASTED_CHARACTERS:
+            return
+        event.prevent_default()
+        event.stop()
+        amount = f"{lines} lines" if lines > 1 else f"{len(event.text):,} characters"
+        marks = (f"[pasted {amount}{f', {number}' if number > 1 else ''}]" for number in count(1))
+        mark = next(mark for mark in marks if self._pastes.setdefault(mark, event.text) == event.text)
+        self.insert(mark)
 
     def _recall(self, step: int) -> bool:
         """Show an earlier or later message instead of an empty or recalled one; tell whether there is one."""
@@ -99,6 +129,10 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
         return True
 
+    def recall_previous(self) -> None:
+        """Show the message before the one that is shown."""
+        self._recall(-1)
+
     def put_away(self) -> None:
         """Move the text into the history, from where it can be recalled."""
         self._history.append(self.text)
@@ -106,7 +140,8 @@ class Prompt(TextArea):
         self.clear()
 
     def _send(self) -> None:
-        if text := self.text.strip():
+        if folded_text := self.text.strip():
             self.put_away()
+            text = PASTE_MARK.sub(lambda mark: self._pastes.get(mark[0], mark[0]), folded_text)
             is_question = text.endswith("?") and not self._is_mode_chosen
             self.post_message(self.Sent(text, "ask" if is_question else self._mode))

@@ -4,14 +4,21 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
+from coder.core.values.text import sanitize_text
 from coder.ui.tui.widgets.fold import Fold
+
+MOST_ISSUE_LINES = 20
+"""Lines of a request that are shown; all of them are in the message to the model, which unfolds."""
 
 
 class IssueText(Static):
     """Issue that the user asked to fix."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, markup=False)
+        lines = sanitize_text(text).splitlines()
+        hidden = len(lines) - MOST_ISSUE_LINES
+        shown = [*lines[:MOST_ISSUE_LINES], f"[{hidden} lines more]"] if hidden > 1 else lines
+        super().__init__("\n".join(shown), markup=False)
         self.text = text
 
 
@@ -45,4 +52,4 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def add_line(self, text: str, kind: str) -> None:
         """Show a line of a kind that the style sheet knows, such as `phase` or `warning`."""
-        self.mount(Static(text, markup=False, classes=kind))
+        self.mount(Static(sanitize_text(text), markup=False, classes=kind))

@@ -8,7 +8,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 
 from coder.patching.git_hunks import split_git_diff
-from coder.ui.tui.widgets.hunk_choice import HunkChoice
+from coder.ui.tui.widgets.review.hunk_choice import HunkChoice
 
 
 class HunkList(VerticalScroll, can_focus=False):
@@ -17,6 +17,8 @@ class HunkList(VerticalScroll, can_focus=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "decide(True)", "accept all"),
         Binding("r", "decide(False)", "reject all"),
+        Binding("f", "jump_file(1)", "next file"),
+        Binding("F", "jump_file(-1)", "previous file"),
         Binding("enter", "confirm", "confirm"),
     ]
 
@@ -41,6 +43,27 @@ class HunkList(VerticalScroll, can_focus=False):
     def choices(self) -> tuple[bool, ...]:
         """Whether each hunk is accepted, by its number."""
         return tuple(choice.accepted for choice in self.query(HunkChoice))
+
+    @property
+    def files(self) -> dict[str, list[HunkChoice]]:
+        """Hunks of each file, in their order."""
+        files: dict[str, list[HunkChoice]] = {}
+        for choice in self.query(HunkChoice):
+            files.setdefault(choice.hunk.path, []).append(choice)
+        return files
+
+    def show_file(self, path: str) -> None:
+        """Focus the first hunk of a file."""
+        self.files[path][0].focus()
+
+    def action_jump_file(self, step: int) -> None:
+        """Focus the first hunk of the next or the previous file."""
+        paths = [*self.files]
+        focused = self.screen.focused
+        here = focused.hunk.path if isinstance(focused, HunkChoice) else paths[0]
+        place = paths.index(here) + step
+        if 0 <= place < len(paths):
+            self.show_file(paths[place])
 
     def action_decide(self, accepted: bool) -> None:
         with self.prevent(HunkChoice.Decided):

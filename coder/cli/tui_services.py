@@ -1,0 +1,251 @@
+"""Services of the interface: stored sessions, names, settings, and commands in the sandbox."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from coder.core.errors import ToolError, UserError
+
+if TYPE_CHECKING:
+    from coder.core.values.task import Restore
+    from coder.sandbox.backends.backend import SandboxBackend
+    from coder.session.approval.permission import PermissionDecision
+    from coder.session.log import EventLog
+    from coder.settings import Config
+
+COMMAND_SECONDS = 600
+LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "requests": "max_requests"}
+"""Settings of the limits that /budget shows and sets."""
+
+
+class StoredSessions:
+    """Sessions of a repository, in the session store."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def list(self) -> Sequence[str]:
+        from coder.cli.log import session_lines
+
+        return session_lines(self._root)
+
+    def load(self, session: str) -> "EventLog":
+        from coder.session.log import EventLog
+        from coder.settings import sessions_directory
+        from coder.store.jsonl import find_session, read_records
+
+        directory = find_session(sessions_directory(), session, repository=self._root, conversation=True)
+        log = EventLog(records=read_records(directory))
+        log.close()
+        return log
+
+    def requests(self, session: str) -> Sequence[str]:
+        from coder.settings import sessions_directory
+        from coder.store.jsonl import boundary_events, list_conversation
+
+        starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
+        return [started.task.issue if started else "" for started in starts]
+
+    def go_back(self, session: str, request: int, restore: "Restore", *, forks: bool) -> tuple[str, str]:
+        from coder.cli.log import describe_point
+        from coder.wiring.conversations import go_back
+
+        point = go_back(f"{session}@{request}", self._root, restore=restore, forks=forks)
+        return point.session, describe_point(point, forks=forks)
+
+    def apply(self, session: str) -> str:
+        from coder.cli.apply import apply_session
+
+        return apply_session(self._root, session)
+
+    def undo(self, session: str) -> str:
+        from coder.cli.undo import undo_session
+
+        return undo_session(self._root, session)
+
+    def costs(self, unit: str) -> Sequence[str]:
+        from coder.cli.cost import Grouping, cost_lines
+
+        if unit and unit not in [*map(str, Grouping)]:
+            raise UserError(f"Costs are added up by {', '.join(Grouping)}, not by {unit!r}.")
+        return cost_lines(Grouping(unit or "day"))
+
+
+class IndexedNames:
+    """Paths and symbols of a repository, from its index."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def paths(self) -> Sequence[str]:
+        from coder.files.ripgrep import list_paths
+        from coder.permissions.private_files import readable_paths
+
+        try:
+            paths = list_paths(self._root)
+        except ToolError as error:
+            raise UserError(str(error)) from None
+        readable = readable_paths(paths)
+        return [path for path in paths if path in readable]
+
+    def symbols(self) -> Sequence[str]:
+        from coder.index.index import SymbolIndex
+        from coder.settings import index_database
+
+        try:
+            return SymbolIndex(self._root, index_database(self._root)).refresh().defined_names()
+        except ToolError as error:
+            raise UserError(str(error)) from None
+
+
+class SandboxShell:
+    """Runs commands in the user's checkout, which they may read and not change."""
+
+    def __init__(self, root: Path, settings: "InterfaceSettings", *, walls: "SandboxBackend | None") -> None:
+        self._root = root
+        self._settings = settings
+        self._walls = walls
+
+    def objection(self, command: str) -> str:
+        decision = self._decide(command)
+        if decision.action == "deny":
+            raise UserError(f"Not run: {decision.why}.")
+        return decision.why if decision.action == "ask" else ""
+
+    def run(self, command: str, stop: Event) -> str:
+        from coder.core.policy import Policy
+        from coder.core.ports.sandbox import Limits
+        from coder.wiring.bench import make_sandbox
+
+        with make_sandbox(self._walls, self._settings.config) as sandbox:
+            execution = sandbox.run(
+                ["sh", "-c", command],
+                cwd=self._root,
+                policy=Policy(writes=False, network=self._decide(command).network),
+                limits=Limits(wall_seconds=COMMAND_SECONDS),
+                cut=stop,
+            )
+        code = "stopped" if execution.exit_code is None else f"exit code {execution.exit_code}"
+        end = execution.exceeded or code
+        return f"{execution.output.rstrip()}\n[{end}, {execution.seconds:.1f} s]".lstrip("\n")
+
+    def _decide(self, command: str) -> "PermissionDecision":
+        from coder.session.approval.permission import Permissions, decide_command
+        from coder.settings import configured_rules
+        from coder.trust import allowed_rules
+
+        config = self._settings.config
+        permissions = Permissions(
+            mode=config.approve,
+            is_sandboxed=self._walls is not None,
+            rules=(*configured_rules(config), *allowed_rules(self._root)),
+        )
+        return decide_command(permissions, command, root=self._root)
+
+
+class InterfaceSettings:
+    """Settings of the interface's sessions: those of the command line, and what the user changes since."""
+
+    def __init__(self, root: Path, flags: Mapping[str, Any]) -> None:
+        self._root = root
+        self.flags = dict(flags)
+        """Settings that replace configured ones."""
+
+    @property
+    def config(self) -> "Config":
+        from coder.settings import load_config
+
+        return load_config(self._root, self.flags)
+
+    def models(self) -> Sequence[str]:
+        from coder.models.catalog import choose_model
+        from coder.models.listing import describe_models
+
+        config = self.config
+        roles = {
+            "planner": config.planner_model,
+            "reviewer": config.reviewer_model,
+            "summariser": config.summariser_model,
+        }
+        configured = [
+            *((name, "fallback") for name in config.fallback_models),
+            *((name, "branches") for name in config.branch_models),
+            *((name, role) for role, name in roles.items() if name),
+        ]
+        chosen = choose_model(
+            model=self.flags.get("model"),
+            configured=config.model,
+            base_url=config.base_url,
+            environment=os.environ,
+        )
+        lines = describe_models(chosen, configured, base_url=config.base_url, environment=os.environ)
+        return [*lines, "To take another one from now on: /model PROVIDER:NAME"]
+
+    def show(self, name: str) -> Sequence[str]:
+        from coder.cli.fix import StrategyName
+
+        config = self.config
+        if name == "budget":
+            limits = {limit: getattr(config, setting) for limit, setting in LIMITS.items()}
+            return [
+                *(f"{limit:<9} {'no limit' if value is None else value}" for limit, value in limits.items()),
+                "To set one for each request from now on: /budget tokens 200000; or none",
+            ]
+        return [
+            f"{config.strategy or 'linear'}, of {', '.join(StrategyName)}",
+            "To take another one from now on: /strategy NAME",
+        ]
+
+    def change(self, name: str, value: str) -> str:
+        if name == "budget":
+            limit, _, number = value.partition(" ")
+            if limit not in LIMITS or not number.strip():
+                raise UserError(f"Write /budget LIMIT N, with one of: {', '.join(LIMITS)}.")
+            no_limit = number.strip() == "none"
+            self._replace(LIMITS[limit], None if no_limit else number.strip().replace("_", ""))
+            return f"Limit of each request from now on: {limit} {getattr(self.config, LIMITS[limit])}"
+        self._replace(name, value.strip())
+        return f"From the next request on: {name} {value.strip()}"
+
+    def _replace(self, name: str, value: str | None) -> None:
+        """Replace a setting if it is valid.
+
+        Raises:
+            UserError: it is not.
+        """
+        from coder.settings import load_config
+        from coder.wiring.approach import choose_approach
+
+        flags = {**self.flags, name: value}
+        config = load_config(self._root, flags)
+        if name in ("model", "strategy"):
+            choose_approach(config, model_name=flags.get("model"))
+        self.flags[name] = value
+
+    def check(self) -> Sequence[str]:
+        from coder.cli.doctor import doctor_lines
+
+        return list(doctor_lines(self._root))
+
+    @property
+    def theme(self) -> str:
+        """Name of the remembered theme; empty if there is none."""
+        try:
+            stored = json.loads(_theme_file().read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return ""
+        return str(stored.get("theme", "")) if isinstance(stored, dict) else ""
+
+    def remember_theme(self, name: str) -> None:
+        from coder.files.replacing import replace_text
+
+        replace_text(_theme_file(), json.dumps({"theme": name}))
+
+
+def _theme_file() -> Path:
+    from coder.settings import state_directory
+
+    return state_directory() / "interface.json"

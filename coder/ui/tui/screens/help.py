@@ -1,0 +1,23 @@
+"""Screen with all commands and keys."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from coder.ui.tui.commands import help_lines
+
+
+class HelpScreen(ModalScreen[None]):
+    """Scrolls with the arrow keys; closes with Esc."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q,enter", "dismiss", "close")]
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="help"):
+            yield Static("\n".join(help_lines()), markup=False)
+        yield Static("up, down scroll · esc close", id="keys", markup=False)

@@ -1,0 +1,1 @@
+"""Widgets of the review: its files, its hunks, and the decisions on them."""

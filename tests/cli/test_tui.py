@@ -1,0 +1,58 @@
+from pathlib import Path
+
+import pytest
+
+from coder.cli.tui import _print_farewell, _trust_question
+from coder.core.events import Event
+from coder.session.log import EventLog
+from tests.builders import git, repo
+from tests.session.fakes import ticking_clock
+from tests.ui.tui import story
+
+
+def closed_log(*events: Event) -> EventLog:
+    log = EventLog(clock=ticking_clock())
+    for event in events:
+        log.append(event)
+    log.close()
+    return log
+
+
+def farewell(log: EventLog | None, root: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    _print_farewell(log, root)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_leaving_tells_the_outcome_and_how_to_resume(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
+    commit = git(root, "rev-parse", "HEAD").strip()
+    assert story.FINISHED.delivery is not None
+    delivery = story.FINISHED.delivery.model_copy(update={"commit": commit})
+    finished = story.FINISHED.model_copy(update={"delivery": delivery})
+    lines = farewell(closed_log(story.STARTED, finished), root, capsys)
+    assert lines[0].startswith("PROVEN") and any("apply: coder apply" in line for line in lines)
+    assert lines[-1] == "resume   coder resume 20260101-clock"
+
+
+def test_leaving_after_undo_offers_nothing_to_apply(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
+    lines = farewell(closed_log(story.STARTED, story.FINISHED), root, capsys)
+    assert not any("coder apply" in line for line in lines)
+    assert "next     it was taken back since" in lines
+
+
+def test_leaving_without_an_outcome_names_the_session(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert farewell(None, tmp_path, capsys) == []
+    assert farewell(closed_log(story.STARTED), tmp_path, capsys) == ["resume   coder resume 20260101-clock"]
+
+
+def test_nothing_can_go_on_untrusted_without_a_sandbox(tmp_path: Path) -> None:
+    question = _trust_question(tmp_path, None)
+    assert (question.decline, question.can_decline) == ("leave", False)
+    assert "with all your rights" in question.text

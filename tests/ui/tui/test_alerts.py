@@ -1,0 +1,110 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path, PurePath
+from typing import ClassVar
+
+import pytest
+
+from coder.ui.tui import alerts
+from coder.ui.tui.alerts import TerminalAlerts
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.running import SessionModel, TrustQuestion, UserRequest
+from tests.ui.tui import story
+from tests.ui.tui.fakes import FakeSession, Stage, stage
+
+
+class LoudApp(CoderApp):
+    """Application that keeps what it sends to the terminal by itself."""
+
+    CSS_PATH: ClassVar[list[str | PurePath] | None] = [
+        Path(alerts.__file__).with_name("app.tcss"),
+        Path(alerts.__file__).with_name("screens") / "session.tcss",
+    ]
+
+    def __init__(self, session: FakeSession, *, trust: TrustQuestion | None = None) -> None:
+        self.sent: list[str] = []
+
+        async def start(_: UserRequest) -> FakeSession:
+            return session
+
+        super().__init__(
+            start,
+            repository="/home/ada/clock",
+            model=lambda: SessionModel("acme:large"),
+            has_alerts=True,
+            trust=trust,
+        )
+
+    def _write_to_terminal(self, text: str) -> None:
+        self.sent.append(text)
+
+
+def play(
+    scene: Callable[[Stage], Awaitable[None]], *, trust: TrustQuestion | None = None
+) -> tuple[LoudApp, Stage]:
+    session = FakeSession()
+    app = LoudApp(session, trust=trust)
+
+    async def scenario() -> Stage:
+        async with stage(app) as terminal:
+            terminal.session = session
+            await scene(terminal)
+            await terminal.settle()
+        return terminal
+
+    return app, asyncio.run(scenario())
+
+
+def test_question_and_end_call_the_user() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED, story.QUESTION)
+        await terminal.wait_for_question()
+        await terminal.pilot.press("n")
+        terminal.session.end(story.FINISHED)
+
+    app, _ = play(scene)
+    assert app.sent == [
+        "\x1b[22;2t",
+        "\x1b]2;coder - clock\x07",
+        "\x1b]2;working - coder - clock\x07",
+        "\x07\x1b]9;coder: an answer is needed\x07",
+        "\x1b]2;an answer is needed - coder - clock\x07",
+        "\x07\x1b]9;coder: PROVEN\x07",
+        "\x1b]2;PROVEN - coder - clock\x07",
+        "\x1b[23;2t",
+    ]
+
+
+def test_alerts_are_one_clean_line() -> None:
+    sent: list[str] = []
+    TerminalAlerts(sent.append, name="a\x1b]0;evil\x07b").notify("done\nand \x07more")
+    assert sent == [
+        "\x07\x1b]9;coder: done and �more\x07",
+        "\x1b]2;done and �more - coder - ab\x07",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "can_decline", "trusted", "closes"),
+    [("y", True, True, False), ("n", True, False, False), ("escape", False, False, True)],
+)
+def test_asks_for_trust_before_anything_else(
+    key: str, can_decline: bool, trusted: bool, closes: bool
+) -> None:
+    decisions: list[bool] = []
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.wait_for_question("Trust this repository?")
+        assert "go on in the sandbox" in terminal.text
+        await terminal.pilot.press(key)
+        await terminal.settle()
+        assert terminal.is_closing == closes
+
+    question = TrustQuestion(
+        "Its tests run here. Trust this repository?",
+        "go on in the sandbox",
+        can_decline,
+        lambda: decisions.append(True),
+    )
+    play(scene, trust=question)
+    assert decisions == [True] * trusted

@@ -1,0 +1,141 @@
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.services import Services
+from coder.ui.tui.widgets.completion import Completion
+from coder.ui.tui.widgets.prompt import Prompt
+from tests.ui.tui.fakes import FakeSession, Stage, stage
+
+
+class Names:
+    def paths(self) -> Sequence[str]:
+        return ["clock/arithmetic.py", "clock/face.py", "my notes.md", "tests/test_arithmetic.py"]
+
+    def symbols(self) -> Sequence[str]:
+        return ["Clock", "add"]
+
+
+class UnreadableNames(Names):
+    def symbols(self) -> Sequence[str]:
+        raise UserError("The search took too long.")
+
+
+def play(
+    scene: Callable[[Stage], Awaitable[None]], names: Names | None = None
+) -> tuple[list[UserRequest], str]:
+    """Return the requests of a scene, and the text left in the prompt."""
+    requests: list[UserRequest] = []
+
+    async def start(request: UserRequest) -> FakeSession:
+        requests.append(request)
+        return FakeSession()
+
+    async def scenario() -> str:
+        app = CoderApp(
+            start,
+            repository="/r",
+            model=lambda: SessionModel("acme:large"),
+            services=Services(names=names or Names()),
+        )
+        async with stage(app) as terminal:
+            await scene(terminal)
+            await terminal.settle()
+            return app.screen.query_one(Prompt).text
+
+    return requests, asyncio.run(scenario())
+
+
+def listed(terminal: Stage) -> list[str]:
+    """Return the visible lines of the list."""
+    completion = terminal.app.screen.query_one(Completion)
+    options = completion.option_list
+    return (
+        [str(options.get_option_at_index(row).prompt) for row in range(options.option_count)]
+        if completion.display
+        else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys", "text"),
+    [
+        ("/di", ["tab"], "/diff "),
+        ("/un", ["enter"], "/undo "),
+        ("see @face", ["tab"], "see @clock/face.py "),
+        ("see @arith", ["down", "enter"], "see @tests/test_arithmetic.py "),
+        ("see @arith", ["up", "down", "enter"], "see @clock/arithmetic.py "),
+        ("@Clo", ["tab"], "@Clock "),
+        ("@notes", ["tab"], '@"my notes.md" '),
+        ("see @face", ["escape", "x"], "see @facex"),
+        ("ada@face", ["tab"], "ada@face"),
+    ],
+)
+def test_completes_commands_paths_and_symbols(typed: str, keys: list[str], text: str) -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type(typed)
+        await terminal.settle()
+        await terminal.pilot.press(*keys)
+
+    assert play(scene) == ([], text)
+
+
+def test_list_shows_matches_above_the_prompt() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("see @face")
+        await terminal.settle()
+        assert listed(terminal) == ["@clock/face.py"]
+        lines = terminal.text.splitlines()
+        rows = [number for number, line in enumerate(lines) if "@face" in line or "@clock/face.py" in line]
+        assert "@clock/face.py" in lines[rows[0]] and "see @face" in lines[rows[1]]
+        assert rows[1] == rows[0] + 2  # the border of the prompt is between them
+        await terminal.type(" ")
+        await terminal.settle()
+        assert listed(terminal) == []
+
+    play(scene)
+
+
+def test_enter_sends_a_complete_word() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("/do")
+        await terminal.settle()
+        terminal.press_at_once("space", "i", "t", "enter")
+
+    requests, text = play(scene)
+    assert ([(request.text, request.mode) for request in requests], text) == ([("it", "change")], "")
+
+
+def test_keys_in_one_burst_send_and_do_not_complete() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("see @")
+        await terminal.settle()
+        terminal.press_at_once("f", "a", "space", "n", "o", "w", "enter")
+
+    requests, text = play(scene)
+    assert ([request.text for request in requests], text) == (["see @fa now"], "")
+
+
+def test_names_that_cannot_be_read_are_left_out() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("see @face")
+        await terminal.settle()
+        await terminal.pilot.press("tab")
+
+    assert play(scene, UnreadableNames()) == ([], "see @clock/face.py ")
+
+
+def test_escape_closes_the_list_and_stops_nothing() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        await terminal.type("@fa")
+        await terminal.settle()
+        assert listed(terminal)
+        await terminal.pilot.press("escape")
+        assert listed(terminal) == [] and "stopping" not in terminal.text
+
+    play(scene)
