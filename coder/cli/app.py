@@ -19,6 +19,7 @@ from coder.cli import (
     locate,
     log,
     mcp,
+    models,
     requests,
     resume,
     review,
@@ -57,6 +58,7 @@ app.add_typer(hook.app, name="hook")
 app.add_typer(mcp.app, name="mcp")
 app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
+app.command("models")(models.models)
 app.command("config")(config.config)
 app.command("trust")(trust.trust)
 app.command("clean")(clean.clean)

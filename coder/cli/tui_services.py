@@ -161,6 +161,10 @@ class InterfaceSettings:
         return load_config(self._root, self.flags)
 
     def models(self) -> Sequence[str]:
+        return [*self.list_models(), "To take another one from now on: /model PROVIDER:NAME"]
+
+    def list_models(self) -> Sequence[str]:
+        """Return a line for each model that can be asked, the chosen one first."""
         from coder.models.catalog import choose_model
         from coder.models.listing import describe_models
 
@@ -181,8 +185,7 @@ class InterfaceSettings:
             base_url=config.base_url,
             environment=os.environ,
         )
-        lines = describe_models(chosen, configured, base_url=config.base_url, environment=os.environ)
-        return [*lines, "To take another one from now on: /model PROVIDER:NAME"]
+        return describe_models(chosen, configured, base_url=config.base_url, environment=os.environ)
 
     def show(self, name: str) -> Sequence[str]:
         from coder.cli.fix import StrategyName

@@ -12,7 +12,7 @@ from coder.models.catalog import (
     find_local_servers,
 )
 from coder.models.prices import describe_price
-from coder.models.servers import LocalServer
+from coder.models.servers import LocalServer, detect_tool_support, is_loopback
 
 
 def describe_models(
@@ -63,4 +63,15 @@ def _reachable_models(
 
 
 def _format(choice: ModelChoice, mark: str = " ") -> str:
-    return f"{mark} {choice.name:<36} {describe_price(choice):<48} {choice.reason}"
+    tools = describe_tool_support(choice)
+    return f"{mark} {choice.name:<36} {describe_price(choice):<48} {tools:<14} {choice.reason}"
+
+
+def describe_tool_support(choice: ModelChoice) -> str:
+    """Describe how a model calls tools: a llama.cpp on this machine is asked, others are tried when used."""
+    if not choice.base_url or not is_loopback(choice.base_url):
+        return "calls tools"
+    supports_tools = detect_tool_support(choice.base_url)
+    if supports_tools is None:
+        return "tools untried"
+    return "calls tools" if supports_tools else "tools as text"

@@ -1,9 +1,10 @@
 import pytest
 
 from coder.models.catalog import ModelChoice
-from coder.models.listing import describe_models
+from coder.models.listing import describe_models, describe_tool_support
 from coder.models.prices import describe_price
 from coder.models.servers import LocalServer
+from tests.models.fakes import serve_answers
 
 
 def test_lists_chosen_and_configured_models() -> None:
@@ -36,3 +37,19 @@ def test_lists_providers_with_a_key_and_servers_of_this_machine() -> None:
 )
 def test_describes_context_and_price(provider: str, model: str, text: str) -> None:
     assert describe_price(ModelChoice(provider=provider, model=model, reason="")) == text
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize(
+    ("props", "text"),
+    [
+        (b'{"chat_template_caps": {"supports_tools": true}}', "calls tools"),
+        (b'{"chat_template_caps": {"supports_tools": false}}', "tools as text"),
+        (b"{}", "tools untried"),
+    ],
+)
+def test_asks_a_server_here_how_it_calls_tools(props: bytes, text: str) -> None:
+    with serve_answers({"/props": props}) as url:
+        choice = ModelChoice(provider="llamacpp", model="m", base_url=f"{url}/v1", reason="")
+        assert describe_tool_support(choice) == text
+    assert describe_tool_support(ModelChoice(provider="openai", model="m", reason="")) == "calls tools"
