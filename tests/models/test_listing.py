@@ -6,6 +6,8 @@ from coder.models.prices import describe_price
 from coder.models.servers import LocalServer
 from tests.models.fakes import serve_answers
 
+pytestmark = pytest.mark.loopback
+
 
 def test_lists_chosen_and_configured_models() -> None:
     chosen = ModelChoice(provider="openai", model="gpt-4o", reason="named with --model")
@@ -39,7 +41,6 @@ def test_describes_context_and_price(provider: str, model: str, text: str) -> No
     assert describe_price(ModelChoice(provider=provider, model=model, reason="")) == text
 
 
-@pytest.mark.loopback
 @pytest.mark.parametrize(
     ("props", "text"),
     [
