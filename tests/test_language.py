@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-OTHERS = ("demo/project", "bench/suite", "coder/tools/", "coder/prompts/")
+OTHERS = ("demo/project", "bench/suite", "bench/challenges", "coder/tools/", "coder/prompts/")
 """Data, and links to directories at the top of the repository."""
 MODULES = {
     path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))

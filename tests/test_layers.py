@@ -55,7 +55,7 @@ HOMES = {
 LINKS = ("coder/tools/", "coder/prompts/")
 FOUND = [*ROOT.glob("coder/**/*.py"), *ROOT.glob("tools/**/*.py")]
 UI_READS = ("coder.patching.git_hunks.", "coder.session.log.")
-OTHERS = ("demo/project", "bench/suite", "coder/tools/", "coder/prompts/")
+OTHERS = ("demo/project", "bench/suite", "bench/challenges", "coder/tools/", "coder/prompts/")
 """Data, and links to directories at the top of the repository."""
 MODULES = sorted(path for path in FOUND if not any(part in path.as_posix() for part in OTHERS))
 

@@ -16,7 +16,7 @@ from coder.bench.outcome import SCRIPTED, Job, Outcome
 from coder.bench.suites import SuiteTask
 from coder.core.errors import CoderError
 from coder.core.events import SessionFinished
-from coder.core.values.task import Task
+from coder.core.values.task import Mode, Task
 from coder.core.values.verdict import Counts, TestReport
 from coder.patching import apply
 from coder.repo.init import init_repository
@@ -29,6 +29,8 @@ from coder.wiring.scripted_session import scripted_approach
 from coder.wiring.session import open_session
 
 TIDYING_SECONDS = 10.0
+BUILD = "build"
+"""Strategy of a job that builds new code, as `coder build` does, instead of fixing an issue."""
 
 
 class JobFailed(CoderError):
@@ -137,7 +139,7 @@ def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
     model = None if job.model == SCRIPTED else job.model
     test = task.facts.test or f"{sys.executable} -m pytest"
     return {
-        "strategy": job.strategy,
+        "strategy": None if job.strategy == BUILD else job.strategy,
         "model": model,
         "test": test,
         "attempts": job.budget.attempts,
@@ -153,6 +155,7 @@ def _session(
         issue=task.issue,
         directory=root,
         test_command=config.test,
+        mode=_mode(job),
         dry_run=True,
         trusted=True,
         budget=job.budget,
@@ -171,10 +174,14 @@ def _session(
     return finish_event, handle.id
 
 
+def _mode(job: Job) -> Mode:
+    return "build" if job.strategy == BUILD else "fix"
+
+
 def _approach(job: Job, task: SuiteTask, config: Config) -> Approach:
     if job.model == SCRIPTED:
-        return scripted_approach(task.script, config)
-    return choose_approach(config, model_name=config.model)
+        return scripted_approach(task.script, config, mode=_mode(job))
+    return choose_approach(config, model_name=config.model, mode=_mode(job))
 
 
 def _run_hidden_tests(

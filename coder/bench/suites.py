@@ -21,7 +21,8 @@ from pydantic import ConfigDict, ValidationError
 from coder.core.errors import UserError
 from coder.core.values.base import Value
 
-STARTER = "starter"
+BUILT_IN = {"starter": "suite", "challenges": "challenges"}
+"""Folders of the suites that coder includes: repairs, and code to build (strategy `build`)."""
 ARCHIVES = ("repository.tar.gz", "repository.tgz", "repository.tar", "repository.zip")
 CACHE_DIRECTORIES = ("__pycache__", ".pytest_cache")
 
@@ -96,19 +97,20 @@ class SuiteTask(Value):
 
 
 def load_suite(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
-    """Return the tasks of a suite in the order of their names; `starter` is the suite that coder includes.
+    """Return the tasks of a suite in the order of their names; coder includes `starter` and `challenges`.
 
     Raises:
         UserError: there is no such suite, or one of its tasks is incomplete.
     """
     folder = (
-        Path(str(files("coder.bench") / "suite"))
-        if suite == STARTER and not Path(suite).is_dir()
+        Path(str(files("coder.bench") / BUILT_IN[suite]))
+        if suite in BUILT_IN and not Path(suite).is_dir()
         else Path(suite)
     )
     if not folder.is_dir():
+        names = " or ".join(f"`{name}`" for name in BUILT_IN)
         raise UserError(
-            f"There is no suite {suite!r}: it is a folder of tasks, or `{STARTER}`, which coder brings along."
+            f"There is no suite {suite!r}: it is a folder of tasks, or {names}, which coder brings along."
         )
     tasks = [_load_task(path) for path in sorted(folder.iterdir()) if (path / "issue.md").is_file()]
     if not tasks:

@@ -24,14 +24,15 @@ def bench(
     suite: Annotated[
         str,
         typer.Argument(
-            metavar="SUITE", help="A folder of tasks, or `starter`: the tasks that coder brings along."
+            metavar="SUITE",
+            help="A folder of tasks; coder brings `starter` along (bugs), and `challenges` (code to build).",
         ),
     ],
     strategy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A strategy; may be repeated.",
+            help="A strategy, or `build`, which builds code; may be repeated.",
             show_default="linear; offline without a model",
         ),
     ] = None,

@@ -65,7 +65,7 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
     if choice is not None:
         model, models = _open_models(choice, config)
         return Approach(
-            model=model, models=models, strategy=_build_strategy(config, mode), reason=choice.reason
+            model=model, models=models, strategy=choose_strategy(config, mode), reason=choice.reason
         )
     if mode != "fix":
         requests = {"ask": "A question", "build": "New code"}
@@ -82,7 +82,12 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
     )
 
 
-def _build_strategy(config: Config, mode: Mode) -> Strategy:
+def choose_strategy(config: Config, mode: Mode) -> Strategy:
+    """Return the strategy of a mode under a configuration.
+
+    Raises:
+        UserError: it is for bugs alone, and the mode is another one.
+    """
     if mode == "ask":
         return answer_strategy
     if mode == "build":

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from coder.core.errors import UserError
+from coder.core.values.task import Mode
 from coder.models.scripted import ScriptedModel, load_script
 from coder.settings import Config
-from coder.strategies.registry import build_strategy
-from coder.wiring.approach import Approach
+from coder.wiring.approach import Approach, choose_strategy
 
 
-def scripted_approach(script: Path, config: Config) -> Approach:
+def scripted_approach(script: Path, config: Config, *, mode: Mode = "fix") -> Approach:
     """Return the configured strategy with a scripted model, which fails when the script is used up.
 
     Raises:
@@ -17,10 +17,5 @@ def scripted_approach(script: Path, config: Config) -> Approach:
     """
     if not script.is_file():
         raise UserError(f"There is no script {script}, so the scripted model has nothing to say.")
-    strategy = build_strategy(
-        config.strategy or "linear",
-        width=config.width,
-        rounds=config.attempts,
-        review_rounds=config.review_rounds,
-    )
+    strategy = choose_strategy(config.model_copy(update={"offline_first": False}), mode)
     return Approach(model=ScriptedModel(load_script(script)), strategy=strategy, reason="as scripted")

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from coder.bench.outcome import SCRIPTED, plan_jobs
+from coder.bench.runner import run_job
 from coder.bench.suites import SuiteTask, load_suite
 from coder.core.errors import UserError
+from coder.core.values.task import Budget
+from coder.core.values.verdict import VerdictKind
 from coder.patching import apply
 from tests.builders import write
+from tests.walls import walls
 
 TASK = {
     "t/issue.md": "Wrong.\n",
@@ -40,6 +45,27 @@ def test_task_has_repository_tests_and_matching_script(task: SuiteTask, tmp_path
     assert (before == {path: path.read_bytes() for path in modules}) is not task.facts.solvable
     visible_files = (tmp_path / "r").rglob("*")
     assert not {*task.hidden_tests} & {path.relative_to(tmp_path / "r").as_posix() for path in visible_files}
+
+
+@pytest.mark.parametrize("task", load_suite("challenges"), ids=lambda task: task.name)
+def test_challenge_begins_empty_and_its_script_builds_it(task: SuiteTask, tmp_path: Path) -> None:
+    task.unpack(tmp_path / "r")
+    assert [path.name for path in (tmp_path / "r").iterdir()] == ["README.md"]
+    plan, writing, _ = map(json.loads, task.script.read_text(encoding="utf-8").splitlines())
+    apply(writing["calls"][0]["arguments"]["diff"], tmp_path / "r")
+    (component,) = plan["calls"][0]["arguments"]["components"]
+    assert all((tmp_path / "r" / path).is_file() for path in (component["path"], *component["tests"]))
+    module = Path(component["path"]).stem
+    assert f"`{module}`" in task.issue
+    assert task.hidden_tests == (f"tests/test_hidden_{module}.py",)
+
+
+def test_challenge_is_built_and_judged_by_hidden_tests() -> None:
+    (task,) = load_suite("challenges", ["strings-slugs"])
+    digests = [(task.name, task.digest())]
+    (job,) = plan_jobs(digests, strategies=["build"], models=[SCRIPTED], seeds=1, budget=Budget())
+    outcome = run_job(job, task, walls())
+    assert (outcome.verdict, outcome.passes_hidden) == (VerdictKind.PROVEN, True)
 
 
 def test_a_task_may_be_an_archive(tmp_path: Path) -> None:
