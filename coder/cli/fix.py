@@ -18,6 +18,7 @@ from coder.cli.options import (
     SessionOption,
     SuiteOption,
     TestEditsOption,
+    TestOption,
     TokensOption,
     TrustOption,
     UnsafeOption,
@@ -70,9 +71,7 @@ def fix(
         int | None,
         typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
     ] = None,
-    test: Annotated[
-        str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
-    ] = None,
+    test: TestOption = None,
     suite: SuiteOption = None,
     base: Annotated[
         str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")

@@ -29,6 +29,23 @@ UsdOption = Annotated[float | None, typer.Option(metavar="X", help="Money limit.
 TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Token limit.")]
 SecondsOption = Annotated[float | None, typer.Option(metavar="N", help="Time limit.")]
 RequestsOption = Annotated[int | None, typer.Option(metavar="N", help="Limit of requests to models.")]
+TestOption = Annotated[
+    str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
+]
+AgainstOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REV",
+        help="What to compare with.",
+        show_default="HEAD; of a branch, where it began; of a commit, its parent",
+    ),
+]
+PurposeOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ISSUE", help="What the change is for, as for fix.", show_default="the commit's message"
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what tools answer.")]
 ContinueOption = Annotated[

@@ -18,6 +18,7 @@ from coder.cli.options import (
     ServerOption,
     SessionOption,
     SuiteOption,
+    TestOption,
     TokensOption,
     TrustOption,
     UnsafeOption,
@@ -49,9 +50,7 @@ def do(
     attempts: Annotated[
         int | None, typer.Option(min=1, help="Failed attempts allowed.", show_default="3")
     ] = None,
-    test: Annotated[
-        str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
-    ] = None,
+    test: TestOption = None,
     suite: SuiteOption = None,
     only: Annotated[
         list[str] | None,

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coder.cli.options import (
+    AgainstOption,
     JsonOption,
     ModelOption,
+    PurposeOption,
     RepositoryOption,
     RequestsOption,
     SecondsOption,
     ServerOption,
     SuiteOption,
+    TestOption,
     TokensOption,
     TrustOption,
     UnsafeOption,
@@ -37,26 +40,12 @@ def review(
             show_default="the uncommitted work",
         ),
     ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REV",
-            help="What to compare with.",
-            show_default="HEAD; of a branch, where it began; of a commit, its parent",
-        ),
-    ] = None,
-    issue: Annotated[
-        str,
-        typer.Option(
-            metavar="ISSUE", help="What the change is for, as for fix.", show_default="the commit's message"
-        ),
-    ] = "",
+    against: AgainstOption = None,
+    issue: PurposeOption = "",
     repo: RepositoryOption = Path(),
     model: ModelOption = None,
     base_url: ServerOption = None,
-    test: Annotated[
-        str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
-    ] = None,
+    test: TestOption = None,
     suite: SuiteOption = None,
     max_usd: UsdOption = None,
     max_tokens: TokensOption = None,

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import RepositoryOption, SuiteOption, TestEditsOption, UnsafeOption, read_issue
+from coder.cli.options import (
+    AgainstOption,
+    PurposeOption,
+    RepositoryOption,
+    SuiteOption,
+    TestEditsOption,
+    TestOption,
+    UnsafeOption,
+    read_issue,
+)
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
@@ -27,20 +36,8 @@ def verify(
             show_default="the uncommitted work",
         ),
     ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REV",
-            help="What to compare with.",
-            show_default="HEAD; of a branch, where it began; of a commit, its parent",
-        ),
-    ] = None,
-    issue: Annotated[
-        str,
-        typer.Option(
-            metavar="ISSUE", help="What the change is for, as for fix.", show_default="the commit's message"
-        ),
-    ] = "",
+    against: AgainstOption = None,
+    issue: PurposeOption = "",
     repo: RepositoryOption = Path(),
     evidence: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Write there all that the verdict rests on.")
@@ -49,9 +46,7 @@ def verify(
         bool,
         typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds."),
     ] = False,
-    test: Annotated[
-        str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
-    ] = None,
+    test: TestOption = None,
     suite: SuiteOption = None,
     accept_test_edits: TestEditsOption = False,
     after: Annotated[str, typer.Option(hidden=True, help="Session whose change is judged again.")] = "",

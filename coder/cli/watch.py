@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from coder.cli.options import RepositoryOption, TrustOption, UnsafeOption
+from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
 
 
 def watch(
@@ -17,9 +17,7 @@ def watch(
         str, typer.Option(metavar="ISSUE", help="What the edits are for, as for fix.", show_default="unknown")
     ] = "",
     repo: RepositoryOption = Path(),
-    test: Annotated[
-        str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
-    ] = None,
+    test: TestOption = None,
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
