@@ -72,7 +72,7 @@ def remaining_usd(config: Config, now: datetime | None = None) -> Decimal | None
     for name, limit, prefix in limits:
         if limit is None:
             continue
-        costs = (spent.total.cost_usd for spent in sessions if spent.session.startswith(prefix))
+        costs = (entry.total.cost_usd for entry in sessions if entry.session.startswith(prefix))
         spent = sum(filter(None, costs), Decimal(0))
         if spent >= limit:
             raise UserError(
