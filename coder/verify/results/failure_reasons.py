@@ -70,6 +70,10 @@ FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup
 VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
 RAISE = re.compile(r">\s*\d*\s+raise\b")
 """The line of an extract that raised the exception."""
+ASSERT = re.compile(r">\s*\d*\s+assert\b")
+"""The line of an extract that evaluated an assertion."""
+ABSENCES = frozenset({"KeyError", "IndexError"})
+"""Exceptions of an assertion about an item that the code under test did not give."""
 TRACED_FUNCTION = re.compile(r'File "[^"\n]+", line \d+, in (\w+)')
 DISTINCTIVE_LENGTH = 15
 """A message of at least this many characters found in the issue is no coincidence."""
@@ -109,7 +113,7 @@ def rejection_reason(
         return _slowness_reason(result, after)
     if failure.type in ASSERTIONS or is_quoted_in_issue(failure, issue) or _has_type_of_issue(failure, issue):
         return ""
-    if _is_forbidden_callback(failure):
+    if _is_forbidden_callback(failure) or _lacks_asserted_item(failure):
         return ""
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
@@ -221,8 +225,18 @@ def _is_forbidden_callback(failure: Failure) -> bool:
     """Tell whether the code under test called back into the test file, where a `raise` forbids the call."""
     frames = frames_in_tree(failure)
     is_callback = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
+    return is_callback and RAISE.match(_failing_line(failure)) is not None
+
+
+def _lacks_asserted_item(failure: Failure) -> bool:
+    """Tell whether an assertion of the test is about an item that is not there, such as `x["count"] == 1`."""
+    return failure.type in ABSENCES and ASSERT.match(_failing_line(failure)) is not None
+
+
+def _failing_line(failure: Failure) -> str:
+    """Return the line of the extract where the exception was raised; empty if none is marked."""
     marked_lines = [line for line in failure.text.splitlines() if line.startswith(">")]
-    return is_callback and bool(marked_lines) and RAISE.match(marked_lines[-1]) is not None
+    return marked_lines[-1] if marked_lines else ""
 
 
 def _is_distinctive(part: str) -> bool:

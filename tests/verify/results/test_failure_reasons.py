@@ -126,6 +126,23 @@ def test_exception_raised_by_test_double_is_assertion(
     assert (rejection_reason(result, issue="", is_existing_test=False) == "") is counts
 
 
+@pytest.mark.parametrize(
+    ("error", "text", "counts"),
+    [
+        ("KeyError", ">    9     assert ask().statistics['attempts'] == 1", True),
+        ("IndexError", ">       assert pages()[2] == 'c'", True),
+        ("KeyError", ">    9     first = ask()['attempts']", False),
+        ("NameError", ">    9     assert undefined == 1", False),
+        ("KeyError", "", False),
+    ],
+)
+def test_assertion_about_absent_item_counts(error: str, text: str, counts: bool) -> None:
+    result = failed_result(ID, error, "'attempts'", frames=SOURCE[:1])
+    assert result.failure is not None
+    result = result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
+    assert (rejection_reason(result, issue="", is_existing_test=False) == "") is counts
+
+
 def test_new_test_must_assert_unless_issue_names_error() -> None:
     reason = rejection_reason(
         failed_result(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", is_existing_test=False
