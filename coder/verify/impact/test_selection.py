@@ -23,7 +23,7 @@ GENERIC_STEMS = frozenset({"test", "tests"})
 """Names of modules that many packages have."""
 PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
 PROSE_FOLDERS = frozenset(
-    {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes"}
+    {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes", "releasenotes"}
 )
 _TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
 

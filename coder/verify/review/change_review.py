@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from coder.verify.extensions.native_access import SUFFIXES as NATIVE_SUFFIXES
 from coder.verify.extensions.native_access import find_native_accesses
 from coder.verify.extensions.projects import compiled_sources, find_projects
+from coder.verify.impact.test_selection import PROSE_FOLDERS
 from coder.verify.languages.source_changes import symptom_signs
 from coder.verify.languages.tables import SUFFIXES
 from coder.verify.languages.test_changes import find_renamed_in, removed_names, weakened_tests_in
@@ -98,8 +99,9 @@ def change_doubts(
     yield from _doubts_in_other_languages(
         old, new, tests=tests, sources=sources, red_before=red_before, test_files=test_files, issue=issue
     )
+    data = [path for path in sources if not _is_unread_prose(path, after.values())]
     yield from _limit(
-        find_test_inputs_in_data(read_texts(old, sources, DATA), read_texts(new, sources, DATA), test_texts)
+        find_test_inputs_in_data(read_texts(old, data, DATA), read_texts(new, data, DATA), test_texts)
     )
     known = "\n".join((issue, *before.values(), *read_texts(old, tests).values()))
     yield from _limit(harness_accesses(before, after, are_tests=False, known=known))
@@ -198,3 +200,9 @@ def _limit(findings: Iterable[str]) -> list[str]:
         if len(findings) <= FINDINGS_SHOWN
         else [*findings[:FINDINGS_SHOWN], f"{len(findings) - FINDINGS_SHOWN} more of this kind"]
     )
+
+
+def _is_unread_prose(path: str, sources: Collection[str]) -> bool:
+    """Tell whether a file lies among notes for readers, such as release notes, and no source names it."""
+    file = PurePosixPath(path)
+    return not PROSE_FOLDERS.isdisjoint(file.parts[:-1]) and not any(file.stem in text for text in sources)

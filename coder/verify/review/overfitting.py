@@ -108,14 +108,22 @@ def _lengths(tree: ast.Module) -> Iterator[int]:
 def _choices_by_length(
     before: ast.Module, after: ast.Module, lengths: Collection[int]
 ) -> Iterator[tuple[int, str]]:
+    """Yield comparisons of a length with that of a test's literal, unless so many parts are then unpacked."""
+    unpacked = {
+        (ast.dump(node.value), len(target.elts))
+        for node in ast.walk(after)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Tuple)
+    }
     for node in _added_nodes(before, after, ast.Compare):
         match node:
             case ast.Compare(
-                left=ast.Call(func=ast.Name(id="len")),
+                left=ast.Call(func=ast.Name(id="len"), args=[measured]),
                 ops=[ast.Eq()],
                 comparators=[ast.Constant(value=int() as length)],
             ):
-                if length in lengths:
+                if length in lengths and (ast.dump(measured), length) not in unpacked:
                     yield node.lineno, "chooses by the length of the test's own input"
 
 

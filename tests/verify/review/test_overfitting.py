@@ -199,6 +199,18 @@ def test_reports_only_special_cases_written_by_change(old: str, new: str, messag
     )
 
 
+def test_length_of_what_is_unpacked_is_no_special_case() -> None:
+    tests = ["def test_a():\n    assert style((1, 2, 3)) == 'x'\n"]
+    choice = "def style(color):\n    if len(color) == 3:\n        {body}\n    return ''\n"
+    signs = [
+        overfitting_signs({"a.py": ""}, {"a.py": choice.format(body=body)}, tests)
+        for body in ("r, g, b = color", "r, g = color", "return 'x'")
+    ]
+    finding = ["a.py:2 chooses by the length of the test's own input"]
+    assert signs[0] == []
+    assert all(finding[0] in found for found in signs[1:])
+
+
 def test_reports_data_file_with_test_inputs() -> None:
     tests = ['def test_a():\n    assert seconds("1h30m") == 5400\n    assert seconds("2m10s") == 130\n']
     assert find_test_inputs_in_data({}, {"a.json": '{"1h30m": "90m", "2m10s": "130s"}'}, tests) == [
