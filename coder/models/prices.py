@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from genai_prices import Usage, calc_price
+from genai_prices.types import PriceCalculation
 
 from coder.models.catalog import ModelChoice
 
@@ -24,24 +25,26 @@ def find_list_price(choice: ModelChoice, input_tokens: int, output_tokens: int) 
 
 def find_context_tokens(choice: ModelChoice) -> int | None:
     """Return the size of the model's context window; None if it is not listed."""
-    try:
-        listed = calc_price(Usage(), model_ref=choice.model, provider_id=choice.provider)
-    except (LookupError, ValueError):
-        return None
-    return listed.model.context_window
+    listed = _find_listing(choice)
+    return listed.model.context_window if listed else None
 
 
 def describe_price(choice: ModelChoice) -> str:
     """Describe the context and price of a model, such as `128k tokens, $2.5 in and $10 out per million`."""
+    listed = _find_listing(choice)
+    if listed is None:
+        return "context and price unknown"
+    window = listed.model.context_window
+    context = f"{window // 1000}k tokens" if window else "context unknown"
+    into, out = (f"${(1000 * part).normalize():f}" for part in (listed.input_price, listed.output_price))
+    return f"{context}, {into} in and {out} out per million"
+
+
+def _find_listing(choice: ModelChoice) -> PriceCalculation | None:
+    """Return a model's entry, with the price of a thousand tokens each way."""
     try:
-        price = calc_price(
-            Usage(input_tokens=1000, output_tokens=1000),
-            model_ref=choice.model,
-            provider_id=choice.provider,
+        return calc_price(
+            Usage(input_tokens=1000, output_tokens=1000), model_ref=choice.model, provider_id=choice.provider
         )
     except (LookupError, ValueError):
-        return "context and price unknown"
-    window = price.model.context_window
-    context = f"{window // 1000}k tokens" if window else "context unknown"
-    into, out = (f"${(1000 * part).normalize():f}" for part in (price.input_price, price.output_price))
-    return f"{context}, {into} in and {out} out per million"
+        return None

@@ -47,7 +47,7 @@ class Component(Value):
     path: str
     """Its module, relative to the repository's root."""
     api: tuple[str, ...] = ()
-    """What others may use of it, one signature each, such as `def load(path: Path) -> list[Task]`."""
+    """Public interface, one signature each, such as `def load(path: Path) -> list[Task]`."""
     dependencies: tuple[str, ...] = ()
     """Names of the components that it imports."""
     tests: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Done(Value):
 
     kind: Literal["done"] = "done"
     summary: str
-    """What is true now, fit for a commit subject; empty where an earlier note says it."""
+    """Description of the new behaviour, fit for a commit subject; empty where an earlier note says it."""
 
 
 class Diagnosis(Value):

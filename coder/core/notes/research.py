@@ -11,7 +11,7 @@ class Subtopic(Value):
 
     title: str
     question: str
-    """What is to be found out, for somebody who knows the whole question but no other part."""
+    """Description of the part, for somebody who knows the whole question but no other part."""
 
 
 class ResearchPlan(Value):

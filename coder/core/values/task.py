@@ -71,7 +71,7 @@ class Task(Value):
     continues: str = ""
     """Id of the session whose conversation, and whose delivered change, this one continues."""
     forks: bool = False
-    """What continues this session is delivered to a branch of its own."""
+    """Sessions that continue this one are delivered to a branch of their own."""
     directory: Path
     """Working directory of the command; the repository is found from here."""
     base: str | None = None

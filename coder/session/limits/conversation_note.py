@@ -12,14 +12,13 @@ from coder.core.events import (
     ToolStarted,
     Verified,
 )
-from coder.core.messages import UserMessage
+from coder.core.messages import REMARK_OPENING, UserMessage
 from coder.core.notes import Plan
 from coder.core.state import candidate_records
 from coder.core.values.base import Value
 from coder.core.values.plan import format_plan
+from coder.core.values.text import shorten_line
 
-REMARK = "The person adds: "
-"""Beginning of a message that passes on a remark of the user."""
 MAX_CALLS, MAX_NOTES, MAX_REQUESTS = 40, 8, 10
 LINE_CHARACTERS, TEXT_CHARACTERS = 160, 600
 
@@ -51,28 +50,30 @@ def collect_facts(records: Sequence[Record], candidate: str) -> ConversationFact
     ]
     changes = [event.paths for event in events if isinstance(event, FilesChanged)]
     calls = dict.fromkeys(
-        _shorten(f"{event.call.name} {event.call.arguments}", LINE_CHARACTERS)
+        shorten_line(f"{event.call.name} {event.call.arguments}", LINE_CHARACTERS)
         for event in events
         if isinstance(event, ToolStarted)
     )
     return ConversationFacts(
         requests=tuple(
-            _shorten(message.text, TEXT_CHARACTERS)
+            shorten_line(message.text, TEXT_CHARACTERS)
             for event in events
             if isinstance(event, ConversationContinued)
             for message in event.messages
             if isinstance(message, UserMessage)
         )[-MAX_REQUESTS:],
-        remarks=tuple(text.removeprefix(REMARK) for text in messages if text.startswith(REMARK)),
+        remarks=tuple(
+            text.removeprefix(REMARK_OPENING) for text in messages if text.startswith(REMARK_OPENING)
+        ),
         plan=_newest_plan(records),
         findings=tuple(
-            _shorten(f"{event.phase}: {event.note.summary}", TEXT_CHARACTERS)
+            shorten_line(f"{event.phase}: {event.note.summary}", TEXT_CHARACTERS)
             for event in events
             if isinstance(event, NoteMade)
         )[-MAX_NOTES:],
         changed=changes[-1] if changes else (),
         verdicts=tuple(
-            _shorten(f"{event.verdict.label}: {event.verdict.reason}", TEXT_CHARACTERS)
+            shorten_line(f"{event.verdict.label}: {event.verdict.reason}", TEXT_CHARACTERS)
             for event in events
             if isinstance(event, Verified)
         )[-MAX_NOTES:],
@@ -88,8 +89,3 @@ def _newest_plan(records: Sequence[Record]) -> str:
             case _:
                 continue
     return ""
-
-
-def _shorten(text: str, characters: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= characters else f"{line[: characters - 1]}…"

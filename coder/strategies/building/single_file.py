@@ -20,7 +20,7 @@ class MergedFiles(NamedTuple):
     texts: Mapping[str, str]
     """New texts of files by path: the merged file, and the tests that import from it."""
     faults: tuple[Finding, ...]
-    """What the components must change before they can be merged."""
+    """Changes that the components need before they can be merged."""
 
 
 @dataclass

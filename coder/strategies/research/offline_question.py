@@ -80,7 +80,7 @@ class ReadQuestion:
     texts: tuple[str, ...]
     """Texts that it quotes."""
     aspects: tuple[Aspect, ...]
-    """What it asks for, first what it names; all of them follow."""
+    """Requested aspects, named ones first; all of them follow."""
     unknown: tuple[str, ...]
     """Names in code quotes that nothing here defines."""
 
