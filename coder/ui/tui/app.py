@@ -17,7 +17,7 @@ from textual.widgets import TextArea
 from coder.core.errors import CoderError, UserError
 from coder.ui.tui.alerts import TerminalAlerts
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
-from coder.ui.tui.queued_messages import QueuedMessages
+from coder.ui.tui.conversation.queued_messages import QueuedMessages
 from coder.ui.tui.running import (
     RecordedSession,
     RunningSession,
@@ -33,7 +33,7 @@ from coder.ui.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
-    from coder.ui.tui.asking import QuestionQueue
+    from coder.ui.tui.conversation.asking import QuestionQueue
 
 DOUBLE_KEY_SECONDS = 1.0
 MOST_RECORDS = 30
@@ -127,7 +127,7 @@ class CoderApp(App[None]):
         self.run_worker(self._warm_up(), name="warm up")
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
-        from coder.ui.tui.asking import ask_for_trust
+        from coder.ui.tui.conversation.asking import ask_for_trust
 
         self._alerts.notify("an answer is needed")
         if not await ask_for_trust(self, trust):
@@ -140,7 +140,7 @@ class CoderApp(App[None]):
             await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
             await self._main.add_completion(self._services.names)
         await self._choose_model()
-        await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
+        await asyncio.to_thread(import_module, "coder.ui.tui.conversation.narrator")
 
     async def _choose_model(self) -> None:
         try:
@@ -258,7 +258,7 @@ class CoderApp(App[None]):
 
     async def _go_back(self, text: str, *, forks: bool) -> None:
         """Go on from an earlier point of the conversation; ask for what `text` does not say."""
-        from coder.ui.tui.rewinding import go_back
+        from coder.ui.tui.conversation.rewinding import go_back
 
         point = await go_back(self, self._services.archive, self.session_id, text, forks=forks)
         if point is not None:
@@ -296,7 +296,7 @@ class CoderApp(App[None]):
     async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
         """Run a session to its end, and show all of it."""
         from coder.core.state import newest_outcome
-        from coder.ui.tui.asking import QuestionQueue
+        from coder.ui.tui.conversation.asking import QuestionQueue
 
         self._session = running
         is_live = not isinstance(running, RecordedSession)
