@@ -121,14 +121,9 @@ def _format_cost(spent: "UsageTotals") -> str:
 
 def _current_repository() -> "Path | None":
     """Return the root of the repository that contains the current directory, if there is one."""
+    from coder.repo.git import find_root
 
-    from coder.core.errors import UserError
-    from coder.repo.git import find_checkout
-
-    try:
-        return find_checkout(Path()).root
-    except UserError:
-        return None
+    return find_root(Path())
 
 
 app.command("cost")(cost)

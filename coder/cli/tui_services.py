@@ -118,7 +118,7 @@ class SandboxShell:
     def run(self, command: str, stop: Event) -> str:
         from coder.core.policy import Policy
         from coder.core.ports.sandbox import Limits
-        from coder.wiring.bench import make_sandbox
+        from coder.wiring.inspection import make_sandbox
 
         with make_sandbox(self._walls, self._settings.config) as sandbox:
             execution = sandbox.run(

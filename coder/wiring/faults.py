@@ -14,7 +14,8 @@ from coder.repo.locks import session_lock
 from coder.repo.repository import open_repository
 from coder.sandbox.choice import require_backend
 from coder.settings import load_config, sessions_directory
-from coder.wiring.bench import build_project_runtime, make_sandbox
+from coder.wiring.bench import build_project_runtime
+from coder.wiring.inspection import make_sandbox
 from coder.wiring.preparation import ensure_trust
 
 TRACING_SECONDS = 60.0
