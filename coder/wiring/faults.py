@@ -41,7 +41,7 @@ def locate_faults(
     config = load_config(root, {})
     walls = require_backend(unsafe=unsafe, image=config.image)
     if not trusted:
-        ensure_trust(root, is_sandboxed=walls is not None and not walls.limitations, confirm=confirm)
+        ensure_trust(root, walls=walls, confirm=confirm)
     sessions_directory().mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as state,
