@@ -73,7 +73,7 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
 
     With a `query`, only those that contain it, each followed by a line for each match.
     """
-    from coder.settings import sessions_directory
+    from coder.directories import sessions_directory
     from coder.store.jsonl import boundary_events
     from coder.store.jsonl import list_sessions as stored
 
@@ -185,8 +185,8 @@ def show(id: SessionArgument) -> None:
     from rich.console import Console
 
     from coder.core.values.text import sanitize_text
+    from coder.directories import sessions_directory
     from coder.session.log import EventLog
-    from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events, find_session, read_records
     from coder.ui.lines import LinePrinter
     from coder.ui.summary import print_summary as show_summary
@@ -209,7 +209,7 @@ def show(id: SessionArgument) -> None:
 def context(id: SessionArgument) -> None:
     """Show what fills the context window of a session's model."""
     from coder.core.context_use import describe_context
-    from coder.settings import sessions_directory
+    from coder.directories import sessions_directory
     from coder.store.jsonl import find_session, read_records
 
     directory = find_session(
@@ -224,9 +224,9 @@ def diff(id: SessionArgument) -> None:
 
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
+    from coder.directories import sessions_directory
     from coder.repo.history.existing_change import delivered_diff
     from coder.session.delivery.report import closest_patch
-    from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events, find_session, read_records
 
     directory = find_session(
@@ -269,7 +269,7 @@ def evidence(
 
     from coder.core.attestation import build_attestation
     from coder.core.errors import UserError
-    from coder.settings import sessions_directory
+    from coder.directories import sessions_directory
     from coder.store.in_toto import build_statement
     from coder.store.jsonl import find_session, read_records
     from coder.verify.verdict.evidence import markdown_report

@@ -11,12 +11,13 @@ from coder.core.ports.repair import Traces
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Limits
 from coder.core.values.task import Task
+from coder.directories import index_database, state_directory
 from coder.repair.proposer import TemplateProposer
 from coder.repair.search.counted_trials import CountedTrials
 from coder.repair.search.fault import SpectrumFaults
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process.process import ProcessSandbox
-from coder.settings import Config, index_database, state_directory
+from coder.settings import Config
 from coder.verify.change.runs import WHOLE, SuiteLimits
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.impact.reach import TracedImpact

@@ -9,11 +9,12 @@ from pathlib import Path
 from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import SuspectRanking
 from coder.core.values.task import Task
+from coder.directories import sessions_directory
 from coder.repo.git import find_checkout
 from coder.repo.locks import session_lock
 from coder.repo.repository import open_repository
 from coder.sandbox.choice import require_backend
-from coder.settings import load_config, sessions_directory
+from coder.settings import load_config
 from coder.wiring.bench import build_project_runtime
 from coder.wiring.inspection import make_sandbox
 from coder.wiring.preparation import ensure_trust

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from coder.core.policy import Policy
+from coder.directories import index_database, state_directory
 from coder.permissions.private_files import DENY_READ
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
-from coder.settings import Config, index_database, load_config, sandbox_caps, state_directory
+from coder.settings import Config, load_config, sandbox_caps
 from coder.verify.project.project import Project, find_candidates
 from coder.verify.running.launch import TARGET
 from coder.verify.running.selection import accepted_candidate

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from coder.core.errors import UserError
 from coder.core.values.task import Attachment, Budget, Mode, Task
+from coder.directories import index_database
 from coder.index.index import SymbolIndex
 from coder.permissions.private_files import DENY_READ
 from coder.repo.git import find_checkout
 from coder.retrieval.attachments import attach_mentions
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import require_backend
-from coder.settings import Config, index_database, load_config
+from coder.settings import Config, load_config
 from coder.trust import is_trusted, trust_repository
 
 if TYPE_CHECKING:
