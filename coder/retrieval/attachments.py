@@ -21,19 +21,27 @@ MOST_PLACES = 3
 
 
 def attach_mentions(
-    text: str, root: Path, index: SymbolIndex, *, deny_read: Sequence[str] = DENY_READ
+    text: str,
+    root: Path,
+    index: SymbolIndex,
+    *,
+    deny_read: Sequence[str] = DENY_READ,
+    checkout: Path | None = None,
 ) -> tuple[Attachment, ...]:
     """Return what the mentions in a text refer to, in their order; words that name nothing are left alone.
 
-    Paths are relative to `root`, and never lead out of it.
+    Paths are relative to `root`, and never lead out of it. Files that a worktree at `root` lacks, such as
+    those that the user has made since, are read from `checkout`.
 
     Raises:
         UserError: a file is private, or is no text.
     """
     names = dict.fromkeys(match[1] or match[2] for match in MENTION.finditer(text))
+    roots = [root] if checkout is None else [root, checkout]
     found: dict[str, Attachment] = {}
     for name in names:
-        for attachment in _attach_path(name, root, deny_read) or _attach_symbol(name, root, index, deny_read):
+        files = (_attach_path(name, place, deny_read) for place in roots)
+        for attachment in next(filter(None, files), None) or _attach_symbol(name, root, index, deny_read):
             found.setdefault(attachment.name, attachment)
     return tuple(found.values())
 
@@ -45,9 +53,9 @@ def _attach_path(name: str, root: Path, deny_read: Sequence[str]) -> list[Attach
     if data is None:
         return []
     if is_read_denied(name, deny_read):
-        raise UserError(f"{name} is private (deny_read), so it was not attached. Write it without the @.")
+        raise UserError(f"{name} is private (deny_read), so nothing is attached. Write it without the @.")
     if b"\0" in data:
-        raise UserError(f"{name} is no text, and nothing else can be attached. Write it without the @.")
+        raise UserError(f"{name} is no text, so nothing is attached. Write it without the @.")
     lines = tuple(data.decode("utf-8", "replace").splitlines())
     shown = number_lines(lines, 1, MOST_LINES)
     rest = len(lines) - MOST_LINES

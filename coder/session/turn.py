@@ -1,6 +1,8 @@
 """One turn: one request to the model and its whole reply."""
 
-from coder.core.errors import ModelError
+import asyncio
+
+from coder.core.errors import ModelError, UserError
 from coder.core.events import (
     BudgetSpent,
     MessageFinished,
@@ -21,7 +23,9 @@ from coder.core.messages import (
 from coder.core.ports.model import Model
 from coder.core.state import active_candidates, candidate_messages
 from coder.core.values.candidate import Candidate
+from coder.core.values.task import Attachment
 from coder.permissions.data_marking import mark_message
+from coder.retrieval.attachments import attach_mentions
 from coder.session.context import SessionContext
 from coder.session.limits.compaction import compact
 from coder.session.limits.conversation_note import collect_facts
@@ -112,7 +116,7 @@ def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Req
 
 async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
     """Ask the first model that answers; a model that is down is not asked again."""
-    _deliver_remarks(context, candidate)
+    await _deliver_remarks(context, candidate)
     request = _make_request(context, candidate_messages(context.log.records, candidate.id))
     while True:
         model, *others = context.available_models
@@ -125,11 +129,32 @@ async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
             context.log.append(Warned(text=f"{error} {others[0].name} goes on."))
 
 
-def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
-    """Add the user's remarks to the conversation of every candidate."""
+async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
+    """Add the user's remarks, with what they mention, to the conversation of every candidate."""
     for remark in context.remarks.take():
+        messages = [f"{REMARK_OPENING}{remark}"]
+        try:
+            attachments = await asyncio.to_thread(_attach_mentions, context, candidate, remark)
+        except UserError as error:
+            context.log.append(Warned(text=str(error)))
+        else:
+            task = context.task.model_copy(update={"attachments": attachments})
+            messages.append(context.prompts.render("attachments", task=task))
         for name in active_candidates(context.log.records):
-            add_user_message(context, candidate.model_copy(update={"id": name}), f"{REMARK_OPENING}{remark}")
+            for text in filter(None, messages):
+                add_user_message(context, candidate.model_copy(update={"id": name}), text)
+
+
+def _attach_mentions(context: SessionContext, candidate: Candidate, remark: str) -> tuple[Attachment, ...]:
+    """Return what a remark mentions, as the candidate has changed it so far."""
+    workspace = context.workspace(candidate)
+    return attach_mentions(
+        remark,
+        workspace.root,
+        workspace.index,
+        deny_read=workspace.deny_read,
+        checkout=context.repository.root,
+    )
 
 
 def _without_foreign_data(model: Model, request: Request) -> Request:

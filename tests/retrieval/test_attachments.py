@@ -66,6 +66,15 @@ def test_refuses_private_and_binary_files(name: str, reason: str, root: Path) ->
         attach(f"see @{name}", root)
 
 
+def test_file_that_the_worktree_lacks_comes_from_the_checkout(root: Path, tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / "src").mkdir(parents=True)
+    (checkout / "new.txt").write_text("new\n")
+    (checkout / "src" / "box.py").write_text("old\n")
+    found = attach_mentions("@new.txt @src/box.py", root, SymbolIndex(root), checkout=checkout)
+    assert [attachment.name for attachment in found] == ["new.txt (1 line)", "src/box.py (7 lines)"]
+
+
 def test_tree_that_cannot_be_listed_attaches_no_symbol(root: Path) -> None:
     assert attach_mentions("@Box.size", root, SymbolIndex(root / "absent")) == ()
 

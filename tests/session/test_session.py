@@ -215,6 +215,26 @@ def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
     assert context.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
 
 
+def test_remark_comes_with_what_it_mentions(tmp_path: Path) -> None:
+    context = kit(tmp_path, [patch(FIX)])
+    (tmp_path / ".env").write_text("KEY=1\n")
+    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+    for text in ("compare @a.py and @test_b", "see @.env", "ask ada@example.org"):
+        session.send(Say(text=text))
+    asyncio.run(session.run())
+    texts = [message.text for message in context.model.requests[0].messages][1:]  # type: ignore[attr-defined]
+    assert [text.splitlines()[0] for text in texts] == [
+        "The person adds: compare @a.py and @test_b",
+        "# Attached by the user: a.py (1 line)",
+        "The person adds: see @.env",
+        "The person adds: ask ada@example.org",
+    ]
+    assert "1| VALUE = 1" in texts[1]
+    assert "# Attached by the user: test_b, tests/test_b.py:1" in texts[1]
+    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    assert warnings == [".env is private (deny_read), so nothing is attached. Write it without the @."]
+
+
 def test_remark_can_be_withdrawn_until_a_request_takes_it(tmp_path: Path) -> None:
     context = kit(
         tmp_path,
