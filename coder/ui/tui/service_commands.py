@@ -92,7 +92,7 @@ class ServiceCommands:
             self._screen.show_lines(["This output is too long to go with your next request."])
 
     async def _confirm(self, command: str, objection: str) -> bool:
-        from coder.ui.tui.asking import ask_user
+        from coder.ui.tui.conversation.asking import ask_user
 
         question = f"Allow this? {command}   ({objection})"
         return await ask_user(self._app, question, options=("allow", "refuse")) == "allow"

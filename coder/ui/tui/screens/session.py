@@ -19,7 +19,7 @@ from coder.ui.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from coder.core.events import Record
-    from coder.ui.tui.narrator import Narrator
+    from coder.ui.tui.conversation.narrator import Narrator
 
 GREETING = (
     "What is wrong? Describe a bug: it is fixed on a branch of its own and proven by tests, and your files "
@@ -77,7 +77,7 @@ class SessionScreen(Screen[None]):
         Without an `issue`, the log will show it. `has_listener` tells whether a model receives the user's
         remarks.
         """
-        from coder.ui.tui.narrator import Narrator
+        from coder.ui.tui.conversation.narrator import Narrator
 
         transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
         prompt = self.query_one(Prompt)
