@@ -16,6 +16,7 @@ from textual.widgets import TextArea
 
 from coder.core.errors import CoderError
 from coder.ui.tui.alerts import TerminalAlerts
+from coder.ui.tui.arguments import CommandArguments
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
 from coder.ui.tui.conversation.conversation import Conversation
 from coder.ui.tui.running import (
@@ -87,8 +88,17 @@ class CoderApp(App[None]):
             alerts=self._alerts,
             on_end=self._quit_if_asked,
         )
+        self._arguments = CommandArguments(
+            self._services,
+            themes=lambda: self.available_themes,
+            session=lambda: self._conversation.session_id,
+        )
         self._commands = ServiceCommands(
-            self, self._main, self._services, newest=lambda: self._conversation.newest_log
+            self,
+            self._main,
+            self._services,
+            newest=lambda: self._conversation.newest_log,
+            arguments=self._arguments,
         )
         self._clock = clock
         self._escaped = -DOUBLE_KEY_SECONDS
@@ -136,7 +146,7 @@ class CoderApp(App[None]):
         """Load completion, the model, and what shows a session, while the user reads or types."""
         if self._services.names is not None:
             await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
-            await self._main.add_completion(self._services.names)
+            await self._main.add_completion(self._services.names, self._arguments)
         await self._choose_model()
         await asyncio.to_thread(import_module, "coder.ui.tui.conversation.narrator")
 

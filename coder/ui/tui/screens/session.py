@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.screen import Screen
 
+from coder.ui.tui.arguments import CommandArguments
 from coder.ui.tui.running import SessionModel
 from coder.ui.tui.services import RepositoryNames
 from coder.ui.tui.widgets.masthead import Masthead
@@ -62,12 +63,12 @@ class SessionScreen(Screen[None]):
             if not choice.name:
                 transcript.add_line(f"No model: {choice.reason}", "greeting")
 
-    async def add_completion(self, names: RepositoryNames) -> None:
-        """Complete commands and names in the prompt from now on."""
+    async def add_completion(self, names: RepositoryNames, arguments: CommandArguments) -> None:
+        """Complete commands, their arguments, and names in the prompt from now on."""
         from coder.ui.tui.widgets.completion import Completion
 
         for prompt in self.query(Prompt):  # empty if the user has quit meanwhile
-            completion = Completion(prompt, names)
+            completion = Completion(prompt, names, arguments)
             await self.mount(completion)
             prompt.take_key = completion.take_key
 
