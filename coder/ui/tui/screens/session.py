@@ -10,10 +10,11 @@ from textual.events import Key
 from textual.screen import Screen
 
 from coder.ui.tui.arguments import CommandArguments
+from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.running import SessionModel
 from coder.ui.tui.services import RepositoryNames
 from coder.ui.tui.widgets.masthead import Masthead
-from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.widgets.prompt import Prompt, make_prompt
 from coder.ui.tui.widgets.queue import MessageQueue
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.transcript import Transcript
@@ -33,13 +34,16 @@ class SessionScreen(Screen[None]):
 
     AUTO_FOCUS = "Prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll(-1)", show=False, priority=True),
-        Binding("pagedown", "scroll(1)", show=False, priority=True),
-        Binding("ctrl+end", "follow", show=False, priority=True),
+        Binding("pageup", "scroll(-1)", show=False, priority=True, id="scroll_up"),
+        Binding("pagedown", "scroll(1)", show=False, priority=True, id="scroll_down"),
+        Binding("ctrl+end", "follow", show=False, priority=True, id="follow"),
     ]
 
-    def __init__(self, repository: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, repository: str, *, keys: KeyBindings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__()
+        self._key_bindings = keys
         self._repository = repository
         self._clock = clock
         self._narrator: Narrator | None = None
@@ -49,7 +53,7 @@ class SessionScreen(Screen[None]):
         yield Transcript()
         yield MessageQueue()
         yield StatusBar(self._clock)
-        yield Prompt()
+        yield make_prompt(self._key_bindings)
 
     def on_mount(self) -> None:
         self.query_one(Transcript).add_line(GREETING, "greeting")
