@@ -76,17 +76,17 @@ class SessionScreen(Screen[None]):
             await self.mount(completion)
             prompt.take_key = completion.take_key
 
-    def begin(self, issue: str = "", *, has_listener: bool) -> None:
+    def begin(self, issue: str = "", *, has_listener: bool, is_recorded: bool = False) -> None:
         """Prepare for a session that is being opened.
 
         Without an `issue`, the log will show it. `has_listener` tells whether a model receives the user's
-        remarks.
+        remarks, `is_recorded` whether the session has ended already.
         """
         from coder.ui.tui.conversation.narrator import Narrator
 
         transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
         prompt = self.query_one(Prompt)
-        self._narrator = Narrator(transcript, status_bar, prompt)
+        self._narrator = Narrator(transcript, status_bar, prompt, is_recorded=is_recorded)
         status_bar.begin()
         prompt.set_busy(has_listener=has_listener)
         transcript.anchor()
