@@ -62,7 +62,9 @@ def test_changed_settings_hold_for_later_requests(root: Path) -> None:
 
 
 def test_lists_what_settings_can_be_changed_to(root: Path) -> None:
-    settings = InterfaceSettings(root, {"model": "anthropic:claude-x", "base_url": "https://models.example.org/v1"})
+    settings = InterfaceSettings(
+        root, {"model": "anthropic:claude-x", "base_url": "https://models.example.org/v1"}
+    )
     (model,) = settings.choices("model")
     assert model.startswith("anthropic:claude-x ")
     assert "tree" in settings.choices("strategy")
