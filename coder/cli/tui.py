@@ -56,6 +56,7 @@ def run_tui(
     from coder.settings import load_config
     from coder.trust import is_trusted
     from coder.ui.tui.app import CoderApp
+    from coder.ui.tui.keys import read_key_bindings
     from coder.ui.tui.running import RecordedSession, UserRequest
     from coder.ui.tui.services import Services
 
@@ -82,6 +83,7 @@ def run_tui(
             settings=settings,
         ),
         theme=settings.theme,
+        keys=read_key_bindings(config.keys, has_vim=config.vim),
         has_alerts=config.alerts,
         trust=None if is_sandboxed or is_trusted(root) else _trust_question(root, walls),
         initial_session=RecordedSession(archive.load(resumed)) if resumed else None,

@@ -69,8 +69,6 @@ class StoredSessions:
     def costs(self, unit: str) -> Sequence[str]:
         from coder.cli.cost import Grouping, cost_lines
 
-        if unit and unit not in [*map(str, Grouping)]:
-            raise UserError(f"Costs are added up by {', '.join(Grouping)}, not by {unit!r}.")
         return cost_lines(Grouping(unit or "day"))
 
 
@@ -201,6 +199,22 @@ class InterfaceSettings:
             f"{config.strategy or 'linear'}, of {', '.join(StrategyName)}",
             "To take another one from now on: /strategy NAME",
         ]
+
+    def choices(self, name: str) -> Sequence[str]:
+        from coder.cli.cost import Grouping
+        from coder.cli.fix import StrategyName
+
+        match name:
+            case "model":
+                return [line[2:] for line in self.list_models() if line.startswith(("* ", "  "))]
+            case "strategy":
+                return [*StrategyName]
+            case "budget":
+                return self.show("budget")[:-1]
+            case "cost":
+                return [*Grouping]
+            case _:
+                return []
 
     def change(self, name: str, value: str) -> str:
         if name == "budget":

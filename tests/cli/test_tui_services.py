@@ -61,6 +61,22 @@ def test_changed_settings_hold_for_later_requests(root: Path) -> None:
     assert settings.config.max_tokens is None
 
 
+def test_lists_what_settings_can_be_changed_to(root: Path) -> None:
+    settings = InterfaceSettings(
+        root, {"model": "anthropic:claude-x", "base_url": "https://models.example.org/v1"}
+    )
+    (model,) = settings.choices("model")
+    assert model.startswith("anthropic:claude-x ")
+    assert "tree" in settings.choices("strategy")
+    assert "month" in settings.choices("cost")
+    assert [line.split()[0] for line in settings.choices("budget")] == [
+        "usd",
+        "tokens",
+        "seconds",
+        "requests",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("budget", "tokens many"), ("budget", "apples 3"), ("strategy", "nope"), ("model", "nope:x")],
