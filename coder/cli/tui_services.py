@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -104,7 +104,9 @@ class IndexedNames:
 class SandboxShell:
     """Runs commands in the user's checkout, which they may read and not change."""
 
-    def __init__(self, root: Path, settings: "InterfaceSettings", *, walls: "SandboxBackend | None") -> None:
+    def __init__(
+        self, root: Path, settings: "InterfaceSettings", *, walls: "Callable[[], SandboxBackend | None]"
+    ) -> None:
         self._root = root
         self._settings = settings
         self._walls = walls
@@ -120,7 +122,7 @@ class SandboxShell:
         from coder.core.ports.sandbox import Limits
         from coder.wiring.inspection import make_sandbox
 
-        with make_sandbox(self._walls, self._settings.config) as sandbox:
+        with make_sandbox(self._walls(), self._settings.config) as sandbox:
             execution = sandbox.run(
                 ["sh", "-c", command],
                 cwd=self._root,
@@ -140,7 +142,7 @@ class SandboxShell:
         config = self._settings.config
         permissions = Permissions(
             mode=config.approve,
-            is_sandboxed=self._walls is not None,
+            is_sandboxed=self._walls() is not None,
             rules=(*configured_rules(config), *allowed_rules(self._root)),
         )
         return decide_command(permissions, command, root=self._root)
