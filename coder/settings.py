@@ -42,6 +42,8 @@ class Config(Value):
     """Whether to search ten seconds for an edit that passes a failing test before a model is asked."""
     base_url: str | None = None
     """OpenAI-compatible server to use instead of the provider's own."""
+    images: bool | None = None
+    """Whether the model accepts images; None: as far as its name or its server tells."""
     tool_calling: bool = True
     """False: the model has no tool calling, and calls are written as text."""
     test: str | None = None
@@ -98,6 +100,10 @@ class Config(Value):
     """Commands that never run."""
     alerts: bool = True
     """Whether the interface rings the bell, notifies and sets the title of the terminal."""
+    keys: Mapping[str, str] = Field(default={})
+    """Keys of the interface, by the names below: a table `[keys]` with lines such as `send = "ctrl+s"`."""
+    vim: bool = False
+    """Whether the prompt of the interface has vim's normal and insert mode."""
     image: str | None = None
     """Local container image in which commands and tests run, by podman or Docker."""
     test_network: bool = False
@@ -132,6 +138,8 @@ class Setting(Value):
 MODES: tuple[Mode, ...] = get_args(Mode)
 LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models", "url_hosts")
 """Settings that accumulate the entries of all files; the environment cannot set them."""
+TABLE_SETTINGS = ("keys",)
+"""Settings that are tables; the environment cannot set them."""
 OWN_SETTINGS = ("test_network", "test_environment")
 """Settings that the user makes for single repositories, below `[repositories."PATH"]` of their file."""
 LOWERABLE_SETTINGS = (
@@ -183,7 +191,7 @@ def collect_settings(
         _overlay(entries, _own_table(own_tables, repository, user), source=f"{user} [repositories]")
     for name in Config.model_fields:
         text = environment.get(f"CODER_{name.upper()}")
-        if text and name not in (*LIST_SETTINGS, *OWN_SETTINGS):
+        if text and name not in (*LIST_SETTINGS, *TABLE_SETTINGS, *OWN_SETTINGS):
             _overlay(entries, {name: text}, source=f"CODER_{name.upper()}")
     _overlay(
         entries,

@@ -42,6 +42,7 @@ LAYERS = {
 HOMES = {
     "textual": {"ui"},
     "textual_autocomplete": {"ui"},
+    "textual_vim_textarea": {"ui"},
     "rich": {"ui", "cli"},
     "typer": {"cli", "__main__"},
     "git": {"repo"},

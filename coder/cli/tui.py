@@ -138,6 +138,7 @@ def run_tui(
         ),
         open_repository=repository.open,
         theme=settings.theme or LIGHT_THEME * (answer.background == "light"),
+        keys=settings.key_bindings,
         draft=answer.typed,
     )
     app.run()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from coder.session.approval.permission import PermissionDecision
     from coder.session.log import EventLog
     from coder.settings import Config
+    from coder.ui.tui.keys import KeyBindings
 
 COMMAND_SECONDS = 600
 LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "requests": "max_requests"}
@@ -69,8 +70,6 @@ class StoredSessions:
     def costs(self, unit: str) -> Sequence[str]:
         from coder.cli.cost import Grouping, cost_lines
 
-        if unit and unit not in [*map(str, Grouping)]:
-            raise UserError(f"Costs are added up by {', '.join(Grouping)}, not by {unit!r}.")
         return cost_lines(Grouping(unit or "day"))
 
 
@@ -204,6 +203,22 @@ class InterfaceSettings:
             "To take another one from now on: /strategy NAME",
         ]
 
+    def choices(self, name: str) -> Sequence[str]:
+        from coder.cli.cost import Grouping
+        from coder.cli.fix import StrategyName
+
+        match name:
+            case "model":
+                return [line[2:] for line in self.list_models() if line.startswith(("* ", "  "))]
+            case "strategy":
+                return [*StrategyName]
+            case "budget":
+                return self.show("budget")[:-1]
+            case "cost":
+                return [*Grouping]
+            case _:
+                return []
+
     def change(self, name: str, value: str) -> str:
         if name == "budget":
             limit, _, number = value.partition(" ")
@@ -234,6 +249,33 @@ class InterfaceSettings:
         from coder.cli.doctor import doctor_lines
 
         return list(doctor_lines(self._root))
+
+    @property
+    def key_bindings(self) -> "KeyBindings":
+        """Keys of the interface.
+
+        Raises:
+            UserError: a setting is invalid.
+        """
+        from coder.ui.tui.keys import KeyBindings, read_key_bindings
+
+        if not self._may_be_set("keys", "vim"):
+            return KeyBindings()
+        config = self.config
+        return read_key_bindings(config.keys, has_vim=config.vim)
+
+    def _may_be_set(self, *names: str) -> bool:
+        """Tell whether the user may have set one of some settings of their own.
+
+        Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
+        """
+        from coder.directories import config_directory
+
+        try:
+            text = (config_directory() / "config.toml").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        return any(name in text or f"CODER_{name.upper()}" in os.environ for name in names)
 
     @property
     def theme(self) -> str:

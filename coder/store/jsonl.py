@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -150,8 +151,9 @@ def find_session(
         if directory.name.endswith(name) or directory.name.startswith(name)
     ]
     if len(matching) != 1:
-        count = "no session" if not matching else f"{len(matching)} sessions"
-        raise UserError(f"{count.capitalize()} named {name!r}. `coder log` lists them; `last` is the newest.")
+        count = f"{len(matching)} sessions" if matching else "No session"
+        hint = "" if matching else _suggest_session(name, directories)
+        raise UserError(f"{count} named {name!r}.{hint} `coder log` lists them; `last` is the newest.")
     start_event = boundary_events(matching[0])[0]
     if repository is not None and start_event is not None and start_event.repository != str(repository):
         raise UserError(
@@ -159,6 +161,14 @@ def find_session(
             f"{start_event.repository}."
         )
     return matching[0]
+
+
+def _suggest_session(name: str, directories: Sequence[Path]) -> str:
+    """Return a sentence on the session whose id, or end of an id, is most like a name; empty without any."""
+    ends = {directory.name.rpartition("-")[2]: directory.name for directory in directories}
+    names = {**ends, **{directory.name: directory.name for directory in directories}}
+    matches = get_close_matches(name, names, n=1)
+    return f" Do you mean {names[matches[0]]}?" if matches else ""
 
 
 def list_sessions(sessions: Path) -> list[Path]:

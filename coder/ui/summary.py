@@ -97,8 +97,13 @@ def report_body(finish_event: SessionFinished) -> str:
     )
 
 
-def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
-    """Yield up to six lines: verdict, changes, tests, what they prove, cost, next step."""
+def summary_lines(
+    finish_event: SessionFinished, *, session: str, command: str = "coder {} last"
+) -> Iterable[Text]:
+    """Yield up to six lines: verdict, changes, tests, what they prove, cost, next step.
+
+    `command` is how the user writes `apply` and `undo` for this session.
+    """
     kind = finish_event.kind
     yield Text.assemble(
         (outcome_label(finish_event), STYLES[kind] if kind else "bold red"),
@@ -126,7 +131,7 @@ def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Te
         ),
     )
     if finish_event.delivery:
-        yield _row("next", _next_step(finish_event.delivery, session))
+        yield _row("next", _next_step(finish_event.delivery, command))
     else:
         yield _row(
             "next",
@@ -154,12 +159,13 @@ def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:
     )
 
 
-def _next_step(delivery: Delivery, session: str) -> str:
+def _next_step(delivery: Delivery, command: str) -> str:
+    apply, undo = command.format("apply"), command.format("undo")
     if delivery.merged:
-        return f"it is on your branch; undo: coder undo {session}"
+        return f"it is on your branch; undo: {undo}"
     if delivery.branch:
-        return f"on branch {delivery.branch}; apply: coder apply {session}; undo: coder undo {session}"
-    return f"nothing was written to the repository; apply: coder apply {session}"
+        return f"on branch {delivery.branch}; apply: {apply}; undo: {undo}"
+    return f"nothing was written to the repository; apply: {apply}"
 
 
 def _changed_files(diff: str) -> str:

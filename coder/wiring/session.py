@@ -26,6 +26,7 @@ from coder.permissions.secrets import Secrets, secret_environment_values
 from coder.prompting import PackagedPrompts
 from coder.repo.locks import session_lock
 from coder.repo.repository import SessionRepository, open_repository
+from coder.retrieval.attachments import refuse_images
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
 from coder.sandbox.residue_sandbox import ResidueSandbox
@@ -126,7 +127,8 @@ def open_session(
         if task.after:
             link_whole_suite(task.after, identity)
         private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-        task = _mask_request(task, private)
+        attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
+        task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
         log = EventLog(store, secrets=private)
         bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
@@ -179,6 +181,7 @@ def open_session(
             revise=None if chosen_approach.is_offline else revise_flagged,
             notices=(
                 *repository.exclusions,
+                *refusals,
                 *(() if task.continues else _environment_notices(task, root, sandbox)),
             ),
         )

@@ -16,8 +16,10 @@ from textual.widgets import TextArea
 
 from coder.core.errors import CoderError
 from coder.ui.tui.alerts import TerminalAlerts
+from coder.ui.tui.arguments import CommandArguments
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
 from coder.ui.tui.conversation.conversation import Conversation
+from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.running import (
     OpenedRepository,
     RunningSession,
@@ -43,11 +45,12 @@ class CoderApp(App[None]):
     TITLE = "coder"
     CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "screens/session.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "stop_or_rewind", "Stop, or rewind"),
-        Binding("ctrl+g", "deliver_now", "Deliver now", priority=True),
-        Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True),
-        Binding("ctrl+q", "quit", "Quit", priority=True),
-        Binding("f1", "help", "Commands and keys"),
+        Binding("escape", "stop_or_rewind", "Stop, or rewind", id="stop"),
+        Binding("ctrl+g", "deliver_now", "Deliver now", priority=True, id="deliver_now"),
+        Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True, id="copy"),
+        Binding("ctrl+q", "quit", "Quit", priority=True, id="leave"),
+        Binding("ctrl+p", "command_palette", "Palette", priority=True, id="palette"),
+        Binding("f1", "help", "Commands and keys", id="help"),
     ]
 
     def __init__(
@@ -59,6 +62,7 @@ class CoderApp(App[None]):
         services: Services | None = None,
         open_repository: Callable[[], OpenedRepository] = OpenedRepository,
         theme: str = "",
+        keys: KeyBindings | None = None,
         draft: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -66,8 +70,8 @@ class CoderApp(App[None]):
 
         `open_repository` and then `model` are called in a thread once the prompt is there, so they may be
         slow, and raise CoderError. If the repository cannot be opened the application ends, and `failure` is
-        the reason; `model` returns the model of sessions, and loads what they need. `theme` is the user's, if
-        it still exists. `draft` is what the user has typed already. `clock` counts seconds.
+        the reason; `model` returns the model of sessions, and loads what they need. `theme`, `keys` are the
+        user's, if they still exist. `draft` is what the user has typed already. `clock` counts seconds.
         """
         super().__init__()
         self._model = model
@@ -80,7 +84,9 @@ class CoderApp(App[None]):
         self._wished_theme = theme
         self._draft = draft
         self._alerts = TerminalAlerts(self._write_to_terminal, name=PurePath(repository).name)
-        self._main = SessionScreen(repository, clock=clock)
+        self._key_bindings = keys or KeyBindings()
+        self.set_keymap({**self._key_bindings.changed})
+        self._main = SessionScreen(repository, keys=self._key_bindings, clock=clock)
         self._conversation = Conversation(
             self,
             self._main,
@@ -89,8 +95,17 @@ class CoderApp(App[None]):
             alerts=self._alerts,
             on_end=self._quit_if_asked,
         )
+        self._arguments = CommandArguments(
+            self._services,
+            themes=lambda: self.available_themes,
+            session=lambda: self._conversation.session_id,
+        )
         self._commands = ServiceCommands(
-            self, self._main, self._services, newest=lambda: self._conversation.newest_log
+            self,
+            self._main,
+            self._services,
+            newest=lambda: self._conversation.newest_log,
+            arguments=self._arguments,
         )
         self._clock = clock
         self._escaped = -DOUBLE_KEY_SECONDS
@@ -160,7 +175,7 @@ class CoderApp(App[None]):
         """Load completion, the model, and what shows a session, while the user reads or types."""
         if self._services.names is not None:
             await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
-            await self._main.add_completion(self._services.names)
+            await self._main.add_completion(self._services.names, self._arguments)
         await self._choose_model()
         await asyncio.to_thread(import_module, "coder.ui.tui.conversation.narrator")
 
@@ -199,13 +214,14 @@ class CoderApp(App[None]):
         if name not in HELP and name != "!":
             self._refuse(suggest_command(name), typed)
         elif name == "help":
-            self._main.show_lines(help_lines())
+            self._main.show_lines(help_lines(self._key_bindings))
         elif name == "quit":
             self.run_worker(self.action_quit())
         elif name == "context":
             self._commands.show_context(self._conversation.current_log)
         elif self._conversation.is_busy:
-            self._refuse(f"{typed.split()[0]} has to wait until this has ended; esc stops it.", typed)
+            stop = self._key_bindings.label("stop")
+            self._refuse(f"{typed.split()[0]} has to wait until this has ended; {stop} stops it.", typed)
         elif not text and (name == "!" or (is_request and name != "verify")):
             self._refuse(f"/{name} {HELP[name]}" if is_request else "! needs a command, such as !ls", typed)
         elif is_request:
@@ -265,7 +281,7 @@ class CoderApp(App[None]):
     def action_help(self) -> None:
         from coder.ui.tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(self._key_bindings))
 
     def action_stop(self) -> None:
         """Stop the session, or the command of the prompt."""

@@ -9,6 +9,7 @@ from textual.app import App
 
 from coder.core.errors import UserError
 from coder.core.values.text import sanitize_text
+from coder.ui.tui.arguments import CLOSED_COMMANDS, CommandArguments, explain_unknown_argument
 from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.services import Services
 
@@ -32,12 +33,14 @@ class ServiceCommands:
         services: Services,
         *,
         newest: Callable[[], "EventLog | None"],
+        arguments: CommandArguments,
     ) -> None:
         """Take `newest`, which returns the log of the session that the next request continues."""
         self._app = app
         self._screen = screen
         self._services = services
         self._newest = newest
+        self._arguments = arguments
         self._stop = Event()
         self._outputs: list[tuple[str, str]] = []
         self._handlers: Mapping[str, Callable[[str], Awaitable[None]]] = {
@@ -71,7 +74,14 @@ class ServiceCommands:
         Raises:
             CoderError: it cannot be done.
         """
+        if text and name in CLOSED_COMMANDS:
+            await self._check_argument(name, text.split()[0])
         await self._handlers[name](text)
+
+    async def _check_argument(self, name: str, value: str) -> None:
+        known = await asyncio.to_thread(self._arguments.list, name)
+        if known and value not in (argument.value for argument in known):
+            raise UserError(explain_unknown_argument(name, value, known))
 
     async def _run_shell(self, command: str) -> None:
         """Run a command in the sandbox, show its output, and keep it for the next request if it is short."""
@@ -97,10 +107,12 @@ class ServiceCommands:
         question = f"Allow this? {command}   ({objection})"
         return await ask_user(self._app, question, options=("allow", "refuse")) == "allow"
 
-    async def _show_diff(self, _: str) -> None:
+    async def _show_diff(self, session: str) -> None:
         from coder.core.state import delivered_diff
 
         log = self._newest()
+        if session:
+            log = await asyncio.to_thread(_require(self._services.archive).load, session)
         diff = delivered_diff(log.records) if log is not None else ""
         if not diff:
             raise UserError("Nothing has been changed yet.")
@@ -127,10 +139,8 @@ class ServiceCommands:
             self._screen.show_lines(
                 f"{'*' if theme == self._app.theme else ' '} {theme}" for theme in self._app.available_themes
             )
-        elif name in self._app.available_themes:
-            self._app.theme = name
         else:
-            raise UserError(f"There is no theme {name}; /theme lists all.")
+            self._app.theme = name
 
     async def _list_sessions(self, _: str) -> None:
         self._screen.show_lines(await asyncio.to_thread(_require(self._services.archive).list))

@@ -79,6 +79,10 @@ class SessionSettings(Protocol):
         """Return lines on `strategy` or `budget`."""
         ...
 
+    def choices(self, name: str) -> Sequence[str]:
+        """Return lines that begin with what /model, /strategy, /budget or /cost can be given."""
+        ...
+
     def change(self, name: str, value: str) -> str:
         """Change `model`, `strategy` or `budget` from the next request on; return a sentence."""
         ...

@@ -338,6 +338,16 @@ def test_without_model_explains_and_defers_remarks() -> None:
     assert session.commands == []
 
 
+def test_finished_session_offers_the_commands_of_the_prompt() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        assert "apply: /apply; undo: /undo" in " ".join(terminal.text.split())
+
+    play(scene)
+
+
 def test_recorded_session_is_read_only() -> None:
     log = EventLog(clock=ticking_clock())
     for event in [*story.LOCATED, story.FINISHED]:
@@ -346,7 +356,7 @@ def test_recorded_session_is_read_only() -> None:
 
     async def scene(terminal: Stage) -> None:
         await terminal.settle()
-        assert "coder undo 20260101-clock" in terminal.text
+        assert "/undo 20260101-clock" in terminal.text
         await terminal.say("another bug")
         await terminal.settle()
         assert "This is the record of a session" in terminal.text

@@ -118,7 +118,9 @@ class Conversation:
     async def show(self, running: RunningSession) -> None:
         """Run a session that is open already, and offer its request again if it did not come to its end."""
         self.is_busy = True
-        self._screen.begin(has_listener=bool(self.model.name))
+        self._screen.begin(
+            has_listener=bool(self.model.name), is_recorded=isinstance(running, RecordedSession)
+        )
         await self._perform(running)
         self._suggest_interrupted_request()
 

@@ -54,10 +54,14 @@ MAX_RED_TESTS = 5
 class Narrator:
     """Shows the records of one session, and keeps replies and calls that are still incomplete."""
 
-    def __init__(self, transcript: Transcript, status_bar: StatusBar, prompt: Prompt) -> None:
+    def __init__(
+        self, transcript: Transcript, status_bar: StatusBar, prompt: Prompt, *, is_recorded: bool = False
+    ) -> None:
+        """Take `is_recorded`: the session is an earlier one, which commands have to name."""
         self._transcript = transcript
         self._status_bar = status_bar
         self._prompt = prompt
+        self._is_recorded = is_recorded
         self._status = Status()
         self._activity = ""
         self._replies: dict[str, ReplyView] = {}
@@ -132,7 +136,9 @@ class Narrator:
             call.set_remark("stopped")
         if self._status.phase == "answer" and event.report and self._newest_reply is not None:
             self._newest_reply.remove()  # the report is the same text, rendered
-        self._transcript.add(*_summary_widgets(event, session=self._status.session))
+        session = self._status.session
+        command = f"/{{}} {session}" if self._is_recorded else "/{}"
+        self._transcript.add(*_summary_widgets(event, session=session, command=command))
 
 
 def _format_status(status: Status) -> str:
@@ -245,13 +251,13 @@ def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
         yield _line(f"noted: {note}", "about")
 
 
-def _summary_widgets(event: SessionFinished, *, session: str) -> Iterable[Widget]:
+def _summary_widgets(event: SessionFinished, *, session: str, command: str) -> Iterable[Widget]:
     delivery = event.delivery
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
         yield Markdown(sanitize_text(report), classes="report", open_links=False)
-    first, *rest = summary_lines(event, session=session)
+    first, *rest = summary_lines(event, session=session, command=command)
     yield _line(first.plain, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
     for line in rest:
         name, _, text = line.plain.partition(" ")

@@ -9,15 +9,20 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from coder.ui.tui.commands import help_lines
+from coder.ui.tui.keys import KeyBindings
 
 
 class HelpScreen(ModalScreen[None]):
     """Scrolls with the arrow keys; closes with Esc."""
 
     CSS_PATH = "help.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q,enter", "dismiss", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q,enter,question_mark", "dismiss", "close")]
+
+    def __init__(self, keys: KeyBindings) -> None:
+        super().__init__()
+        self._key_bindings = keys
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="help"):
-            yield Static("\n".join(help_lines()), markup=False)
+            yield Static("\n".join(help_lines(self._key_bindings)), markup=False)
         yield Static("up, down scroll · esc close", id="keys", markup=False)
