@@ -85,6 +85,18 @@ def test_listing_sessions_starts_no_git(tmp_path: Path) -> None:
     assert "git" not in result.stdout.split()
 
 
+def test_the_interface_needs_no_parser_before_its_first_paint() -> None:
+    """Its own modules, and what decides about them, load neither typer nor pydantic."""
+    script = (
+        "import sys, coder.cli.reporting, coder.cli.tui, coder.cli.tui_services, coder.directories, "
+        "coder.repo.git, coder.ui.tui.app, coder.ui.tui.background; print(*sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (
+        set(result.stdout.split()) & {"typer", "pydantic", "git", "coder.settings", "coder.wiring"} == set()
+    )
+
+
 def test_windows_gets_one_line_about_wsl() -> None:
     script = (
         'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\n'

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from coder.cli.tui_services import InterfaceSettings
     from coder.core.commands import SessionCommand
     from coder.core.events import SessionFinished
     from coder.core.values.task import Mode
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.session.log import EventLog
-    from coder.ui.tui.running import SessionModel, TrustQuestion, UserRequest
+    from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
     from coder.wiring.session import SessionHandle
+
+LIGHT_THEME = "textual-light"
+"""Theme for terminals with a light background, until the user chooses one."""
 
 
 class InteractiveSession:
@@ -40,6 +44,66 @@ class InteractiveSession:
         return finish_event
 
 
+class InterfaceRepository:
+    """The repository that the interface works on; it is opened after the first paint."""
+
+    def __init__(
+        self, directory: Path, root: Path, settings: "InterfaceSettings", *, unsafe: bool, resumed: str
+    ) -> None:
+        self._directory = directory
+        self._root = root
+        self._settings = settings
+        self._unsafe = unsafe
+        self._resumed = resumed
+        self._walls: SandboxBackend | None = None
+
+    def open(self) -> "OpenedRepository":
+        """Check the repository, choose the sandbox, and read the session to resume.
+
+        Raises:
+            UserError: the repository cannot be worked on, or there is no such session.
+        """
+        from coder.cli.reporting import broken_change_notices
+        from coder.cli.tui_services import StoredSessions
+        from coder.repo.git import find_checkout
+        from coder.sandbox.choice import require_backend
+        from coder.trust import is_trusted
+        from coder.ui.tui.running import OpenedRepository, RecordedSession
+
+        find_checkout(self._directory)
+        config = self._settings.config
+        self._walls = require_backend(unsafe=self._unsafe, image=config.image)
+        is_sandboxed = self._walls is not None and not self._walls.limitations
+        needs_trust = not is_sandboxed and not is_trusted(self._root)
+        archive = StoredSessions(self._root)
+        return OpenedRepository(
+            trust=_trust_question(self._root, self._walls) if needs_trust else None,
+            has_alerts=config.alerts,
+            notices=broken_change_notices(),
+            initial_session=RecordedSession(archive.load(self._resumed)) if self._resumed else None,
+        )
+
+    def walls(self) -> "SandboxBackend | None":
+        """Return the sandbox that was chosen when the repository was opened."""
+        return self._walls
+
+    async def start(self, request: "UserRequest") -> InteractiveSession:
+        """Open a session for a request."""
+        return await asyncio.to_thread(self._open_session, request)
+
+    def _open_session(self, request: "UserRequest") -> InteractiveSession:
+        from coder.trust import is_trusted
+
+        return _open_session(
+            request,
+            self._directory,
+            self._root,
+            self._settings.flags,
+            trusted=is_trusted(self._root),
+            walls=self._walls,
+        )
+
+
 def run_tui(
     directory: Path = Path(), *, flags: Mapping[str, Any], unsafe: bool = False, resumed: str = ""
 ) -> None:
@@ -51,44 +115,35 @@ def run_tui(
         UserError: there is none, or it cannot be worked on.
     """
     from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
-    from coder.repo.git import find_checkout
-    from coder.sandbox.choice import require_backend
-    from coder.settings import load_config
-    from coder.trust import is_trusted
-    from coder.ui.tui.app import CoderApp
-    from coder.ui.tui.keys import read_key_bindings
-    from coder.ui.tui.running import RecordedSession, UserRequest
-    from coder.ui.tui.services import Services
+    from coder.repo.git import find_checkout, find_root
+    from coder.ui.tui.background import BackgroundQuery
 
-    root = find_checkout(directory).root
-    config = load_config(root, flags)
-    walls = require_backend(unsafe=unsafe, image=config.image)
+    root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
     settings = InterfaceSettings(root, flags)
-    is_sandboxed = walls is not None and not walls.limitations
+    with BackgroundQuery(is_needed=not settings.theme) as query:
+        from coder.ui.tui.app import CoderApp  # while the terminal answers
+        from coder.ui.tui.services import Services
 
-    async def start(request: UserRequest) -> InteractiveSession:
-        return await asyncio.to_thread(
-            _open_session, request, directory, root, settings.flags, trusted=is_trusted(root), walls=walls
-        )
-
-    archive = StoredSessions(root)
+        answer = query.read_answer()
+    repository = InterfaceRepository(directory, root, settings, unsafe=unsafe, resumed=resumed)
     app = CoderApp(
-        start,
+        repository.start,
         repository=str(root),
         model=lambda: _choose_model(root, settings.flags),
         services=Services(
-            archive=archive,
+            archive=StoredSessions(root),
             names=IndexedNames(root),
-            shell=SandboxShell(root, settings, walls=walls),
+            shell=SandboxShell(root, settings, walls=repository.walls),
             settings=settings,
         ),
-        theme=settings.theme,
-        keys=read_key_bindings(config.keys, has_vim=config.vim),
-        has_alerts=config.alerts,
-        trust=None if is_sandboxed or is_trusted(root) else _trust_question(root, walls),
-        initial_session=RecordedSession(archive.load(resumed)) if resumed else None,
+        open_repository=repository.open,
+        theme=settings.theme or LIGHT_THEME * (answer.background == "light"),
+        keys=settings.key_bindings,
+        draft=answer.typed,
     )
     app.run()
+    if app.failure is not None:
+        raise app.failure
     _print_farewell(app.newest_log, root)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from coder.session.approval.permission import PermissionDecision
     from coder.session.log import EventLog
     from coder.settings import Config
+    from coder.ui.tui.keys import KeyBindings
 
 COMMAND_SECONDS = 600
 LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "requests": "max_requests"}
@@ -102,7 +103,9 @@ class IndexedNames:
 class SandboxShell:
     """Runs commands in the user's checkout, which they may read and not change."""
 
-    def __init__(self, root: Path, settings: "InterfaceSettings", *, walls: "SandboxBackend | None") -> None:
+    def __init__(
+        self, root: Path, settings: "InterfaceSettings", *, walls: "Callable[[], SandboxBackend | None]"
+    ) -> None:
         self._root = root
         self._settings = settings
         self._walls = walls
@@ -118,7 +121,7 @@ class SandboxShell:
         from coder.core.ports.sandbox import Limits
         from coder.wiring.inspection import make_sandbox
 
-        with make_sandbox(self._walls, self._settings.config) as sandbox:
+        with make_sandbox(self._walls(), self._settings.config) as sandbox:
             execution = sandbox.run(
                 ["sh", "-c", command],
                 cwd=self._root,
@@ -138,7 +141,7 @@ class SandboxShell:
         config = self._settings.config
         permissions = Permissions(
             mode=config.approve,
-            is_sandboxed=self._walls is not None,
+            is_sandboxed=self._walls() is not None,
             rules=(*configured_rules(config), *allowed_rules(self._root)),
         )
         return decide_command(permissions, command, root=self._root)
@@ -246,6 +249,33 @@ class InterfaceSettings:
         from coder.cli.doctor import doctor_lines
 
         return list(doctor_lines(self._root))
+
+    @property
+    def key_bindings(self) -> "KeyBindings":
+        """Keys of the interface.
+
+        Raises:
+            UserError: a setting is invalid.
+        """
+        from coder.ui.tui.keys import KeyBindings, read_key_bindings
+
+        if not self._may_be_set("keys", "vim"):
+            return KeyBindings()
+        config = self.config
+        return read_key_bindings(config.keys, has_vim=config.vim)
+
+    def _may_be_set(self, *names: str) -> bool:
+        """Tell whether the user may have set one of some settings of their own.
+
+        Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
+        """
+        from coder.directories import config_directory
+
+        try:
+            text = (config_directory() / "config.toml").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        return any(name in text or f"CODER_{name.upper()}" in os.environ for name in names)
 
     @property
     def theme(self) -> str:

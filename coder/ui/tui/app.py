@@ -21,6 +21,7 @@ from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_
 from coder.ui.tui.conversation.conversation import Conversation
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.running import (
+    OpenedRepository,
     RunningSession,
     SessionModel,
     StartSession,
@@ -59,37 +60,37 @@ class CoderApp(App[None]):
         repository: str,
         model: Callable[[], SessionModel],
         services: Services | None = None,
+        open_repository: Callable[[], OpenedRepository] = OpenedRepository,
         theme: str = "",
         keys: KeyBindings | None = None,
-        has_alerts: bool = False,
-        trust: TrustQuestion | None = None,
-        initial_session: RunningSession | None = None,
+        draft: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
 
-        `model` returns the model of sessions. It is called in a thread once the prompt is there, so it may be
-        slow, load what sessions need, and raise CoderError. `theme` is the user's, if it still exists,
-        and so are `keys`.
-        `has_alerts` tells whether the terminal calls the user; `trust` is asked first.
-        `initial_session` is shown from the start. `clock` counts seconds.
+        `open_repository` and then `model` are called in a thread once the prompt is there, so they may be
+        slow, and raise CoderError. If the repository cannot be opened the application ends, and `failure` is
+        the reason; `model` returns the model of sessions, and loads what they need. `theme`, `keys` are the
+        user's, if they still exist. `draft` is what the user has typed already. `clock` counts seconds.
         """
         super().__init__()
         self._model = model
         self._services = services or Services()
+        self._start = start
+        self._open_repository = open_repository
+        self._is_open = asyncio.Event()
+        """Set once the repository is open and the question of trust, if there is one, is answered."""
+        self.failure: CoderError | None = None
         self._wished_theme = theme
-        self._trust = trust
-        self._alerts = TerminalAlerts(
-            self._write_to_terminal if has_alerts else lambda _: None, name=PurePath(repository).name
-        )
-        self._first = initial_session
+        self._draft = draft
+        self._alerts = TerminalAlerts(self._write_to_terminal, name=PurePath(repository).name)
         self._key_bindings = keys or KeyBindings()
         self.set_keymap({**self._key_bindings.changed})
         self._main = SessionScreen(repository, keys=self._key_bindings, clock=clock)
         self._conversation = Conversation(
             self,
             self._main,
-            start,
+            self._start_when_open,
             archive=self._services.archive,
             alerts=self._alerts,
             on_end=self._quit_if_asked,
@@ -118,7 +119,6 @@ class CoderApp(App[None]):
         if self._wished_theme in self.available_themes:
             self.theme = self._wished_theme
         self.theme_changed_signal.subscribe(self, self._remember_theme)
-        self._alerts.start()
         self.call_after_refresh(self._prepare)
 
     def on_unmount(self) -> None:
@@ -134,17 +134,40 @@ class CoderApp(App[None]):
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
-        if self._trust is not None:
-            self.run_worker(self._ask_for_trust(self._trust))
-        if self._first is not None:
-            self.run_worker(self._conversation.show(self._first))
+        self._main.suggest(self._draft)
+        self.run_worker(self._open(), name="open")
+
+    async def _open(self) -> None:
+        """Open the repository, then load what the first request needs."""
+        try:
+            opened = await asyncio.to_thread(self._open_repository)
+        except CoderError as error:
+            self.failure = error
+            self.exit()
+            return
+        if opened.has_alerts:
+            self._alerts.start()
+        for notice in opened.notices:
+            self._main.warn(notice)
+        if opened.trust is None:
+            self._is_open.set()
+        else:
+            self.run_worker(self._ask_for_trust(opened.trust))
+        if opened.initial_session is not None:
+            self.run_worker(self._conversation.show(opened.initial_session))
         self.run_worker(self._warm_up(), name="warm up")
+
+    async def _start_when_open(self, request: UserRequest) -> RunningSession:
+        await self._is_open.wait()
+        return await self._start(request)
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
         from coder.ui.tui.conversation.asking import ask_for_trust
 
         self._alerts.notify("an answer is needed")
-        if not await ask_for_trust(self, trust):
+        if await ask_for_trust(self, trust):
+            self._is_open.set()
+        else:
             self.exit()
         self._alerts.show_state("")
 
@@ -234,6 +257,7 @@ class CoderApp(App[None]):
         """Carry out a command that starts no session."""
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
         self._main.begin_command(typed)
+        await self._is_open.wait()
         try:
             if name in ("rewind", "fork"):
                 await self._conversation.go_back(text, forks=name == "fork")

@@ -37,15 +37,26 @@ class BackgroundQuery:
     Between the two other work may be done, such as imports. Nothing is sent to what is no terminal.
     """
 
-    def __init__(self, source: int, target: int, environment: Mapping[str, str] = os.environ) -> None:
-        """Take the descriptors that the terminal's answers are read from and queries are written to."""
+    def __init__(
+        self,
+        source: int = 0,
+        target: int = 2,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        is_needed: bool = True,
+    ) -> None:
+        """Take the descriptors that the terminal's answers are read from and queries are written to.
+
+        Nothing is asked if the answer is not needed.
+        """
         self._source, self._target = source, target
         self._environment = environment
+        self._is_needed = is_needed
         self._attributes: list[int | list[bytes | int]] | None = None
 
     def __enter__(self) -> "BackgroundQuery":
         is_terminal = os.isatty(self._source) and os.isatty(self._target)
-        if is_terminal and self._environment.get("TERM", "") not in LACKING_TERMINALS:
+        if self._is_needed and is_terminal and self._environment.get("TERM", "") not in LACKING_TERMINALS:
             self._attributes = termios.tcgetattr(self._source)
             quiet = termios.tcgetattr(self._source)
             quiet[3] &= ~(termios.ECHO | termios.ICANON)
