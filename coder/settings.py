@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,6 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from coder.core.errors import UserError
 from coder.core.values.base import Value
+from coder.directories import config_directory
 from coder.files.regular_files import read_regular
 from coder.permissions.command_rules import Action, Mode, Rule, parse_rule
 
@@ -157,25 +157,6 @@ REPOSITORY_FILE = "coder.toml"
 """Settings of a repository that need no pyproject.toml."""
 REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
 """Settings that a repository may set; it must not choose who reads the user's code, or the costs."""
-
-
-def config_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "coder"
-
-
-def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "coder"
-
-
-def sessions_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory that holds a directory for each session."""
-    return state_directory(environment) / "sessions"
-
-
-def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the path of the symbol index of a tree and all its worktrees."""
-    digest = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
-    return state_directory(environment) / "index" / f"{digest}.sqlite"
 
 
 def collect_settings(

@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = {
     "core": 0,
+    "directories": 1,
     "permissions": 1,
     "python": 1,
     "patching": 2,

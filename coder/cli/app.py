@@ -98,7 +98,7 @@ def options(
 
 def _report_broken_changes() -> None:
     """Tell of changes that the whole suite in the background has found to be broken, each once."""
-    from coder.settings import sessions_directory
+    from coder.directories import sessions_directory
 
     if "--after" in sys.argv or not any(sessions_directory().glob("*/whole_suite.json")):
         return

@@ -41,7 +41,8 @@ def clean(
     commits stay, and so does a session that a newer one continues. A removed session can no longer be shown,
     continued, applied or undone by its id.
     """
-    from coder.settings import load_config, state_directory
+    from coder.directories import state_directory
+    from coder.settings import load_config
     from coder.wiring.recovery import recover_sessions
 
     recover_sessions()

@@ -150,7 +150,7 @@ def read_issue(argument: str) -> str:
     else:
         text = argument
     if not text.strip():
-        raise UserError("The issue is empty. Give it as text, as @file, or as - for standard input.")
+        raise UserError("The request is empty. Give it as text, as @file, or as - for standard input.")
     # Replace lone surrogates and remove NUL, which git refuses.
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 

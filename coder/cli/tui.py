@@ -96,14 +96,10 @@ def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestio
     """Return the question on a repository whose tests would run without a full sandbox."""
     from coder.trust import trust_repository
     from coder.ui.tui.running import TrustQuestion
+    from coder.wiring.preparation import trust_question
 
-    sandbox = (
-        "without a sandbox, with all your rights"
-        if walls is None
-        else f"in a reduced sandbox ({walls.limitations})"
-    )
     return TrustQuestion(
-        text=f"The tests of {root} will run on this machine {sandbox}. Trust this repository?",
+        text=trust_question(root, walls),
         decline="leave" if walls is None else "go on in the sandbox",
         can_decline=walls is not None,
         trust=lambda: trust_repository(root),

@@ -33,8 +33,8 @@ class StoredSessions:
         return session_lines(self._root)
 
     def load(self, session: str) -> "EventLog":
+        from coder.directories import sessions_directory
         from coder.session.log import EventLog
-        from coder.settings import sessions_directory
         from coder.store.jsonl import find_session, read_records
 
         directory = find_session(sessions_directory(), session, repository=self._root, conversation=True)
@@ -43,7 +43,7 @@ class StoredSessions:
         return log
 
     def requests(self, session: str) -> Sequence[str]:
-        from coder.settings import sessions_directory
+        from coder.directories import sessions_directory
         from coder.store.jsonl import boundary_events, list_conversation
 
         starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
@@ -90,8 +90,8 @@ class IndexedNames:
         return [path for path in paths if path in readable]
 
     def symbols(self) -> Sequence[str]:
+        from coder.directories import index_database
         from coder.index.index import SymbolIndex
-        from coder.settings import index_database
 
         try:
             return SymbolIndex(self._root, index_database(self._root)).refresh().defined_names()
@@ -116,7 +116,7 @@ class SandboxShell:
     def run(self, command: str, stop: Event) -> str:
         from coder.core.policy import Policy
         from coder.core.ports.sandbox import Limits
-        from coder.wiring.bench import make_sandbox
+        from coder.wiring.inspection import make_sandbox
 
         with make_sandbox(self._walls, self._settings.config) as sandbox:
             execution = sandbox.run(
@@ -263,6 +263,6 @@ class InterfaceSettings:
 
 
 def _theme_file() -> Path:
-    from coder.settings import state_directory
+    from coder.directories import state_directory
 
     return state_directory() / "interface.json"

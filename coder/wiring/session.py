@@ -18,6 +18,7 @@ from coder.core.values.candidate import Candidate
 from coder.core.values.paths import extract_node_ids
 from coder.core.values.proposal import SuspectRanking
 from coder.core.values.task import Task
+from coder.directories import index_database, sessions_directory
 from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
 from coder.permissions.private_files import DENY_READ
@@ -37,21 +38,16 @@ from coder.session.limits.budget import BudgetTracker
 from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
 from coder.session.session import Session
-from coder.settings import (
-    Config,
-    configured_rules,
-    ignored_settings,
-    index_database,
-    sessions_directory,
-)
+from coder.settings import Config, configured_rules, ignored_settings
 from coder.store.jsonl import SessionStore
 from coder.strategies.review.committee import revise_flagged
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
-from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox
+from coder.wiring.bench import build_project_runtime, import_environment
 from coder.wiring.conversations import find_continuation, make_session_id
+from coder.wiring.inspection import make_sandbox
 from coder.wiring.recovery import recover_sessions
 from coder.wiring.spending import remaining_usd
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite

@@ -34,7 +34,7 @@ def store(sessions: Path, name: str, *, continues: str = "") -> None:
         EventLog(log).append(
             SessionStarted(
                 session=name,
-                task=Task(issue="It fails.", directory=".", continues=continues),
+                task=Task(issue="It fails.", directory=Path(), continues=continues),
                 repository="/repository",
                 head="0" * 40,
                 base="0" * 40,

@@ -17,7 +17,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import Image, Usage
-from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
 from coder.core.values.task import Attachment, Budget
 from coder.core.values.verdict import RunProblem, TestReport, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
@@ -348,7 +348,7 @@ def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
 
 
 class UnmergeableRepository(FakeRepository):
-    def merge(self, delivery: Delivery) -> str:
+    def merge(self, delivery: Delivery) -> NewCommit:
         raise UserError("a.py is dirty.")
 
 
@@ -359,6 +359,24 @@ def test_refused_merge_leaves_branch(tmp_path: Path) -> None:
     assert session_end.delivery is not None
     assert (session_end.delivery.merged, session_end.delivery.branch) == (False, "coder/value-is-2-now-1")
     assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in context.log.records]
+
+
+class UnsigningRepository(FakeRepository):
+    def deliver(
+        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
+    ) -> Delivery:
+        delivery = super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
+        return delivery.model_copy(update={"unsigned": "c0ffee is not signed."})
+
+    def merge(self, delivery: Delivery) -> NewCommit:
+        return NewCommit(id=delivery.commit, unsigned="c0ffee is not signed here.")
+
+
+def test_warns_of_unsigned_commits(tmp_path: Path) -> None:
+    context = kit(tmp_path, [patch(FIX)], repository=UnsigningRepository(root=tmp_path), merge=True)
+    assert run_session(context).kind is VerdictKind.PROVEN
+    warnings = [record.event for record in context.log.records if isinstance(record.event, Warned)]
+    assert warnings == [Warned(text="c0ffee is not signed."), Warned(text="c0ffee is not signed here.")]
 
 
 def test_error_message_masks_quoted_key(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import re
 
-from coder.core.values.base import Value
+from coder.core.values.base import EventValue, Value
 
 _NEW_RANGE = re.compile(r"@@ -\S+ \+(\d+)")
 
@@ -13,6 +13,30 @@ class HunkComment(Value):
     hunk: int
     """Its number in the diff."""
     text: str
+
+
+class EditedHunk(Value):
+    """The user's changes to one hunk of a review."""
+
+    hunk: int
+    """Its number in the diff."""
+    body: str = ""
+    """The hunk from `@@` to its last line, as the user has rewritten it; empty: as proposed."""
+    omitted: tuple[int, ...] = ()
+    """Changed lines that are left out, by their position among the lines of that body, from 0."""
+
+
+class HunkDecisions(EventValue):
+    """The user's decisions in a review. With comments, the change is worked on and reviewed again.
+
+    Otherwise `coder.patching.git_hunks.rebuild_diff(diff, accepted, edits)` is delivered. Unless it is the
+    whole diff, it must be verified itself; no hunk at all is a refusal.
+    """
+
+    accepted: tuple[int, ...]
+    """Numbers in `coder.patching.git_hunks.split_git_diff(diff)`, from 0, ascending."""
+    comments: tuple[HunkComment, ...] = ()
+    edits: tuple[EditedHunk, ...] = ()
 
 
 class Hunk(Value):
