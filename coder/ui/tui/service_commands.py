@@ -20,6 +20,7 @@ MOST_CHARACTERS = 4_000
 """Longest output of a command that goes with the next request."""
 MOST_LINES = 200
 """Lines of an output that are shown."""
+SINGLE_WORD_COMMANDS = ("theme", "model", "strategy", "cost", "diff", "apply", "undo")
 Service = TypeVar("Service")
 
 
@@ -74,8 +75,11 @@ class ServiceCommands:
         Raises:
             CoderError: it cannot be done.
         """
-        if text and name in CLOSED_COMMANDS:
-            await self._check_argument(name, text.split()[0])
+        words = text.split()
+        if name in SINGLE_WORD_COMMANDS and len(words) > 1:
+            raise UserError(f"/{name} takes one word, not {text!r}.")
+        if words and name in CLOSED_COMMANDS:
+            await self._check_argument(name, words[0])
         await self._handlers[name](text)
 
     async def _check_argument(self, name: str, value: str) -> None:
