@@ -1,4 +1,4 @@
-"""The review screen: lines of a hunk, edits in place, the tree of files."""
+"""The review screen: lines of a hunk, edits in place, the tree of files; outside of a session, too."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,8 +7,10 @@ import pytest
 
 from coder.core.commands import Decide, SessionCommand
 from coder.core.events import ReviewAsked
-from coder.core.values.hunk import EditedHunk, HunkComment
+from coder.core.values.hunk import EditedHunk, HunkComment, HunkDecisions
+from coder.ui.tui.review_app import ReviewApp
 from coder.ui.tui.screens.hunk_editor import restore_lines
+from coder.ui.tui.widgets.review.hunk_choice import ReviewPurpose
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 
@@ -202,3 +204,38 @@ def test_directories_of_one_directory_share_a_line() -> None:
 def test_lines_keep_what_is_not_shown(lines: list[str], edited: list[str], restored: tuple[str, ...]) -> None:
     shown = [line.rstrip("\r\n").replace("\x0c", "�") for line in lines]
     assert restore_lines(lines, shown, edited) == restored
+
+
+async def shown_by(
+    purpose: ReviewPurpose, *keys: str, review: ReviewAsked = story.REVIEW
+) -> tuple[str, HunkDecisions | None]:
+    """Return the screen after keys in a review outside of a session, and its result."""
+    app = ReviewApp(review, purpose=purpose, title="Change")
+    async with app.run_test(size=(120, 30)) as pilot:
+        while app.screen.focused is None:
+            await pilot.pause(0.05)
+        await pilot.press(*keys)
+        await pilot.pause(0.2)
+        lines = app.screen._compositor.render_strips()
+        text = "\n".join("".join(segment.text for segment in line) for line in lines)
+    return text, app.return_value
+
+
+def test_reading_decides_nothing() -> None:
+    text, result = asyncio.run(shown_by("read", "n", "r", "space", "e", "l", "c", "enter", "t"))
+    assert "Change: 3 hunks" in text and "q close" in text
+    assert "[accepted]" not in text and "[rejected]" not in text
+    assert "PROVEN  1 test failed before and passes now" in text
+    assert result is None
+
+
+@pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])
+def test_reading_ends_without_a_decision(key: str) -> None:
+    assert asyncio.run(shown_by("read", key))[1] is None
+
+
+def test_applying_takes_no_comments_and_returns_the_choice() -> None:
+    text, _ = asyncio.run(shown_by("apply", "n", "c", "q"))
+    assert "Change: 2 of 3 hunks: enter applies them, uncommitted and not verified" in text
+    assert asyncio.run(shown_by("apply", "n", "enter"))[1] == HunkDecisions(accepted=(1, 2))
+    assert asyncio.run(shown_by("apply", "escape"))[1] == HunkDecisions(accepted=(0, 1, 2), refused=True)
