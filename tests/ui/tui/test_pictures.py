@@ -53,6 +53,33 @@ async def review(stage: Stage) -> None:
     await stage.pilot.press("y", "n")
 
 
+async def review_lines(stage: Stage) -> None:
+    await review(stage)
+    for key in ("up", "l", "space"):
+        await stage.pilot.press(key)
+        await stage.settle()
+
+
+async def review_text(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, story.REVIEW, issue=story.ISSUE)
+    await stage.wait_for_question()
+    await stage.pilot.press("e")
+    await stage.settle()
+    await stage.pilot.press(*["down"] * 3, "end", "enter")
+    await stage.type("# a day")
+
+
+async def review_edited(stage: Stage) -> None:
+    await review_text(stage)
+    await stage.pilot.press("ctrl+s")
+    await stage.settle()
+
+
+async def review_files(stage: Stage) -> None:
+    await review_edited(stage)
+    await stage.pilot.press("t", "down")
+
+
 async def plan(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.PLANNED, issue=story.ISSUE)
     await stage.wait_for_question()
@@ -117,7 +144,13 @@ async def stopping(stage: Stage) -> None:
         (review, DARK, (80, 24)),
         (review, LIGHT, (80, 24)),
         (review, ANSI, (60, 16)),
-        (review, DARK, (150, 40)),
+        (review, DARK, (160, 40)),
+        (review_lines, DARK, (80, 24)),
+        (review_lines, ANSI, (60, 16)),
+        (review_text, LIGHT, (80, 24)),
+        (review_edited, DARK, (80, 24)),
+        (review_files, DARK, (80, 24)),
+        (review_files, LIGHT, (160, 40)),
         (plan, DARK, (80, 24)),
         (plan, LIGHT, (60, 16)),
         (finished, DARK, (100, 30)),

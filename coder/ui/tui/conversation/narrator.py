@@ -226,10 +226,13 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
 
 
 def _describe_review(event: ReviewAnswered) -> list[str]:
+    if event.refused:
+        return ["reviewed: nothing is to be delivered"]
     if event.comments:
         return [f"comment: {comment.text}" for comment in event.comments]
-    count = len(event.accepted)
-    return [f"reviewed: {count} hunk{'s' * (count != 1)} accepted"]
+    count, edited = len(event.accepted), len({edit.hunk for edit in event.edits} & {*event.accepted})
+    edits = f", {edited} of them edited" if edited else ""
+    return [f"reviewed: {count} hunk{'s' * (count != 1)} accepted{edits}"]
 
 
 def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
