@@ -27,7 +27,7 @@ from coder.cli import (
     verify,
     watch,
 )
-from coder.cli.options import UnsafeOption
+from coder.cli.options import InlineOption, UnsafeOption
 from coder.cli.reporting import broken_change_notices, report_errors
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
@@ -71,6 +71,7 @@ def options(
     model: str | None = typer.Option(None, metavar="PROVIDER:NAME", help="The model of the interface."),
     base_url: str | None = typer.Option(None, metavar="URL", help="An OpenAI-compatible server to use."),
     unsafe_no_sandbox: UnsafeOption = False,
+    inline: InlineOption = False,
 ) -> int:
     """Fix bugs in your repository, and prove that they are fixed. Without a command: an interactive
     session.
@@ -93,7 +94,7 @@ def options(
         return 2
     from coder.cli.tui import run_tui
 
-    run_tui(flags={"model": model, "base_url": base_url}, unsafe=unsafe_no_sandbox)
+    run_tui(flags={"model": model, "base_url": base_url}, unsafe=unsafe_no_sandbox, inline=inline)
     return 0
 
 

@@ -118,6 +118,10 @@ SuiteOption = Annotated[
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")
 ]
+InlineOption = Annotated[
+    bool,
+    typer.Option("--inline", help="Stay in the terminal's own screen, and leave a transcript there."),
+]
 TestEditsOption = Annotated[
     bool,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from coder.cli.options import UnsafeOption
+from coder.cli.options import InlineOption, UnsafeOption
 
 
 def resume(
@@ -18,6 +18,7 @@ def resume(
         str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")
     ] = None,
     unsafe_no_sandbox: UnsafeOption = False,
+    inline: InlineOption = False,
 ) -> int:
     """Go on with an earlier session: its conversation, and the change that it delivered.
 
@@ -32,5 +33,5 @@ def resume(
     from coder.cli.tui import run_tui
 
     flags = {"model": model, "base_url": base_url}
-    run_tui(Path(), flags=flags, unsafe=unsafe_no_sandbox, resumed=id)
+    run_tui(Path(), flags=flags, unsafe=unsafe_no_sandbox, resumed=id, inline=inline)
     return 0

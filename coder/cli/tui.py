@@ -105,15 +105,21 @@ class InterfaceRepository:
 
 
 def run_tui(
-    directory: Path = Path(), *, flags: Mapping[str, Any], unsafe: bool = False, resumed: str = ""
+    directory: Path = Path(),
+    *,
+    flags: Mapping[str, Any],
+    unsafe: bool = False,
+    resumed: str = "",
+    inline: bool = False,
 ) -> None:
     """Open the interface on the repository that contains a directory, and with the session `resumed`.
 
-    `flags` replace settings.
+    `flags` replace settings. `inline` leaves the terminal's own screen in place, and a transcript on it.
 
     Raises:
         UserError: there is none, or it cannot be worked on.
     """
+    from coder.cli.farewell import print_farewell
     from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
     from coder.repo.git import find_checkout, find_root
     from coder.ui.tui.background import BackgroundQuery
@@ -141,10 +147,13 @@ def run_tui(
         keys=settings.key_bindings,
         draft=answer.typed,
     )
-    app.run()
+    is_inline = inline or settings.is_inline
+    app.run(
+        inline=is_inline, mouse=not is_inline
+    )  # the mouse scrolls and selects in the terminal's own screen
     if app.failure is not None:
         raise app.failure
-    _print_farewell(app.newest_log, root)
+    print_farewell(app.newest_log, root, transcript=app.session_logs if is_inline else ())
 
 
 def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":
@@ -159,28 +168,6 @@ def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestio
         can_decline=walls is not None,
         trust=lambda: trust_repository(root),
     )
-
-
-def _print_farewell(log: "EventLog | None", root: Path) -> None:
-    """Print what became of the newest session, and how to go on with it."""
-    from rich.console import Console
-
-    from coder.core.events import SessionFinished, SessionStarted
-    from coder.repo.delivery.checkout import has_delivery
-    from coder.repo.git import find_checkout
-    from coder.ui.summary import summary_lines
-
-    records = log.records if log is not None else ()
-    if not records or not isinstance(started := records[0].event, SessionStarted):
-        return
-    console = Console(highlight=False)
-    if isinstance(finished := records[-1].event, SessionFinished):
-        delivery = finished.delivery
-        is_undone = delivery is not None and not has_delivery(find_checkout(root).git, delivery)
-        for line in summary_lines(finished, session=started.session):
-            is_outdated = is_undone and line.plain.startswith("next")
-            console.print("next     it was taken back since" if is_outdated else line)
-    console.print(f"resume   coder resume {started.session}")
 
 
 def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":

@@ -264,6 +264,11 @@ class InterfaceSettings:
         config = self.config
         return read_key_bindings(config.keys, has_vim=config.vim)
 
+    @property
+    def is_inline(self) -> bool:
+        """True if the interface stays in the terminal's own screen."""
+        return self._may_be_set("inline") and self.config.inline
+
     def _may_be_set(self, *names: str) -> bool:
         """Tell whether the user may have set one of some settings of their own.
 
