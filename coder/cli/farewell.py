@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from coder.session.log import EventLog
 
 
-def print_farewell(log: "EventLog | None", root: Path, *, transcript: "Sequence[EventLog]" = ()) -> None:
-    """Print a transcript of sessions, what became of the newest one, and how to go on with it."""
+def print_farewell(
+    log: "EventLog | None", root: Path, *, transcript: "Sequence[EventLog]" = (), is_told: bool = False
+) -> None:
+    """Print a transcript of sessions, what became of the newest one, and how to go on with it.
+
+    If its outcome `is_told` already, only the latter.
+    """
     from rich.console import Console
 
     from coder.core.events import SessionFinished, SessionStarted
@@ -25,7 +30,7 @@ def print_farewell(log: "EventLog | None", root: Path, *, transcript: "Sequence[
     records = log.records if log is not None else ()
     if not records or not isinstance(started := records[0].event, SessionStarted):
         return
-    if isinstance(finished := records[-1].event, SessionFinished):
+    if not is_told and isinstance(finished := records[-1].event, SessionFinished):
         _print_outcome(console, finished, root, session=started.session)
     console.print(f"resume   coder resume {started.session}")
 

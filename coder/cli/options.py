@@ -122,6 +122,10 @@ InlineOption = Annotated[
     bool,
     typer.Option("--inline", help="Stay in the terminal's own screen, and leave a transcript there."),
 ]
+ScreenReaderOption = Annotated[
+    bool,
+    typer.Option("--screen-reader", help="Converse in plain lines, for screen readers."),
+]
 TestEditsOption = Annotated[
     bool,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from coder.cli.options import InlineOption, UnsafeOption
+from coder.cli.options import InlineOption, ScreenReaderOption, UnsafeOption
 
 
 def resume(
@@ -19,6 +19,7 @@ def resume(
     ] = None,
     unsafe_no_sandbox: UnsafeOption = False,
     inline: InlineOption = False,
+    screen_reader: ScreenReaderOption = False,
 ) -> int:
     """Go on with an earlier session: its conversation, and the change that it delivered.
 
@@ -32,6 +33,11 @@ def resume(
         return 2
     from coder.cli.tui import run_tui
 
-    flags = {"model": model, "base_url": base_url}
-    run_tui(Path(), flags=flags, unsafe=unsafe_no_sandbox, resumed=id, inline=inline)
+    flags = {
+        "model": model,
+        "base_url": base_url,
+        "inline": inline or None,
+        "screen_reader": screen_reader or None,
+    }
+    run_tui(Path(), flags=flags, unsafe=unsafe_no_sandbox, resumed=id)
     return 0

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.session.log import EventLog
     from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+    from coder.ui.tui.services import Services
     from coder.wiring.session import SessionHandle
 
 LIGHT_THEME = "textual-light"
@@ -91,6 +92,10 @@ class InterfaceRepository:
         """Open a session for a request."""
         return await asyncio.to_thread(self._open_session, request)
 
+    def choose_model(self) -> "SessionModel":
+        """Return the model of sessions, and load what they need."""
+        return _choose_model(self._root, self._settings.flags)
+
     def _open_session(self, request: "UserRequest") -> InteractiveSession:
         from coder.trust import is_trusted
 
@@ -110,11 +115,10 @@ def run_tui(
     flags: Mapping[str, Any],
     unsafe: bool = False,
     resumed: str = "",
-    inline: bool = False,
 ) -> None:
     """Open the interface on the repository that contains a directory, and with the session `resumed`.
 
-    `flags` replace settings. `inline` leaves the terminal's own screen in place, and a transcript on it.
+    `flags` replace settings, which may ask for a conversation in plain lines instead.
 
     Raises:
         UserError: there is none, or it cannot be worked on.
@@ -123,37 +127,64 @@ def run_tui(
     from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
     from coder.repo.git import find_checkout, find_root
     from coder.ui.tui.background import BackgroundQuery
+    from coder.ui.tui.services import Services
 
     root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
     settings = InterfaceSettings(root, flags)
+    repository = InterfaceRepository(directory, root, settings, unsafe=unsafe, resumed=resumed)
+    services = Services(
+        archive=StoredSessions(root),
+        names=IndexedNames(root),
+        shell=SandboxShell(root, settings, walls=repository.walls),
+        settings=settings,
+    )
+    if settings.is_on("screen_reader"):
+        print_farewell(_converse(repository, services), root, is_told=True)
+        return
     with BackgroundQuery(is_needed=not settings.theme) as query:
         from coder.ui.tui.app import CoderApp  # while the terminal answers
-        from coder.ui.tui.services import Services
 
         answer = query.read_answer()
-    repository = InterfaceRepository(directory, root, settings, unsafe=unsafe, resumed=resumed)
     app = CoderApp(
         repository.start,
         repository=str(root),
-        model=lambda: _choose_model(root, settings.flags),
-        services=Services(
-            archive=StoredSessions(root),
-            names=IndexedNames(root),
-            shell=SandboxShell(root, settings, walls=repository.walls),
-            settings=settings,
-        ),
+        model=repository.choose_model,
+        services=services,
         open_repository=repository.open,
         theme=settings.theme or LIGHT_THEME * (answer.background == "light"),
         keys=settings.key_bindings,
         draft=answer.typed,
     )
-    is_inline = inline or settings.is_inline
-    app.run(
-        inline=is_inline, mouse=not is_inline
-    )  # the mouse scrolls and selects in the terminal's own screen
+    is_inline = settings.is_on("inline")
+    app.run(inline=is_inline, mouse=not is_inline)  # there the mouse scrolls and selects as in any program
     if app.failure is not None:
         raise app.failure
     print_farewell(app.newest_log, root, transcript=app.session_logs if is_inline else ())
+
+
+def _converse(repository: InterfaceRepository, services: "Services") -> "EventLog | None":
+    """Run a conversation in plain lines, and return the log of its newest session."""
+    from coder.ui.console import PipedConsole
+    from coder.ui.dialogue.dialogue import Dialogue
+    from coder.ui.dialogue.terminal_input import TerminalInput
+
+    terminal = TerminalInput()
+    dialogue = Dialogue(
+        repository.start,
+        console=PipedConsole(force_terminal=False, no_color=True, highlight=False),
+        read_line=terminal.read,
+        discard_input=terminal.discard,
+        model=repository.choose_model,
+        services=services,
+        open_repository=repository.open,
+    )
+
+    async def run() -> None:
+        with terminal.on_interrupt(dialogue.stop):
+            await dialogue.run()
+
+    asyncio.run(run())
+    return dialogue.newest_log
 
 
 def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from coder.core.errors import ToolError, UserError
 
@@ -264,10 +264,9 @@ class InterfaceSettings:
         config = self.config
         return read_key_bindings(config.keys, has_vim=config.vim)
 
-    @property
-    def is_inline(self) -> bool:
-        """True if the interface stays in the terminal's own screen."""
-        return self._may_be_set("inline") and self.config.inline
+    def is_on(self, name: Literal["inline", "screen_reader"]) -> bool:
+        """Tell whether a setting that decides on the interface is switched on."""
+        return bool(self.flags.get(name)) or (self._may_be_set(name) and bool(getattr(self.config, name)))
 
     def _may_be_set(self, *names: str) -> bool:
         """Tell whether the user may have set one of some settings of their own.
