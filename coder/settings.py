@@ -100,6 +100,10 @@ class Config(Value):
     """Commands that never run."""
     alerts: bool = True
     """Whether the interface rings the bell, notifies and sets the title of the terminal."""
+    inline: bool = False
+    """Whether the interface stays in the terminal's own screen and leaves a transcript there."""
+    screen_reader: bool = False
+    """Whether the interface is a conversation in plain lines, for screen readers."""
     keys: Mapping[str, str] = Field(default={})
     """Keys of the interface, by the names below: a table `[keys]` with lines such as `send = "ctrl+s"`."""
     vim: bool = False

@@ -27,7 +27,7 @@ from coder.cli import (
     verify,
     watch,
 )
-from coder.cli.options import UnsafeOption
+from coder.cli.options import InlineOption, ScreenReaderOption, UnsafeOption
 from coder.cli.reporting import broken_change_notices, report_errors
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
@@ -71,6 +71,8 @@ def options(
     model: str | None = typer.Option(None, metavar="PROVIDER:NAME", help="The model of the interface."),
     base_url: str | None = typer.Option(None, metavar="URL", help="An OpenAI-compatible server to use."),
     unsafe_no_sandbox: UnsafeOption = False,
+    inline: InlineOption = False,
+    screen_reader: ScreenReaderOption = False,
 ) -> int:
     """Fix bugs in your repository, and prove that they are fixed. Without a command: an interactive
     session.
@@ -93,7 +95,13 @@ def options(
         return 2
     from coder.cli.tui import run_tui
 
-    run_tui(flags={"model": model, "base_url": base_url}, unsafe=unsafe_no_sandbox)
+    flags = {
+        "model": model,
+        "base_url": base_url,
+        "inline": inline or None,
+        "screen_reader": screen_reader or None,
+    }
+    run_tui(flags=flags, unsafe=unsafe_no_sandbox)
     return 0
 
 

@@ -120,6 +120,14 @@ SuiteOption = Annotated[
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")
 ]
+InlineOption = Annotated[
+    bool,
+    typer.Option("--inline", help="Stay in the terminal's own screen, and leave a transcript there."),
+]
+ScreenReaderOption = Annotated[
+    bool,
+    typer.Option("--screen-reader", help="Converse in plain lines, for screen readers."),
+]
 TestEditsOption = Annotated[
     bool,
     typer.Option(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.session.log import EventLog
     from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+    from coder.ui.tui.services import Services
     from coder.wiring.session import SessionHandle
 
 LIGHT_THEME = "textual-light"
@@ -91,6 +92,10 @@ class InterfaceRepository:
         """Open a session for a request."""
         return await asyncio.to_thread(self._open_session, request)
 
+    def choose_model(self) -> "SessionModel":
+        """Return the model of sessions, and load what they need."""
+        return _choose_model(self._root, self._settings.flags)
+
     def _open_session(self, request: "UserRequest") -> InteractiveSession:
         from coder.trust import is_trusted
 
@@ -105,46 +110,81 @@ class InterfaceRepository:
 
 
 def run_tui(
-    directory: Path = Path(), *, flags: Mapping[str, Any], unsafe: bool = False, resumed: str = ""
+    directory: Path = Path(),
+    *,
+    flags: Mapping[str, Any],
+    unsafe: bool = False,
+    resumed: str = "",
 ) -> None:
     """Open the interface on the repository that contains a directory, and with the session `resumed`.
 
-    `flags` replace settings.
+    `flags` replace settings, which may ask for a conversation in plain lines instead.
 
     Raises:
         UserError: there is none, or it cannot be worked on.
     """
+    from coder.cli.farewell import print_farewell
     from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
     from coder.repo.git import find_checkout, find_root
     from coder.ui.tui.background import BackgroundQuery
+    from coder.ui.tui.services import Services
 
     root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
     settings = InterfaceSettings(root, flags)
+    repository = InterfaceRepository(directory, root, settings, unsafe=unsafe, resumed=resumed)
+    services = Services(
+        archive=StoredSessions(root),
+        names=IndexedNames(root),
+        shell=SandboxShell(root, settings, walls=repository.walls),
+        settings=settings,
+    )
+    if settings.is_on("screen_reader"):
+        print_farewell(_converse(repository, services), root, is_told=True)
+        return
     with BackgroundQuery(is_needed=not settings.theme) as query:
         from coder.ui.tui.app import CoderApp  # while the terminal answers
-        from coder.ui.tui.services import Services
 
         answer = query.read_answer()
-    repository = InterfaceRepository(directory, root, settings, unsafe=unsafe, resumed=resumed)
     app = CoderApp(
         repository.start,
         repository=str(root),
-        model=lambda: _choose_model(root, settings.flags),
-        services=Services(
-            archive=StoredSessions(root),
-            names=IndexedNames(root),
-            shell=SandboxShell(root, settings, walls=repository.walls),
-            settings=settings,
-        ),
+        model=repository.choose_model,
+        services=services,
         open_repository=repository.open,
         theme=settings.theme or LIGHT_THEME * (answer.background == "light"),
         keys=settings.key_bindings,
         draft=answer.typed,
     )
-    app.run()
+    is_inline = settings.is_on("inline")
+    app.run(inline=is_inline, mouse=not is_inline)  # there the mouse scrolls and selects as in any program
     if app.failure is not None:
         raise app.failure
-    _print_farewell(app.newest_log, root)
+    print_farewell(app.newest_log, root, transcript=app.session_logs if is_inline else ())
+
+
+def _converse(repository: InterfaceRepository, services: "Services") -> "EventLog | None":
+    """Run a conversation in plain lines, and return the log of its newest session."""
+    from coder.ui.console import PipedConsole
+    from coder.ui.dialogue.dialogue import Dialogue
+    from coder.ui.dialogue.terminal_input import TerminalInput
+
+    terminal = TerminalInput()
+    dialogue = Dialogue(
+        repository.start,
+        console=PipedConsole(force_terminal=False, no_color=True, highlight=False),
+        read_line=terminal.read,
+        discard_input=terminal.discard,
+        model=repository.choose_model,
+        services=services,
+        open_repository=repository.open,
+    )
+
+    async def run() -> None:
+        with terminal.on_interrupt(dialogue.stop):
+            await dialogue.run()
+
+    asyncio.run(run())
+    return dialogue.newest_log
 
 
 def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":
@@ -159,28 +199,6 @@ def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestio
         can_decline=walls is not None,
         trust=lambda: trust_repository(root),
     )
-
-
-def _print_farewell(log: "EventLog | None", root: Path) -> None:
-    """Print what became of the newest session, and how to go on with it."""
-    from rich.console import Console
-
-    from coder.core.events import SessionFinished, SessionStarted
-    from coder.repo.delivery.checkout import has_delivery
-    from coder.repo.git import find_checkout
-    from coder.ui.summary import summary_lines
-
-    records = log.records if log is not None else ()
-    if not records or not isinstance(started := records[0].event, SessionStarted):
-        return
-    console = Console(highlight=False)
-    if isinstance(finished := records[-1].event, SessionFinished):
-        delivery = finished.delivery
-        is_undone = delivery is not None and not has_delivery(find_checkout(root).git, delivery)
-        for line in summary_lines(finished, session=started.session):
-            is_outdated = is_undone and line.plain.startswith("next")
-            console.print("next     it was taken back since" if is_outdated else line)
-    console.print(f"resume   coder resume {started.session}")
 
 
 def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":

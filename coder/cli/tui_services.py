@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from coder.core.errors import ToolError, UserError
 
@@ -263,6 +263,10 @@ class InterfaceSettings:
             return KeyBindings()
         config = self.config
         return read_key_bindings(config.keys, has_vim=config.vim)
+
+    def is_on(self, name: Literal["inline", "screen_reader"]) -> bool:
+        """Tell whether a setting that decides on the interface is switched on."""
+        return bool(self.flags.get(name)) or (self._may_be_set(name) and bool(getattr(self.config, name)))
 
     def _may_be_set(self, *names: str) -> bool:
         """Tell whether the user may have set one of some settings of their own.

@@ -71,6 +71,13 @@ def abbreviate_number(number: int) -> str:
 
 def print_summary(console: Console, finish_event: SessionFinished, *, session: str) -> None:
     """Print the summary of a session."""
+    print_result(console, finish_event)
+    for line in summary_lines(finish_event, session=session):
+        console.print(line, soft_wrap=not console.is_terminal)
+
+
+def print_result(console: Console, finish_event: SessionFinished) -> None:
+    """Print the diff and the report of a session."""
     diff, report = (
         sanitize_text(finish_event.delivery.diff if finish_event.delivery else ""),
         sanitize_text(report_body(finish_event)),
@@ -85,8 +92,6 @@ def print_summary(console: Console, finish_event: SessionFinished, *, session: s
         console.print()
         console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
     console.print()
-    for line in summary_lines(finish_event, session=session):
-        console.print(line, soft_wrap=not console.is_terminal)
 
 
 def report_body(finish_event: SessionFinished) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import PurePath
@@ -250,6 +250,11 @@ class CoderApp(KeyedApp[None]):
     def newest_log(self) -> "EventLog | None":
         """Log of the newest session."""
         return self._conversation.newest_log
+
+    @property
+    def session_logs(self) -> "Sequence[EventLog]":
+        """Logs of the sessions that were run here, in order."""
+        return self._conversation.logs
 
     async def _carry_out(self, name: str, text: str) -> None:
         """Carry out a command that starts no session."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from threading import Event
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
@@ -11,17 +11,14 @@ from coder.core.errors import UserError
 from coder.core.values.text import sanitize_text
 from coder.ui.tui.arguments import CLOSED_COMMANDS, CommandArguments, explain_unknown_argument
 from coder.ui.tui.screens.session import SessionScreen
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import MOST_CHARACTERS, Services, require_service
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
 
-MOST_CHARACTERS = 4_000
-"""Longest output of a command that goes with the next request."""
 MOST_LINES = 200
 """Lines of an output that are shown."""
 SINGLE_WORD_COMMANDS = ("theme", "model", "strategy", "cost", "diff", "apply", "undo")
-Service = TypeVar("Service")
 
 
 class ServiceCommands:
@@ -89,7 +86,7 @@ class ServiceCommands:
 
     async def _run_shell(self, command: str) -> None:
         """Run a command in the sandbox, show its output, and keep it for the next request if it is short."""
-        shell = _require(self._services.shell)
+        shell = require_service(self._services.shell)
         self._stop = Event()
         objection = await asyncio.to_thread(shell.objection, command)
         if objection and not await self._confirm(command, objection):
@@ -116,7 +113,7 @@ class ServiceCommands:
 
         log = self._newest()
         if session:
-            log = await asyncio.to_thread(_require(self._services.archive).load, session)
+            log = await asyncio.to_thread(require_service(self._services.archive).load, session)
         diff = delivered_diff(log.records) if log is not None else ""
         if not diff:
             raise UserError("Nothing has been changed yet.")
@@ -147,38 +144,32 @@ class ServiceCommands:
             self._app.theme = name
 
     async def _list_sessions(self, _: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(_require(self._services.archive).list))
+        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.archive).list))
 
     async def _apply(self, session: str) -> None:
-        act = _require(self._services.archive).apply
+        act = require_service(self._services.archive).apply
         self._screen.show_lines([await asyncio.to_thread(act, session or "last")])
 
     async def _undo(self, session: str) -> None:
-        act = _require(self._services.archive).undo
+        act = require_service(self._services.archive).undo
         self._screen.show_lines([await asyncio.to_thread(act, session or "last")])
 
     async def _show_costs(self, unit: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(_require(self._services.archive).costs, unit))
+        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.archive).costs, unit))
 
     async def _check(self, _: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(_require(self._services.settings).check))
+        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.settings).check))
 
     async def _show_or_change_model(self, name: str) -> None:
-        settings = _require(self._services.settings)
+        settings = require_service(self._services.settings)
         if name:
             self._screen.show_lines([await asyncio.to_thread(settings.change, "model", name)])
         else:
             self._screen.show_lines(await asyncio.to_thread(settings.models))
 
     async def _show_or_change(self, name: str, value: str) -> None:
-        settings = _require(self._services.settings)
+        settings = require_service(self._services.settings)
         if value:
             self._screen.show_lines([await asyncio.to_thread(settings.change, name, value)])
         else:
             self._screen.show_lines(await asyncio.to_thread(settings.show, name))
-
-
-def _require(service: Service | None) -> Service:
-    if service is None:
-        raise UserError("This is the record of a session, nothing more.")
-    return service

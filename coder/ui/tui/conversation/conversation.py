@@ -47,6 +47,8 @@ class Conversation:
         self._session: RunningSession | None = None
         self._newest: EventLog | None = None
         self._stopping = False
+        self.logs: list[EventLog] = []
+        """Logs of the sessions that were run here, in order."""
         self.model = SessionModel("?")
         self.is_busy = False
         """True while a session is opened or runs, or a command of the prompt is carried out."""
@@ -186,6 +188,8 @@ class Conversation:
         self._session = running
         is_live = not isinstance(running, RecordedSession)
         asking = QuestionQueue(self._app, running.send, self._alerts.notify if is_live else lambda _: None)
+        if is_live:
+            self.logs.append(running.log)
         self._alerts.show_state("working")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow(running.log, asking))
