@@ -25,11 +25,11 @@ class HunkChoice(Vertical, can_focus=True):
     """Shows a hunk and the decision on it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "turn", "turn round"),
-        Binding("l", "open('lines')", "choose lines"),
-        Binding("e", "open('text')", "edit"),
-        Binding("u", "restore", "as proposed"),
-        Binding("c", "open('comment')", "comment"),
+        Binding("space", "turn", "turn round", id="turn"),
+        Binding("l", "open('lines')", "choose lines", id="lines"),
+        Binding("e", "open('text')", "edit", id="edit"),
+        Binding("u", "restore", "as proposed", id="restore"),
+        Binding("c", "open('comment')", "comment", id="comment"),
     ]
 
     class Decided(Message):

@@ -17,15 +17,15 @@ class HunkList(VimScroll, can_focus=False):
     """List of hunks; its keys work while one of its hunks has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "previous hunk", show=False),
-        Binding("down,j", "move(1)", "next hunk", show=False),
-        Binding("y", "decide(True)", "accept"),
-        Binding("n", "decide(False)", "reject"),
-        Binding("a", "decide_all(True)", "accept all"),
-        Binding("r", "decide_all(False)", "reject all"),
-        Binding("f", "jump_file(1)", "next file"),
-        Binding("F", "jump_file(-1)", "previous file"),
-        Binding("enter", "confirm", "confirm"),
+        Binding("up,k", "move(-1)", "previous hunk", show=False, id="previous_hunk"),
+        Binding("down,j", "move(1)", "next hunk", show=False, id="next_hunk"),
+        Binding("y", "decide(True)", "accept", id="accept"),
+        Binding("n", "decide(False)", "reject", id="reject"),
+        Binding("a", "decide_all(True)", "accept all", id="accept_all"),
+        Binding("r", "decide_all(False)", "reject all", id="reject_all"),
+        Binding("f", "jump_file(1)", "next file", id="next_file"),
+        Binding("F", "jump_file(-1)", "previous file", id="previous_file"),
+        Binding("enter", "confirm", "confirm", id="confirm"),
     ]
 
     class Confirmed(Message):
