@@ -4,7 +4,7 @@ from typing import Literal
 
 from coder.core.notes import Plan
 from coder.core.values.base import Value
-from coder.core.values.hunk import HunkComment
+from coder.core.values.hunk import HunkDecisions
 
 
 class Say(Value):
@@ -29,15 +29,11 @@ class Answer(Value):
     option: str
 
 
-class Decide(Value):
+class Decide(HunkDecisions):
     """The answer to a review: which hunks of the diff to deliver."""
 
     type: Literal["decide"] = "decide"
     question: str
-    accepted: tuple[int, ...]
-    """Their numbers in `coder.patching.git_hunks.hunks(diff)`, ascending; empty: deliver nothing."""
-    comments: tuple[HunkComment, ...] = ()
-    """Requests to the model; with any, the change is worked on and reviewed again."""
 
 
 class Amend(Value):

@@ -19,7 +19,7 @@ from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName, StageState
 from coder.core.values.base import EventValue, Value
 from coder.core.values.candidate import Delivery
-from coder.core.values.hunk import HunkComment
+from coder.core.values.hunk import EditedHunk, HunkComment, HunkDecisions
 from coder.core.values.task import Task
 from coder.core.values.verdict import Cause, Counts, Verdict, VerdictKind
 
@@ -217,20 +217,15 @@ class ReviewAsked(EventValue):
     """The verdict on the whole diff."""
     accepted: tuple[int, ...] | None = None
     """Numbers of the hunks accepted so far, where the review goes on; None: all."""
+    edits: tuple[EditedHunk, ...] = ()
+    comments: tuple[HunkComment, ...] = ()
 
 
-class ReviewAnswered(EventValue):
-    """The change to deliver: `coder.patching.git_hunks.rebuilt(diff, accepted)`.
-
-    With fewer hunks than all it is another change, which must be verified itself; with none it is a refusal.
-    """
+class ReviewAnswered(HunkDecisions):
+    """The user has decided which change to deliver."""
 
     type: Literal["review_answered"] = "review_answered"
     question: str
-    accepted: tuple[int, ...]
-    """Numbers in `coder.patching.git_hunks.hunks(diff)`, from 0, ascending."""
-    comments: tuple[HunkComment, ...] = ()
-    """Requests for hunks; with any, nothing is delivered yet."""
     by: Literal["person", "default"]
 
 

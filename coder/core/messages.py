@@ -22,11 +22,22 @@ REMARK_OPENING = "The person adds: "
 """Beginning of the message in which a model receives what the user says on the way."""
 
 
+class Image(Value):
+    """A picture that the user attached."""
+
+    name: str
+    media_type: str
+    """Such as `image/png`."""
+    base64: str
+    """Its bytes."""
+
+
 class UserMessage(Value):
     """Text from the user or from the harness."""
 
     role: Literal["user"] = "user"
     text: str
+    images: tuple[Image, ...] = ()
 
 
 class AssistantMessage(Value):

@@ -330,6 +330,12 @@ def find_git(directory: Path) -> Git:
     return Git(directory=root, git_dir=git_dir, work_tree=root, inert=inert)
 
 
+def find_root(directory: Path) -> Path | None:
+    """Return the top of the checkout that contains a directory, without asking git whether it accepts it."""
+    nearest = _find_nearest(directory.resolve())
+    return nearest[0] if nearest else None
+
+
 def _find_nearest(directory: Path) -> tuple[Path, Path] | None:
     """Find the closest ancestor with a `.git` that git may accept; return it and its git directory."""
     for parent in (directory, *directory.parents):

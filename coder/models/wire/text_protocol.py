@@ -10,6 +10,7 @@ from coder.core.errors import ModelError
 from coder.core.messages import (
     AssistantMessage,
     Delta,
+    Image,
     Message,
     Reply,
     Request,
@@ -84,6 +85,10 @@ class TextProtocolModel:
     def context_tokens(self) -> int | None:
         return self._model.context_tokens
 
+    @property
+    def accepts_images(self) -> bool:
+        return self._model.accepts_images
+
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)
 
@@ -120,6 +125,10 @@ class AdaptiveModel:
     @property
     def context_tokens(self) -> int | None:
         return self._model.context_tokens
+
+    @property
+    def accepts_images(self) -> bool:
+        return self._model.accepts_images
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)
@@ -251,19 +260,21 @@ def _merge_turns(messages: Iterable[Message]) -> Iterator[Message]:
     All messages between two replies become one.
     """
     texts: list[str] = []
+    images: list[Image] = []
     for message in messages:
         match message:
             case AssistantMessage():
                 if texts:
-                    yield UserMessage(text="\n\n".join(texts))
-                    texts = []
+                    yield UserMessage(text="\n\n".join(texts), images=tuple(images))
+                    texts, images = [], []
                 yield AssistantMessage(text=_raw_text(message))
             case UserMessage(text=text):
                 texts.append(text)
+                images += message.images
             case ToolMessage(name=name, text=text, ok=ok):
                 texts.append(f"{'Result' if ok else 'Error'} of {name}:\n{text}")
     if texts:
-        yield UserMessage(text="\n\n".join(texts))
+        yield UserMessage(text="\n\n".join(texts), images=tuple(images))
 
 
 def _raw_text(message: AssistantMessage) -> str:

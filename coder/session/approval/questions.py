@@ -16,7 +16,6 @@ from coder.core.events import (
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.values.base import Value
-from coder.core.values.verdict import Verdict
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.command_rules import Rule
 from coder.session.log import EventLog
@@ -104,30 +103,25 @@ class Approval:
         self._log.append(QuestionAnswered(question=question, option=option, by="person"))
         return option
 
-    async def review_diff(
-        self,
-        diff: str,
-        droppable: tuple[int, ...] = (),
-        *,
-        verdict: Verdict | None = None,
-        accepted: tuple[int, ...] | None = None,
-    ) -> ReviewAnswered:
-        """Return the user's decision on the hunks of `diff`; immediately all of them if unattended.
+    async def review_diff(self, review: ReviewAsked) -> ReviewAnswered:
+        """Return the user's decision on the hunks of a diff; immediately all of them if unattended.
 
-        Hunks in `droppable` can be left out without a change of the `verdict`; `accepted` is the decision so
-        far.
+        The question's id is given here.
         """
         question = self._next_question_id()
-        self._log.append(
-            ReviewAsked(question=question, diff=diff, droppable=droppable, verdict=verdict, accepted=accepted)
-        )
+        self._log.append(review.model_copy(update={"question": question}))
         if not self._attended:
-            all_hunks = tuple(range(len(split_git_diff(diff))))
+            all_hunks = tuple(range(len(split_git_diff(review.diff))))
             answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
         else:
             decision = await _reply(self._decisions, question)
             answer = ReviewAnswered(
-                question=question, accepted=decision.accepted, comments=decision.comments, by="person"
+                question=question,
+                accepted=decision.accepted,
+                comments=decision.comments,
+                edits=decision.edits,
+                refused=decision.refused,
+                by="person",
             )
         self._log.append(answer)
         return answer

@@ -95,7 +95,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
                 exit_code=4,
             )
         if isinstance(accepted_part, RevisionRequest):
-            return await _revise(context, candidate, patch, accepted_part)
+            return await _revise(context, candidate, accepted_part)
         patch, newest = accepted_part
     confirmed_verdict = await confirm_risky_files(context, patch, newest)
     if confirmed_verdict is None:
@@ -121,12 +121,11 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     )
 
 
-async def _revise(
-    context: SessionContext, candidate: Candidate, patch: Patch, request: RevisionRequest
-) -> SessionOutcome:
+async def _revise(context: SessionContext, candidate: Candidate, request: RevisionRequest) -> SessionOutcome:
     """Have the user's comments worked on, then review the change again."""
     assert context.revise is not None, "comments are only taken where somebody can work on them"
-    return await conclude(context, await context.revise(request.findings, patch)(context, candidate))
+    revise = context.revise(request.findings, request.patch)
+    return await conclude(context, await revise(context, candidate))
 
 
 def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext) -> SessionOutcome:

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
-from coder.core.events import FilesChanged, Verified, Warned
+from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified, Warned
 from coder.core.notes import Finding
 from coder.core.state import named_tests
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.hunk import Hunk, HunkComment, first_changed_line
+from coder.core.values.hunk import EditedHunk, Hunk, first_changed_line
 from coder.core.values.verdict import Verdict
 from coder.patching import PatchError, apply
-from coder.patching.git_hunks import rebuild_diff, split_git_diff
+from coder.patching.git_hunks import edited_body, rebuild_diff, split_git_diff
 from coder.permissions.risk import high_risk_paths
 from coder.session.context import SessionContext
 from coder.session.delivery.removable_hunks import removable_hunk_numbers
@@ -27,6 +27,8 @@ class RevisionRequest(Value):
     """Comments of the user, to be worked on before the change is reviewed again."""
 
     findings: tuple[Finding, ...]
+    patch: Patch
+    """The change that they are about, with the user's own edits."""
 
 
 async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Verdict) -> Verdict | None:
@@ -92,65 +94,91 @@ async def review_change(
 ) -> tuple[Patch, Verdict] | RevisionRequest | None:
     """Return the accepted part of a change with its own verdict; None if the user wants nothing of it.
 
-    If the user comments on hunks, return the comments.
+    If the user comments on hunks, return the comments, and the change with the user's own edits.
 
-    A part of a change is another change: it is made in the candidate's worktree and verified again. If its
-    verdict is worse, or it does not apply without the rest, the user decides how to go on.
+    A part of a change, or what the user has edited, is another change: it is made in the candidate's worktree
+    and verified again. If its verdict is worse, or it does not apply without the rest, the user decides how
+    to go on.
     """
     removable = removable_hunk_numbers(patch.diff, verdict.guarded)
-    accepted: tuple[int, ...] | None = None
+    review = ReviewAsked(question="", diff=patch.diff, droppable=removable, verdict=verdict)
     while True:
-        answer = await context.approval.review_diff(patch.diff, removable, verdict=verdict, accepted=accepted)
-        accepted = answer.accepted
-        if answer.comments and context.revise is not None:
-            return RevisionRequest(findings=_comment_findings(patch, answer.comments))
-        if answer.comments:
-            context.log.append(Warned(text="There is no model that could work on your comments."))
-            continue
-        if len(accepted) == len(split_git_diff(patch.diff)):
-            return patch, verdict
-        part = await _verify_accepted(context, candidate, patch, accepted)
-        if isinstance(part, tuple) and part[1].kind is verdict.kind:
-            log_partial_change(context, candidate, *part)
-            return part
-        match await _ask_how_to_go_on(context, verdict, part):
-            case decision if decision == DELIVER_PART and isinstance(part, tuple):
-                log_partial_change(context, candidate, *part)
-                return part
-            case decision if decision == DELIVER_ALL:
-                await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
-                return patch, verdict
-            case decision if decision == DELIVER_NOTHING:
-                if isinstance(part, tuple):
-                    log_partial_change(context, candidate, *part)
-                return None
-
-
-def _comment_findings(patch: Patch, comments: Sequence[HunkComment]) -> tuple[Finding, ...]:
-    """Return the user's comments as findings at the first changed line of their hunks."""
-    hunks = split_git_diff(patch.diff)
-    return tuple(
-        Finding(
-            severity="major",
-            path=hunks[comment.hunk].path,
-            line=first_changed_line(hunks[comment.hunk]),
-            text=comment.text,
+        answer = await context.approval.review_diff(review)
+        review = review.model_copy(
+            update={"accepted": answer.accepted, "edits": answer.edits, "comments": answer.comments}
         )
-        for comment in comments
-        if 0 <= comment.hunk < len(hunks)
-    )
+        if answer.comments and context.revise is None and not answer.refused:
+            context.log.append(Warned(text="There is no model that could work on your comments."))
+            review = review.model_copy(update={"comments": ()})
+            continue
+        outcome = await _judge_answer(context, candidate, patch, verdict, answer)
+        if outcome != KEEP_EDITING:
+            return None if isinstance(outcome, str) else outcome
 
 
-async def _verify_accepted(
-    context: SessionContext, candidate: Candidate, patch: Patch, accepted: Collection[int]
+async def _judge_answer(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict, answer: ReviewAnswered
+) -> tuple[Patch, Verdict] | RevisionRequest | str:
+    """Return the change that the user wants with its verdict; KEEP_EDITING or DELIVER_NOTHING otherwise.
+
+    Comments are about the whole change with the user's edits, since it is reviewed once more.
+    """
+    all_hunks = tuple(range(len(split_git_diff(patch.diff))))
+    accepted = () if answer.refused else all_hunks if answer.comments else answer.accepted
+    findings = _comment_findings(patch, answer)
+    if accepted == all_hunks and not answer.edits:
+        return RevisionRequest(findings=findings, patch=patch) if findings else (patch, verdict)
+    part = await _verify_reviewed(context, candidate, patch, accepted, answer.edits)
+    if isinstance(part, tuple) and part[1].kind is verdict.kind:
+        log_partial_change(context, candidate, *part)
+        return RevisionRequest(findings=findings, patch=part[0]) if findings else part
+    decision = await _ask_how_to_go_on(context, verdict, part)
+    if isinstance(part, tuple) and decision in (DELIVER_PART, DELIVER_NOTHING):
+        log_partial_change(context, candidate, *part)
+        return part if decision == DELIVER_PART else DELIVER_NOTHING
+    await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+    return (patch, verdict) if decision == DELIVER_ALL else decision
+
+
+def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[Finding, ...]:
+    """Return the user's comments as findings at the first changed line of their hunks, as edited."""
+    hunks = split_git_diff(patch.diff)
+    edit_by_number = {edit.hunk: edit for edit in answer.edits}
+    findings = []
+    for comment in answer.comments:
+        if not 0 <= comment.hunk < len(hunks):
+            continue
+        hunk, edit = hunks[comment.hunk], edit_by_number.get(comment.hunk)
+        body = edited_body(hunk, edit) if edit else hunk.body
+        line = first_changed_line(hunk.model_copy(update={"body": body or hunk.body}))
+        findings.append(Finding(severity="major", path=hunk.path, line=line, text=comment.text))
+    return tuple(findings)
+
+
+async def _verify_reviewed(
+    context: SessionContext,
+    candidate: Candidate,
+    patch: Patch,
+    accepted: Collection[int],
+    edits: Sequence[EditedHunk],
 ) -> tuple[Patch, Verdict] | str:
-    """Return the accepted part with its verdict, or why there is none."""
+    """Return what the user has accepted and edited with its verdict, or why there is none."""
     if not accepted:
         return "You have accepted nothing."
     try:
-        return await verify_hunks(context, candidate, patch, accepted)
+        edits = [_restore_secrets(context, edit, patch) for edit in edits]
+        if not rebuild_diff(patch.diff, accepted, edits):
+            return "What you have accepted changes nothing."
+        return await verify_hunks(context, candidate, patch, accepted, edits)
+    except LookupError as error:
+        return f"The change does not hold the value that {error.args[0]} stands for."
     except PatchError as error:
         return f"What you have accepted does not fit without the rest. {error}"
+
+
+def _restore_secrets(context: SessionContext, edit: EditedHunk, patch: Patch) -> EditedHunk:
+    """Return an edit with secrets of the change in place of the placeholders that the user was shown."""
+    return edit.model_copy(update={"body": context.secrets.restore_placeholders(edit.body, patch.diff)})
 
 
 async def _ask_how_to_go_on(
@@ -160,7 +188,7 @@ async def _ask_how_to_go_on(
     if isinstance(part, str):
         reason, options = part, (DELIVER_ALL, KEEP_EDITING, DELIVER_NOTHING)
     else:
-        reason = f"Without what you have left out it is {part[1].label}: {part[1].reason}"
+        reason = f"As you want it, it is {part[1].label}: {part[1].reason}"
         deliver_part = (DELIVER_PART,) if part[1].is_deliverable else ()
         options = (DELIVER_ALL, KEEP_EDITING, *deliver_part, DELIVER_NOTHING)
     text = f"{reason}\nThe whole change is {verdict.label}. How shall it go on?"
@@ -168,15 +196,19 @@ async def _ask_how_to_go_on(
 
 
 async def verify_hunks(
-    context: SessionContext, candidate: Candidate, patch: Patch, accepted: Collection[int]
+    context: SessionContext,
+    candidate: Candidate,
+    patch: Patch,
+    accepted: Collection[int],
+    edits: Sequence[EditedHunk] = (),
 ) -> tuple[Patch, Verdict]:
-    """Apply some hunks of a change alone in the candidate's worktree, and verify the result.
+    """Apply some hunks of a change alone in the candidate's worktree, as edited, and verify the result.
 
     Raises:
         PatchError: they do not apply without the rest; the worktree is as it was before any change.
     """
     await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
-    await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted), candidate.worktree)
+    await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), candidate.worktree)
     part = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     verdict = await asyncio.to_thread(
         context.verifier.verify,

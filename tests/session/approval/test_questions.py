@@ -50,7 +50,9 @@ DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n@@ -9 +9 @@\n
 
 def test_unattended_review_accepts_every_hunk() -> None:
     log = EventLog(clock=ticking_clock())
-    assert asyncio.run(Approval(log, attended=False).review_diff(DIFF)).accepted == (0, 1)
+    assert asyncio.run(
+        Approval(log, attended=False).review_diff(ReviewAsked(question="", diff=DIFF))
+    ).accepted == (0, 1)
     assert log.records[-1].event == ReviewAnswered(question="q1", accepted=(0, 1), by="default")
 
 
@@ -58,7 +60,7 @@ def test_a_review_waits_for_the_decision() -> None:
     async def scenario() -> tuple[ReviewAnswered, EventLog]:
         log = EventLog(clock=ticking_clock())
         approval = Approval(log, attended=True)
-        reviewing = asyncio.ensure_future(approval.review_diff(DIFF))
+        reviewing = asyncio.ensure_future(approval.review_diff(ReviewAsked(question="", diff=DIFF)))
         await asyncio.sleep(0)
         approval.deliver_answer(Answer(question="q1", option="yes"))
         assert not reviewing.done()

@@ -7,9 +7,10 @@ import pytest
 from coder.core.commands import Answer, Decide
 from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
 from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.hunk import HunkComment
+from coder.core.values.hunk import EditedHunk, HunkComment
 from coder.core.values.task import Mode
 from coder.core.values.verdict import Verdict, VerdictKind
+from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
 from coder.session.delivery.review import (
     DELIVER_ALL,
@@ -39,6 +40,18 @@ class GitLikeRepository(FakeRepository):
             ),
         }
         return plain.model_copy(update={"diff": "".join(parts[path] for path in plain.paths)})
+
+
+class SecretiveRepository(FakeRepository):
+    """Repository whose diff holds a secret."""
+
+    def candidate_patch(self, candidate: Candidate) -> Patch:
+        plain = super().candidate_patch(candidate)
+        diff = (
+            "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n"
+            "@@ -1 +1,2 @@\n-VALUE = 1\n+VALUE = 2\n+hunter2hunter2\n"
+        )
+        return plain.model_copy(update={"diff": diff if plain.paths else ""})
 
 
 def run_with_hunks(
@@ -114,6 +127,121 @@ def test_review_goes_on_with_what_was_accepted(tmp_path: Path) -> None:
     asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
     assert [review.accepted for review in asked] == [None, (1,)]
     assert asked[0].verdict is not None and asked[0].verdict.kind is VerdictKind.PROVEN
+
+
+def run_with_decisions(
+    context: SessionContext, *decisions: Decide, then: str = KEEP_EDITING
+) -> SessionFinished:
+    """Return the session's end for the user's decisions, whose ids of questions are filled in."""
+    remaining = iter(decisions)
+
+    async def scenario() -> SessionFinished:
+        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in context.log.follow():
+            if isinstance(event := record.event, ReviewAsked):
+                session.send(next(remaining).model_copy(update={"question": event.question}))
+            elif isinstance(record.event, QuestionAsked):
+                session.send(Answer(question=record.event.question, option=then))
+        return await running
+
+    return asyncio.run(scenario())
+
+
+def decide(*accepted: int, edits: tuple[EditedHunk, ...] = (), comment: str = "") -> Decide:
+    comments = (HunkComment(hunk=0, text=comment),) if comment else ()
+    return Decide(question="", accepted=accepted, edits=edits, comments=comments)
+
+
+EDITED = EditedHunk(hunk=0, body="@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 7\n")
+
+
+def test_verifies_and_delivers_what_the_user_edited(tmp_path: Path) -> None:
+    verifier = FakeVerifier()
+    session_end = run_with_decisions(review_context(tmp_path, verifier), decide(0, 1, edits=(EDITED,)))
+    assert (session_end.kind, [name for name, _ in verifier.calls].count("verify")) == (VerdictKind.PROVEN, 2)
+    assert (tmp_path / "a.py").read_text() == "VALUE = 7\n"
+    assert (tmp_path / "b.py").read_text() == "OTHER = 1\n"
+
+
+def test_omitted_lines_are_not_delivered(tmp_path: Path) -> None:
+    edit = EditedHunk(hunk=0, omitted=(0, 1))
+    session_end = run_with_decisions(review_context(tmp_path, FakeVerifier()), decide(0, 1, edits=(edit,)))
+    assert session_end.delivery is not None
+    assert "a.py" not in session_end.delivery.diff and "b.py" in session_end.delivery.diff
+
+
+def test_failing_edit_returns_to_the_review_with_everything_in_it(tmp_path: Path) -> None:
+    verifier = FakeVerifier(verdicts=[PROVEN, STILL_RED])
+    context = replace(review_context(tmp_path, verifier), revise=revise_flagged)
+    first = decide(0, edits=(EDITED,), comment="use 3")
+    session_end = run_with_decisions(context, first, decide(0, 1))
+    asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
+    assert (asked[1].accepted, asked[1].edits, asked[1].comments) == ((0,), (EDITED,), first.comments)
+    (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
+    assert question.text.startswith("As you want it, it is NOT FIXED: ")
+    assert (session_end.kind, (tmp_path / "a.py").read_text()) == (VerdictKind.PROVEN, "VALUE = 2\n")
+
+
+def test_edit_that_does_not_fit_is_named_and_kept(tmp_path: Path) -> None:
+    context = review_context(tmp_path, FakeVerifier())
+    misfit = EditedHunk(hunk=0, body="@@ -1 +1 @@\n-NOTHING = 1\n+VALUE = 7\n")
+    session_end = run_with_decisions(context, decide(0, 1, edits=(misfit,)), decide(0, 1))
+    (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
+    assert question.text.startswith("What you have accepted does not fit without the rest. a.py")
+    assert (session_end.kind, (tmp_path / "a.py").read_text()) == (VerdictKind.PROVEN, "VALUE = 2\n")
+
+
+def test_edit_holds_the_secret_whose_placeholder_was_shown(tmp_path: Path) -> None:
+    secrets = Secrets(own=("hunter2hunter2",), key=b"0123456789")
+    context = replace(
+        kit(
+            tmp_path,
+            [patch(FIX)],
+            repository=SecretiveRepository(root=tmp_path),
+            attended=True,
+            reviews=True,
+        ),
+        secrets=secrets,
+    )
+    body = secrets.mask("@@ -1 +1,2 @@\n-VALUE = 1\n+VALUE = 7\n+hunter2hunter2\n")
+    foreign = "@@ -1 +1 @@\n-VALUE = 1\n+[masked: a secret 123abc]\n"
+    run_with_decisions(
+        context,
+        decide(0, edits=(EditedHunk(hunk=0, body=foreign),)),
+        decide(0, edits=(EditedHunk(hunk=0, body=body),)),
+    )
+    (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
+    assert question.text.startswith(
+        "The change does not hold the value that [masked: a secret 123abc] stands for."
+    )
+    assert (tmp_path / "a.py").read_text() == "VALUE = 7\nhunter2hunter2\n"
+
+
+def test_refusal_keeps_decisions_for_the_review_that_goes_on(tmp_path: Path) -> None:
+    context = replace(review_context(tmp_path, FakeVerifier()), revise=revise_flagged)
+    first = decide(1, edits=(EDITED,), comment="use 3").model_copy(update={"refused": True})
+    session_end = run_with_decisions(context, first, decide(0, 1))
+    asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
+    assert (asked[1].accepted, asked[1].edits, asked[1].comments) == ((1,), (EDITED,), first.comments)
+    assert session_end.kind is VerdictKind.PROVEN
+
+
+def test_comments_are_worked_on_in_the_edited_change(tmp_path: Path) -> None:
+    repair = FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 7")
+    context = replace(
+        kit(
+            tmp_path,
+            [patch(FIX), patch(repair)],
+            repository=GitLikeRepository(root=tmp_path),
+            attended=True,
+            reviews=True,
+        ),
+        revise=revise_flagged,
+    )
+    session_end = run_with_decisions(context, decide(0, edits=(EDITED,), comment="use 3"), decide(0))
+    assert session_end.kind is VerdictKind.PROVEN
+    assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
 
 
 def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:
