@@ -188,7 +188,7 @@ async def _ask_how_to_go_on(
     if isinstance(part, str):
         reason, options = part, (DELIVER_ALL, KEEP_EDITING, DELIVER_NOTHING)
     else:
-        reason = f"As you want it, it is {part[1].label}: {part[1].reason}"
+        reason = f"With your changes it is {part[1].label}: {part[1].reason}"
         deliver_part = (DELIVER_PART,) if part[1].is_deliverable else ()
         options = (DELIVER_ALL, KEEP_EDITING, *deliver_part, DELIVER_NOTHING)
     text = f"{reason}\nThe whole change is {verdict.label}. How shall it go on?"

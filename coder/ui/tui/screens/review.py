@@ -227,4 +227,10 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         self.app.push_screen(HunkEditor(choice.hunk, choice.draft), keep_text)
 
     def on_hunk_list_confirmed(self) -> None:
-        self.dismiss(self._decisions)
+        """End the review, unless the user has typed something that it would lose."""
+        drafted = next((choice for choice in self.query_one(HunkList).choices if choice.draft), None)
+        if drafted is None:
+            self.dismiss(self._decisions)
+            return
+        drafted.focus()
+        self._show_outcome("an edit is not kept yet: e opens it, u drops it")
