@@ -164,7 +164,7 @@ async def _verify_reviewed(
 ) -> tuple[Patch, Verdict] | str:
     """Return what the user has accepted and edited with its verdict, or why there is none."""
     if not accepted:
-        return "You have accepted nothing."
+        return "Nothing would be delivered."
     try:
         edits = [_restore_secrets(context, edit, patch) for edit in edits]
         if not rebuild_diff(patch.diff, accepted, edits):
