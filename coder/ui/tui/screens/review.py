@@ -99,12 +99,12 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         yield Static(hint, id="keys", markup=False)
 
     def on_mount(self) -> None:
+        self.call_after_refresh(self.on_hunk_choice_decided)
         self.set_timer(INPUT_DELAY_SECONDS, self._focus_first)
 
     def _focus_first(self) -> None:
-        for choice in self.query(HunkChoice).results(HunkChoice):
+        for choice in self.query_one(HunkList).choices[:1]:
             choice.focus()
-            return
 
     def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
         """Close by a letter only where nothing can be lost."""
@@ -119,14 +119,14 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         self.dismiss(None if self._purpose == "read" else decisions)
 
     def on_resize(self) -> None:
-        self._show_files()
+        self._place_files()
 
-    def _show_files(self) -> None:
+    def _place_files(self) -> None:
+        """Show the tree of files where it has room, or while the user is in it."""
         has_room = self.app.size.width >= FILE_TREE_COLUMNS
         for tree in self.query(FileTree):
-            files = self.query_one(HunkList).files
-            tree.show(files)
-            tree.display = len(files) > 1 and (has_room or tree.has_focus)
+            has_several = len(self.query_one(HunkList).files) > 1
+            tree.display = has_several and (has_room or tree.has_focus)
 
     def action_show_files(self) -> None:
         """Go to the tree of files, which appears for this where it has no room beside the hunks."""
@@ -137,7 +137,7 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         if isinstance(event.widget, HunkChoice):
             self.query_one(FileTree).point_at(event.widget.hunk.path)
-            self._show_files()
+            self._place_files()
 
     def on_tree_node_selected(self, event: FileTree.NodeSelected[str]) -> None:
         if event.node.data is not None:
@@ -148,7 +148,7 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         self.query_one(HunkList).show_file(path)
 
     def on_hunk_choice_decided(self) -> None:
-        self._show_files()
+        self.query_one(FileTree).show(self.query_one(HunkList).files)
         self._show_outcome(self._describe_outcome())
 
     def _show_outcome(self, text: str) -> None:
@@ -236,4 +236,10 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         self.app.push_screen(HunkEditor(choice.hunk, choice.draft), keep_text)
 
     def on_hunk_list_confirmed(self) -> None:
-        self.dismiss(self._decisions)
+        """End the review, unless the user has typed something that it would lose."""
+        drafted = next((choice for choice in self.query_one(HunkList).choices if choice.draft), None)
+        if drafted is None:
+            self.dismiss(self._decisions)
+            return
+        drafted.focus()
+        self._show_outcome("an edit is not kept yet: e opens it, u drops it")
