@@ -27,12 +27,22 @@ def main() -> None:
     # Objects of imports and the index stay alive: collecting every 700 objects takes a seventh of the time of
     # a short command.
     gc.set_threshold(50_000)
-    from coder.cli.app import run_command_line
-
-    code = run_command_line()
+    code = _run()
     # The last collection would walk all objects of the providers' libraries, which takes a second at exit.
     gc.freeze()
     raise SystemExit(code)
+
+
+def _run() -> int:
+    if not sys.argv[1:] and sys.stdin.isatty() and sys.stdout.isatty():
+        # Without the parser of the command line, which takes as long as half of a Textual application.
+        from coder.cli.reporting import report_errors
+        from coder.cli.tui import run_tui
+
+        return report_errors(lambda: run_tui(flags={}))
+    from coder.cli.app import run_command_line
+
+    return run_command_line()
 
 
 def _print_masked_traceback(

@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,6 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from coder.core.errors import UserError
 from coder.core.values.base import Value
+from coder.directories import config_directory
 from coder.files.regular_files import read_regular
 from coder.permissions.command_rules import Action, Mode, Rule, parse_rule
 
@@ -42,6 +42,8 @@ class Config(Value):
     """Whether to search ten seconds for an edit that passes a failing test before a model is asked."""
     base_url: str | None = None
     """OpenAI-compatible server to use instead of the provider's own."""
+    images: bool | None = None
+    """Whether the model accepts images; None: as far as its name or its server tells."""
     tool_calling: bool = True
     """False: the model has no tool calling, and calls are written as text."""
     test: str | None = None
@@ -98,6 +100,14 @@ class Config(Value):
     """Commands that never run."""
     alerts: bool = True
     """Whether the interface rings the bell, notifies and sets the title of the terminal."""
+    inline: bool = False
+    """Whether the interface stays in the terminal's own screen and leaves a transcript there."""
+    screen_reader: bool = False
+    """Whether the interface is a conversation in plain lines, for screen readers."""
+    keys: Mapping[str, str] = Field(default={})
+    """Keys of the interface, by the names below: a table `[keys]` with lines such as `send = "ctrl+s"`."""
+    vim: bool = False
+    """Whether the prompt of the interface has vim's normal and insert mode."""
     image: str | None = None
     """Local container image in which commands and tests run, by podman or Docker."""
     test_network: bool = False
@@ -132,6 +142,8 @@ class Setting(Value):
 MODES: tuple[Mode, ...] = get_args(Mode)
 LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models", "url_hosts")
 """Settings that accumulate the entries of all files; the environment cannot set them."""
+TABLE_SETTINGS = ("keys",)
+"""Settings that are tables; the environment cannot set them."""
 OWN_SETTINGS = ("test_network", "test_environment")
 """Settings that the user makes for single repositories, below `[repositories."PATH"]` of their file."""
 LOWERABLE_SETTINGS = (
@@ -149,25 +161,6 @@ REPOSITORY_FILE = "coder.toml"
 """Settings of a repository that need no pyproject.toml."""
 REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
 """Settings that a repository may set; it must not choose who reads the user's code, or the costs."""
-
-
-def config_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "coder"
-
-
-def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "coder"
-
-
-def sessions_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory that holds a directory for each session."""
-    return state_directory(environment) / "sessions"
-
-
-def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the path of the symbol index of a tree and all its worktrees."""
-    digest = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
-    return state_directory(environment) / "index" / f"{digest}.sqlite"
 
 
 def collect_settings(
@@ -202,7 +195,7 @@ def collect_settings(
         _overlay(entries, _own_table(own_tables, repository, user), source=f"{user} [repositories]")
     for name in Config.model_fields:
         text = environment.get(f"CODER_{name.upper()}")
-        if text and name not in (*LIST_SETTINGS, *OWN_SETTINGS):
+        if text and name not in (*LIST_SETTINGS, *TABLE_SETTINGS, *OWN_SETTINGS):
             _overlay(entries, {name: text}, source=f"CODER_{name.upper()}")
     _overlay(
         entries,

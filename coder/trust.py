@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from coder.directories import config_directory
 from coder.files.replacing import replace_text
 from coder.permissions.command_rules import Rule
-from coder.settings import config_directory
 
 
 def is_trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:

@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = {
     "core": 0,
+    "directories": 1,
     "permissions": 1,
     "python": 1,
     "patching": 2,
@@ -41,6 +42,7 @@ LAYERS = {
 HOMES = {
     "textual": {"ui"},
     "textual_autocomplete": {"ui"},
+    "textual_vim_textarea": {"ui"},
     "rich": {"ui", "cli"},
     "typer": {"cli", "__main__"},
     "git": {"repo"},

@@ -82,8 +82,8 @@ def test_uses_commits_of_checkout(tree: Path, capsys: pytest.CaptureFixture[str]
     [
         ((), "Give the issue once: as text, @file or -, or with --issue FILE."),
         (("x", "--issue", "y"), "Give the issue once: as text, @file or -, or with --issue FILE."),
-        (("",), "The issue is empty. Give it as text, as @file, or as - for standard input."),
-        (("  ",), "The issue is empty. Give it as text, as @file, or as - for standard input."),
+        (("",), "The request is empty. Give it as text, as @file, or as - for standard input."),
+        (("  ",), "The request is empty. Give it as text, as @file, or as - for standard input."),
         (("@nowhere",), "The issue file 'nowhere' cannot be read: No such file or directory."),
         (("x", "--repo", "nowhere"), "'nowhere' is no directory."),
     ],

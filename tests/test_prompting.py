@@ -5,6 +5,7 @@ import jinja2
 import pytest
 
 from coder.core.events import Diagnosed
+from coder.core.messages import Image
 from coder.core.notes import Component, Finding, Findings, Plan, Step
 from coder.core.notes.research import CheckedClaim, ResearchResult, Subtopic
 from coder.core.phases import EDIT
@@ -92,7 +93,16 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "attachments": {
         "task": TASK.model_copy(
-            update={"attachments": (Attachment(name="a.py (1 line)", text="    1| x = 1"),)}
+            update={
+                "attachments": (
+                    Attachment(name="a.py (1 line)", text="    1| x = 1"),
+                    Attachment(
+                        name="shot.png (image, 12 kB)",
+                        text="",
+                        image=Image(name="shot.png", media_type="image/png", base64="eA=="),
+                    ),
+                )
+            }
         )
     },
     "compacted": {

@@ -1,10 +1,15 @@
 """Startup time: modules that --version and --help must not load."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.builders import repo
+
+ROOT = Path(__file__).parent.parent
 HEAVY = {
     "pydantic",
     "pydantic_ai",
@@ -43,6 +48,53 @@ def test_trust_is_asked_without_loading_what_sessions_need() -> None:
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(result.stdout.split())
     assert loaded & {"coder.wiring.session", "coder.wiring.approach", "coder.wiring.bench"} == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "forbidden"),
+    [
+        (
+            "coder.wiring.inspection",
+            {"coder.wiring.bench", "coder.repair.proposer", "coder.verify.verdict.proof"},
+        ),
+        ("coder.cli.log", {"pydantic", "git"}),
+    ],
+)
+def test_short_commands_load_nothing_that_sessions_need(module: str, forbidden: set[str]) -> None:
+    script = f"import sys, {module}; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(result.stdout.split()) & forbidden == set()
+
+
+def test_listing_sessions_starts_no_git(tmp_path: Path) -> None:
+    script = (
+        "import sys; from coder.cli.app import run_command_line; run_command_line(['log']); "
+        "print(*sys.modules)"
+    )
+    repository = repo(tmp_path / "r", {"a.py": ""})
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=repository,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.startswith("No sessions yet")
+    assert "git" not in result.stdout.split()
+
+
+def test_the_interface_needs_no_parser_before_its_first_paint() -> None:
+    """Its own modules, and what decides about them, load neither typer nor pydantic."""
+    script = (
+        "import sys, coder.cli.reporting, coder.cli.tui, coder.cli.tui_services, coder.directories, "
+        "coder.repo.git, coder.ui.tui.app, coder.ui.tui.background; print(*sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (
+        set(result.stdout.split()) & {"typer", "pydantic", "git", "coder.settings", "coder.wiring"} == set()
+    )
 
 
 def test_windows_gets_one_line_about_wsl() -> None:

@@ -1,6 +1,7 @@
 """Influence of an untrusted repository: a whole session, assembled as the program does."""
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from coder.core.events import Warned
 from coder.core.messages import UserMessage
 from coder.core.values.task import Task
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
+from coder.sandbox.backends.backend import CommandSpec, WrappedCommand
 from coder.settings import Config
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
-from coder.trust import trust_repository
+from coder.trust import is_trusted, trust_repository
 from coder.wiring.approach import Approach
 from coder.wiring.preparation import ensure_trust
 from coder.wiring.session import open_session
@@ -29,6 +31,20 @@ FILES = {
 GIVE_UP = ScriptStep(
     calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "Enough."}),)
 )
+
+
+@dataclass(frozen=True)
+class FakeBackend:
+    """Sandbox that is only asked how strong it is."""
+
+    limitations: str = ""
+    name: str = "fake"
+
+    def wrap(self, command: CommandSpec) -> WrappedCommand:
+        raise AssertionError("nothing is run")
+
+    def exit_code(self, code: int, output: str) -> int:
+        raise AssertionError("nothing is run")
 
 
 @pytest.fixture
@@ -66,11 +82,35 @@ def test_reads_trusted_instructions_and_reports_typos(root: Path) -> None:
 
 
 def test_full_sandbox_needs_no_trust_question(root: Path) -> None:
-    assert not ensure_trust(root, is_sandboxed=True)
+    assert not ensure_trust(root, walls=FakeBackend())
 
 
-def test_without_sandbox_runs_nothing_untrusted(root: Path) -> None:
+def test_refused_trust_goes_on_in_a_reduced_sandbox(root: Path) -> None:
+    questions: list[str] = []
+
+    def refuse(question: str) -> bool:
+        questions.append(question)
+        return False
+
+    assert not ensure_trust(root, walls=FakeBackend(limitations="no network"), confirm=refuse)
+    assert "reduced sandbox (no network)" in questions[0] and "go on in the sandbox" in questions[0]
+    assert not is_trusted(root)
+
+
+def test_refused_trust_runs_nothing_without_a_sandbox(root: Path) -> None:
+    with pytest.raises(UserError, match="nothing was run"):
+        ensure_trust(root, walls=None, confirm=lambda _: False)
+
+
+def test_accepted_trust_is_remembered(root: Path) -> None:
+    assert ensure_trust(root, walls=FakeBackend(limitations="no network"), confirm=lambda _: True)
+    assert is_trusted(root)
+
+
+@pytest.mark.parametrize("limitations", [None, "no network"])
+def test_runs_nothing_untrusted_where_nobody_can_be_asked(root: Path, limitations: str | None) -> None:
+    walls = None if limitations is None else FakeBackend(limitations=limitations)
     with pytest.raises(UserError, match="not trusted, and its tests would run on this machine"):
-        ensure_trust(root, is_sandboxed=False)
+        ensure_trust(root, walls=walls)
     trust_repository(root)
-    assert ensure_trust(root, is_sandboxed=False)
+    assert ensure_trust(root, walls=walls)

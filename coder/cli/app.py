@@ -1,6 +1,5 @@
 """Table of commands and entry point of the command line."""
 
-import os
 import sys
 
 import typer
@@ -28,8 +27,8 @@ from coder.cli import (
     verify,
     watch,
 )
-from coder.cli.options import UnsafeOption
-from coder.core.errors import CoderError, UserError
+from coder.cli.options import InlineOption, ScreenReaderOption, UnsafeOption
+from coder.cli.reporting import broken_change_notices, report_errors
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
 """Commands that programs start, whose messages nobody reads."""
@@ -72,6 +71,8 @@ def options(
     model: str | None = typer.Option(None, metavar="PROVIDER:NAME", help="The model of the interface."),
     base_url: str | None = typer.Option(None, metavar="URL", help="An OpenAI-compatible server to use."),
     unsafe_no_sandbox: UnsafeOption = False,
+    inline: InlineOption = False,
+    screen_reader: ScreenReaderOption = False,
 ) -> int:
     """Fix bugs in your repository, and prove that they are fixed. Without a command: an interactive
     session.
@@ -81,47 +82,37 @@ def options(
 
         print(f"coder {__version__}")
         raise typer.Exit
-    if context.invoked_subcommand not in SILENT_COMMANDS:
-        _report_broken_changes()
+    opens_interface = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
+    if context.invoked_subcommand not in SILENT_COMMANDS and not opens_interface:
+        for notice in broken_change_notices():
+            print(notice, file=sys.stderr)
     if context.invoked_subcommand is not None:
         return 0
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not opens_interface:
         print(
             f"{context.get_help()}\n\nThe interface needs a terminal. In a pipe: coder fix -", file=sys.stderr
         )
         return 2
     from coder.cli.tui import run_tui
 
-    run_tui(flags={"model": model, "base_url": base_url}, unsafe=unsafe_no_sandbox)
+    flags = {
+        "model": model,
+        "base_url": base_url,
+        "inline": inline or None,
+        "screen_reader": screen_reader or None,
+    }
+    run_tui(flags=flags, unsafe=unsafe_no_sandbox)
     return 0
-
-
-def _report_broken_changes() -> None:
-    """Tell of changes that the whole suite in the background has found to be broken, each once."""
-    from coder.settings import sessions_directory
-
-    if "--after" in sys.argv or not any(sessions_directory().glob("*/whole_suite.json")):
-        return
-    from pathlib import Path
-
-    from coder.core.errors import UserError
-    from coder.core.values.text import sanitize_text
-    from coder.wiring.whole_suite import unreported_failures
-
-    try:
-        for failure in unreported_failures(Path()):
-            sentence = (
-                f"Session {failure.judged}: {failure.sentence} Details: coder log show {failure.session}"
-            )
-            print(sanitize_text(sentence), file=sys.stderr)
-    except UserError:  # no repository here
-        return
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
+    return report_errors(lambda: _run_command(arguments))
+
+
+def _run_command(arguments: list[str] | None) -> object:
     try:
-        code = app(arguments, standalone_mode=False)
+        return app(arguments, standalone_mode=False)
     except typer.TyperException as error:
         message = error.format_message().replace("Value error, ", "")
         print(
@@ -136,21 +127,6 @@ def run_command_line(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 130 if at_terminal else 2
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard what is still buffered
-        return 141
-    except OSError as error:
-        print(
-            f"coder: {error}. What coder keeps must be writable: see XDG_STATE_HOME and XDG_CONFIG_HOME.",
-            file=sys.stderr,
-        )
-        return 2
-    except CoderError as error:
-        from coder.core.values.text import sanitize_text
-
-        print(f"coder: {sanitize_text(_mask_secrets(str(error)))}", file=sys.stderr)
-        return 2 if isinstance(error, UserError) else 1
-    return code if isinstance(code, int) else 0
 
 
 def _advise(message: str) -> str:
@@ -158,10 +134,3 @@ def _advise(message: str) -> str:
     request = message.removeprefix("No such command ")
     is_sentence = request != message and " " in request
     return "To fix an issue: coder fix 'what is wrong'" if is_sentence else "See coder --help."
-
-
-def _mask_secrets(text: str) -> str:
-    """Mask secrets in an error message, which may quote a server that quotes a key."""
-    from coder.permissions.secrets import Secrets, secret_environment_values
-
-    return Secrets(own=secret_environment_values(os.environ)).mask(text)

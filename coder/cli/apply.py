@@ -102,9 +102,9 @@ def find_earlier_deliveries(repo: Path, id: str) -> "tuple[Delivery, ...]":
 
 def _find_delivered_session(repo: Path, id: str) -> Path:
     """Return the directory of a session; `last` is the newest whose delivery was not taken back since."""
+    from coder.directories import sessions_directory
     from coder.repo.delivery.checkout import has_delivery
     from coder.repo.git import find_checkout as place
-    from coder.settings import sessions_directory
     from coder.store.jsonl import find_session
 
     checkout = place(repo)

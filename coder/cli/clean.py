@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -37,9 +38,11 @@ def clean(
     """Show what sessions, indexes and packages occupy; with --older-than, remove what is old.
 
     Without it, sessions are removed that are older than `keep_sessions_days` in your settings. Branches and
-    commits stay. A removed session can no longer be shown, continued, applied or undone by its id.
+    commits stay, and so does a session that a newer one continues. A removed session can no longer be shown,
+    continued, applied or undone by its id.
     """
-    from coder.settings import load_config, state_directory
+    from coder.directories import state_directory
+    from coder.settings import load_config
     from coder.wiring.recovery import recover_sessions
 
     recover_sessions()
@@ -53,7 +56,9 @@ def clean(
         print(f"In {state}. To remove what is old: coder clean --older-than 30")
         return
     groups = [items["sessions"]] if older_than is None else [*items.values()]
-    old = [item for group in groups for item in group if now - item.used > days * DAY_SECONDS]
+    since = now - days * DAY_SECONDS
+    continued = _find_continued([item.path for item in items["sessions"] if item.used >= since])
+    old = [item for group in groups for item in group if item.used < since and item.path not in continued]
     if not old:
         print("Nothing is that old.")
         return
@@ -72,6 +77,18 @@ def _find_items(directory: Path) -> Iterator[StoredItem]:
             yield StoredItem(
                 path, sum(stat.st_blocks * 512 for stat in stats), max(stat.st_mtime for stat in stats)
             )
+
+
+def _find_continued(sessions: list[Path]) -> set[Path]:
+    """Return the sessions that the given ones continue, at any distance: their record belongs to these."""
+    from coder.core.errors import UserError
+    from coder.store.jsonl import list_conversation
+
+    continued: set[Path] = set()
+    for session in sessions:
+        with suppress(UserError):  # a record that this version cannot read
+            continued.update(list_conversation(session)[:-1])
+    return continued
 
 
 def _format_size(items: list[StoredItem]) -> str:

@@ -8,8 +8,9 @@ from coder.cli.options import RepositoryOption
 def config(repo: RepositoryOption = Path()) -> None:
     """Show the effective configuration and where each value came from."""
     from coder.core.errors import UserError
+    from coder.directories import config_directory
     from coder.repo.git import find_checkout
-    from coder.settings import collect_settings, config_directory
+    from coder.settings import collect_settings
 
     try:
         root = find_checkout(repo).root

@@ -4,8 +4,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coder.cli.options import RepositoryOption
+
+if TYPE_CHECKING:
+    from coder.sandbox.backends.backend import SandboxBackend
+    from coder.sandbox.choice import BackendChoice
 
 CheckResult = tuple[bool, str, str]
 """Whether it works, its name, and a description."""
@@ -23,10 +28,14 @@ def doctor(repo: RepositoryOption = Path()) -> None:
 
 def doctor_lines(repo: Path) -> Iterator[str]:
     """Yield a line for each check."""
+    from coder.sandbox.choice import choose_backend
+    from coder.settings import load_config
+
+    choice = choose_backend(load_config(None, {}).image)
     for ok, name, text in (
         *_check_program(),
-        *_check_sandbox(),
-        *_check_repository(repo),
+        *_check_sandbox(choice),
+        *_check_repository(repo, walls=choice.backend),
         *_check_models(),
         *_check_terminal(),
     ):
@@ -45,11 +54,9 @@ def _check_program() -> Iterator[CheckResult]:
         yield False, "rg", str(error)
 
 
-def _check_sandbox() -> Iterator[CheckResult]:
-    from coder.sandbox.choice import UNSAFE_FLAG, choose_backend
-    from coder.settings import collect_settings, config_from_settings
+def _check_sandbox(choice: "BackendChoice") -> Iterator[CheckResult]:
+    from coder.sandbox.choice import UNSAFE_FLAG
 
-    choice = choose_backend(config_from_settings(collect_settings()).image)
     if choice.backend is None:
         yield False, "sandbox", f"none works here, so nothing is run without {UNSAFE_FLAG}"
     else:
@@ -61,19 +68,17 @@ def _check_sandbox() -> Iterator[CheckResult]:
         yield True, "", choice.remedy
 
 
-def _check_repository(directory: Path) -> Iterator[CheckResult]:
+def _check_repository(directory: Path, *, walls: "SandboxBackend | None") -> Iterator[CheckResult]:
     from coder.core.errors import CoderError
     from coder.repo.git import find_checkout
-    from coder.sandbox.choice import choose_backend
-    from coder.settings import load_config
     from coder.trust import is_trusted
     from coder.verify.impact.test_selection import has_test_functions
-    from coder.wiring.bench import inspect_project
+    from coder.wiring.inspection import inspect_project
 
     try:
         root = find_checkout(directory).root
         yield True, "git", f"repository {root}"
-        if (walls := choose_backend(load_config(root, {}).image).backend) is None:
+        if walls is None:
             return
         project = inspect_project(root, walls=walls)
     except CoderError as error:

@@ -10,6 +10,7 @@ from coder.cli.cost import cost
 from coder.cli.options import SessionArgument
 
 if TYPE_CHECKING:
+    from coder.core.events import SessionFinished, SessionStarted
     from coder.core.messages import UsageTotals
     from coder.wiring.conversations import ConversationPoint
 
@@ -43,12 +44,37 @@ def listing(
     print("\n".join(lines) if lines else 'No sessions yet. Start one: coder fix "what is wrong"')
 
 
-def session_lines(repository: "Path | None") -> "list[str]":
-    """Return a line for each session of a repository, or of all, the newest first."""
-    from coder.core.state import outcome_label
-    from coder.core.values.text import sanitize_text
-    from coder.settings import sessions_directory
-    from coder.store.jsonl import boundary_events, list_conversation
+@app.command()
+def search(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; case does not matter.")],
+    everywhere: Annotated[bool, typer.Option("--all", help="Sessions of all repositories.")] = False,
+) -> int:
+    """List the sessions whose request, model, verdict or changed files contain a text, the newest first.
+
+    Below each is where the text occurs. The exit code is 1 if it occurs nowhere.
+    """
+    import sys
+
+    from coder.core.errors import UserError
+
+    if not text.strip():
+        raise UserError("There is nothing to search for: the text is empty.")
+    lines = session_lines(None if everywhere else _current_repository(), query=text)
+    if not lines:
+        place = "" if everywhere else " of this repository; --all searches those of all"
+        print(f"{text!r} occurs in no session{place}.", file=sys.stderr)
+        return 1
+    print("\n".join(lines))
+    return 0
+
+
+def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
+    """Return a line for each session of a repository, or of all, the newest first.
+
+    With a `query`, only those that contain it, each followed by a line for each match.
+    """
+    from coder.directories import sessions_directory
+    from coder.store.jsonl import boundary_events
     from coder.store.jsonl import list_sessions as stored
 
     lines = []
@@ -56,13 +82,35 @@ def session_lines(repository: "Path | None") -> "list[str]":
         start_event, finish_event = boundary_events(directory)
         if start_event is None or (repository is not None and start_event.repository != str(repository)):
             continue
-        kind = outcome_label(finish_event) if finish_event else "cut off"
-        issue = sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
-        place = "" if repository else f"  ({start_event.repository})"
-        cost = "" if finish_event is None else _format_cost(finish_event.spent)
-        name = f"{directory.name}  @{len(list_conversation(directory)):<2}"
-        lines.append(f"{name}  {kind:<12}  {start_event.model:<24.24}  {cost:>7}  {issue}{place}")
+        matches = _match_lines(directory, query) if query else []
+        if matches or not query:
+            line = _session_line(directory, start_event, finish_event)
+            place = "" if repository else f"  ({start_event.repository})"
+            lines += [f"{line}{place}", *matches]
     return lines
+
+
+def _session_line(
+    directory: Path, start_event: "SessionStarted", finish_event: "SessionFinished | None"
+) -> str:
+    from coder.core.state import outcome_label
+    from coder.core.values.text import sanitize_text
+    from coder.store.jsonl import list_conversation
+
+    kind = outcome_label(finish_event) if finish_event else "cut off"
+    issue = sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
+    cost = "" if finish_event is None else _format_cost(finish_event.spent)
+    name = f"{directory.name}  @{len(list_conversation(directory)):<2}"
+    return f"{name}  {kind:<12}  {start_event.model:<24.24}  {cost:>7}  {issue}"
+
+
+def _match_lines(directory: Path, query: str) -> list[str]:
+    from coder.core.values.text import sanitize_text
+    from coder.store.search import search_session
+
+    return [
+        sanitize_text(f"    {match.field:<8} {match.excerpt}") for match in search_session(directory, query)
+    ]
 
 
 def _format_cost(spent: "UsageTotals") -> str:
@@ -73,14 +121,9 @@ def _format_cost(spent: "UsageTotals") -> str:
 
 def _current_repository() -> "Path | None":
     """Return the root of the repository that contains the current directory, if there is one."""
+    from coder.repo.git import find_root
 
-    from coder.core.errors import UserError
-    from coder.repo.git import find_checkout
-
-    try:
-        return find_checkout(Path()).root
-    except UserError:
-        return None
+    return find_root(Path())
 
 
 app.command("cost")(cost)
@@ -142,8 +185,8 @@ def show(id: SessionArgument) -> None:
     from rich.console import Console
 
     from coder.core.values.text import sanitize_text
+    from coder.directories import sessions_directory
     from coder.session.log import EventLog
-    from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events, find_session, read_records
     from coder.ui.lines import LinePrinter
     from coder.ui.summary import print_summary as show_summary
@@ -166,7 +209,7 @@ def show(id: SessionArgument) -> None:
 def context(id: SessionArgument) -> None:
     """Show what fills the context window of a session's model."""
     from coder.core.context_use import describe_context
-    from coder.settings import sessions_directory
+    from coder.directories import sessions_directory
     from coder.store.jsonl import find_session, read_records
 
     directory = find_session(
@@ -181,9 +224,9 @@ def diff(id: SessionArgument) -> None:
     from coder.cli.diff_review import can_review, review_on_terminal
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
+    from coder.directories import sessions_directory
     from coder.repo.history.existing_change import delivered_diff
     from coder.session.delivery.report import closest_patch
-    from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events, find_session, read_records
 
     directory = find_session(
@@ -230,7 +273,7 @@ def evidence(
 
     from coder.core.attestation import build_attestation
     from coder.core.errors import UserError
-    from coder.settings import sessions_directory
+    from coder.directories import sessions_directory
     from coder.store.in_toto import build_statement
     from coder.store.jsonl import find_session, read_records
     from coder.verify.verdict.evidence import markdown_report

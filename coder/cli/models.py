@@ -9,7 +9,8 @@ from coder.cli.options import ModelOption, RepositoryOption, ServerOption
 def models(repo: RepositoryOption = Path(), model: ModelOption = None, base_url: ServerOption = None) -> int:
     """List the model that a session would take, those of roles, those with a key, and those that run here.
 
-    Each with its context window, its price, and how it calls tools. Nothing is asked that costs.
+    Each with its context window, its price, how it calls tools, and whether it accepts images. Nothing is
+    asked that costs.
     """
     from coder.cli.tui_services import InterfaceSettings
     from coder.repo.git import find_checkout

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".log")
 """Suffixes of files that hold issues: such a name is never a symbol."""
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+"""Suffixes of files that are attached, and hold no issue."""
 RepositoryOption = Annotated[
     Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")
 ]
@@ -118,6 +120,14 @@ SuiteOption = Annotated[
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")
 ]
+InlineOption = Annotated[
+    bool,
+    typer.Option("--inline", help="Stay in the terminal's own screen, and leave a transcript there."),
+]
+ScreenReaderOption = Annotated[
+    bool,
+    typer.Option("--screen-reader", help="Converse in plain lines, for screen readers."),
+]
 TestEditsOption = Annotated[
     bool,
     typer.Option(
@@ -150,7 +160,7 @@ def read_issue(argument: str) -> str:
     else:
         text = argument
     if not text.strip():
-        raise UserError("The issue is empty. Give it as text, as @file, or as - for standard input.")
+        raise UserError("The request is empty. Give it as text, as @file, or as - for standard input.")
     # Replace lone surrogates and remove NUL, which git refuses.
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 
@@ -167,6 +177,8 @@ def _issue_file(argument: str) -> str | None:
         return None
     words = argument[1:]
     name = words.split(maxsplit=1)[0] if words.strip() else words
+    if name.lower().endswith(IMAGE_SUFFIXES):
+        return None
     if words == name or Path(words).is_file():
         return words
     is_mention = name.endswith(SOURCE_SUFFIXES) or not (Path(name).is_file() or name.endswith(TEXT_SUFFIXES))

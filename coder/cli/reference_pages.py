@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from coder.cli.command_tree import CommandNode, CommandParameter
 from coder.cli.man_page import EXIT_CODES
 from coder.settings import LIST_SETTINGS, LOWERABLE_SETTINGS, OWN_SETTINGS, REPOSITORY_SETTINGS, Config
+from coder.ui.tui.keys import BINDINGS
 
 
 def render_commands(root: CommandNode) -> str:
@@ -21,13 +22,19 @@ def render_exit_codes() -> str:
 
 
 def render_settings() -> str:
-    """Return the table of settings, with the source of each that may set it."""
+    """Return the table of settings, with the source of each that may set it, and that of the keys."""
     descriptions = describe_settings()
     rows = (
         (f"`{name}`", _default_text(field.default), _escape(descriptions[name]), _setter(name))
         for name, field in Config.model_fields.items()
     )
-    return _table(("setting", "default", "meaning", "a repository may"), rows)
+    keys = (
+        (f"`{name}`", f"`{key.default.replace(',', '`, `')}`", key.purpose) for name, key in BINDINGS.items()
+    )
+    return (
+        f"{_table(('setting', 'default', 'meaning', 'a repository may'), rows)}\n## Keys of the interface\n\n"
+        f"{_table(('name', 'default', 'purpose'), keys)}"
+    )
 
 
 def describe_settings() -> dict[str, str]:
@@ -55,9 +62,7 @@ def _setter(name: str) -> str:
 
 
 def _default_text(value: object) -> str:
-    return (
-        "" if value is None or value == () else f"`{str(value).lower() if value in (True, False) else value}`"
-    )
+    return "" if value in (None, (), {}) else f"`{str(value).lower() if value in (True, False) else value}`"
 
 
 def _command_lines(node: CommandNode) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from coder.cli.options import UnsafeOption
+from coder.cli.options import InlineOption, ScreenReaderOption, UnsafeOption
 
 
 def resume(
@@ -18,6 +18,8 @@ def resume(
         str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")
     ] = None,
     unsafe_no_sandbox: UnsafeOption = False,
+    inline: InlineOption = False,
+    screen_reader: ScreenReaderOption = False,
 ) -> int:
     """Go on with an earlier session: its conversation, and the change that it delivered.
 
@@ -31,6 +33,11 @@ def resume(
         return 2
     from coder.cli.tui import run_tui
 
-    flags = {"model": model, "base_url": base_url}
+    flags = {
+        "model": model,
+        "base_url": base_url,
+        "inline": inline or None,
+        "screen_reader": screen_reader or None,
+    }
     run_tui(Path(), flags=flags, unsafe=unsafe_no_sandbox, resumed=id)
     return 0

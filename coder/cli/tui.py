@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from coder.cli.tui_services import InterfaceSettings
     from coder.core.commands import SessionCommand
     from coder.core.events import SessionFinished
     from coder.core.values.task import Mode
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.session.log import EventLog
-    from coder.ui.tui.running import SessionModel, TrustQuestion, UserRequest
+    from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+    from coder.ui.tui.services import Services
     from coder.wiring.session import SessionHandle
+
+LIGHT_THEME = "textual-light"
+"""Theme for terminals with a light background, until the user chooses one."""
 
 
 class InteractiveSession:
@@ -40,94 +45,160 @@ class InteractiveSession:
         return finish_event
 
 
+class InterfaceRepository:
+    """The repository that the interface works on; it is opened after the first paint."""
+
+    def __init__(
+        self, directory: Path, root: Path, settings: "InterfaceSettings", *, unsafe: bool, resumed: str
+    ) -> None:
+        self._directory = directory
+        self._root = root
+        self._settings = settings
+        self._unsafe = unsafe
+        self._resumed = resumed
+        self._walls: SandboxBackend | None = None
+
+    def open(self) -> "OpenedRepository":
+        """Check the repository, choose the sandbox, and read the session to resume.
+
+        Raises:
+            UserError: the repository cannot be worked on, or there is no such session.
+        """
+        from coder.cli.reporting import broken_change_notices
+        from coder.cli.tui_services import StoredSessions
+        from coder.repo.git import find_checkout
+        from coder.sandbox.choice import require_backend
+        from coder.trust import is_trusted
+        from coder.ui.tui.running import OpenedRepository, RecordedSession
+
+        find_checkout(self._directory)
+        config = self._settings.config
+        self._walls = require_backend(unsafe=self._unsafe, image=config.image)
+        is_sandboxed = self._walls is not None and not self._walls.limitations
+        needs_trust = not is_sandboxed and not is_trusted(self._root)
+        archive = StoredSessions(self._root)
+        return OpenedRepository(
+            trust=_trust_question(self._root, self._walls) if needs_trust else None,
+            has_alerts=config.alerts,
+            notices=broken_change_notices(),
+            initial_session=RecordedSession(archive.load(self._resumed)) if self._resumed else None,
+        )
+
+    def walls(self) -> "SandboxBackend | None":
+        """Return the sandbox that was chosen when the repository was opened."""
+        return self._walls
+
+    async def start(self, request: "UserRequest") -> InteractiveSession:
+        """Open a session for a request."""
+        return await asyncio.to_thread(self._open_session, request)
+
+    def choose_model(self) -> "SessionModel":
+        """Return the model of sessions, and load what they need."""
+        return _choose_model(self._root, self._settings.flags)
+
+    def _open_session(self, request: "UserRequest") -> InteractiveSession:
+        from coder.trust import is_trusted
+
+        return _open_session(
+            request,
+            self._directory,
+            self._root,
+            self._settings.flags,
+            trusted=is_trusted(self._root),
+            walls=self._walls,
+        )
+
+
 def run_tui(
-    directory: Path = Path(), *, flags: Mapping[str, Any], unsafe: bool = False, resumed: str = ""
+    directory: Path = Path(),
+    *,
+    flags: Mapping[str, Any],
+    unsafe: bool = False,
+    resumed: str = "",
 ) -> None:
     """Open the interface on the repository that contains a directory, and with the session `resumed`.
 
-    `flags` replace settings.
+    `flags` replace settings, which may ask for a conversation in plain lines instead.
 
     Raises:
         UserError: there is none, or it cannot be worked on.
     """
+    from coder.cli.farewell import print_farewell
     from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
-    from coder.repo.git import find_checkout
-    from coder.sandbox.choice import require_backend
-    from coder.settings import load_config
-    from coder.trust import is_trusted
-    from coder.ui.tui.app import CoderApp
-    from coder.ui.tui.running import RecordedSession, UserRequest
+    from coder.repo.git import find_checkout, find_root
+    from coder.ui.tui.background import BackgroundQuery
     from coder.ui.tui.services import Services
 
-    root = find_checkout(directory).root
-    config = load_config(root, flags)
-    walls = require_backend(unsafe=unsafe, image=config.image)
+    root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
     settings = InterfaceSettings(root, flags)
-    is_sandboxed = walls is not None and not walls.limitations
-
-    async def start(request: UserRequest) -> InteractiveSession:
-        return await asyncio.to_thread(
-            _open_session, request, directory, root, settings.flags, trusted=is_trusted(root), walls=walls
-        )
-
-    archive = StoredSessions(root)
-    app = CoderApp(
-        start,
-        repository=str(root),
-        model=lambda: _choose_model(root, settings.flags),
-        services=Services(
-            archive=archive,
-            names=IndexedNames(root),
-            shell=SandboxShell(root, settings, walls=walls),
-            settings=settings,
-        ),
-        theme=settings.theme,
-        has_alerts=config.alerts,
-        trust=None if is_sandboxed or is_trusted(root) else _trust_question(root, walls),
-        initial_session=RecordedSession(archive.load(resumed)) if resumed else None,
+    repository = InterfaceRepository(directory, root, settings, unsafe=unsafe, resumed=resumed)
+    services = Services(
+        archive=StoredSessions(root),
+        names=IndexedNames(root),
+        shell=SandboxShell(root, settings, walls=repository.walls),
+        settings=settings,
     )
-    app.run()
-    _print_farewell(app.newest_log, root)
+    if settings.is_on("screen_reader"):
+        print_farewell(_converse(repository, services), root, is_told=True)
+        return
+    with BackgroundQuery(is_needed=not settings.theme) as query:
+        from coder.ui.tui.app import CoderApp  # while the terminal answers
+
+        answer = query.read_answer()
+    app = CoderApp(
+        repository.start,
+        repository=str(root),
+        model=repository.choose_model,
+        services=services,
+        open_repository=repository.open,
+        theme=settings.theme or LIGHT_THEME * (answer.background == "light"),
+        keys=settings.key_bindings,
+        draft=answer.typed,
+    )
+    is_inline = settings.is_on("inline")
+    app.run(inline=is_inline, mouse=not is_inline)  # there the mouse scrolls and selects as in any program
+    if app.failure is not None:
+        raise app.failure
+    print_farewell(app.newest_log, root, transcript=app.session_logs if is_inline else ())
+
+
+def _converse(repository: InterfaceRepository, services: "Services") -> "EventLog | None":
+    """Run a conversation in plain lines, and return the log of its newest session."""
+    from coder.ui.console import PipedConsole
+    from coder.ui.dialogue.dialogue import Dialogue
+    from coder.ui.dialogue.terminal_input import TerminalInput
+
+    terminal = TerminalInput()
+    dialogue = Dialogue(
+        repository.start,
+        console=PipedConsole(force_terminal=False, no_color=True, highlight=False),
+        read_line=terminal.read,
+        discard_input=terminal.discard,
+        model=repository.choose_model,
+        services=services,
+        open_repository=repository.open,
+    )
+
+    async def run() -> None:
+        with terminal.on_interrupt(dialogue.stop):
+            await dialogue.run()
+
+    asyncio.run(run())
+    return dialogue.newest_log
 
 
 def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":
     """Return the question on a repository whose tests would run without a full sandbox."""
     from coder.trust import trust_repository
     from coder.ui.tui.running import TrustQuestion
+    from coder.wiring.preparation import trust_question
 
-    sandbox = (
-        "without a sandbox, with all your rights"
-        if walls is None
-        else f"in a reduced sandbox ({walls.limitations})"
-    )
     return TrustQuestion(
-        text=f"The tests of {root} will run on this machine {sandbox}. Trust this repository?",
+        text=trust_question(root, walls),
         decline="leave" if walls is None else "go on in the sandbox",
         can_decline=walls is not None,
         trust=lambda: trust_repository(root),
     )
-
-
-def _print_farewell(log: "EventLog | None", root: Path) -> None:
-    """Print what became of the newest session, and how to go on with it."""
-    from rich.console import Console
-
-    from coder.core.events import SessionFinished, SessionStarted
-    from coder.repo.delivery.checkout import has_delivery
-    from coder.repo.git import find_checkout
-    from coder.ui.summary import summary_lines
-
-    records = log.records if log is not None else ()
-    if not records or not isinstance(started := records[0].event, SessionStarted):
-        return
-    console = Console(highlight=False)
-    if isinstance(finished := records[-1].event, SessionFinished):
-        delivery = finished.delivery
-        is_undone = delivery is not None and not has_delivery(find_checkout(root).git, delivery)
-        for line in summary_lines(finished, session=started.session):
-            is_outdated = is_undone and line.plain.startswith("next")
-            console.print("next     it was taken back since" if is_outdated else line)
-    console.print(f"resume   coder resume {started.session}")
 
 
 def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":

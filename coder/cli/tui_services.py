@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from coder.core.errors import ToolError, UserError
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from coder.session.approval.permission import PermissionDecision
     from coder.session.log import EventLog
     from coder.settings import Config
+    from coder.ui.tui.keys import KeyBindings
 
 COMMAND_SECONDS = 600
 LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "requests": "max_requests"}
@@ -33,8 +34,8 @@ class StoredSessions:
         return session_lines(self._root)
 
     def load(self, session: str) -> "EventLog":
+        from coder.directories import sessions_directory
         from coder.session.log import EventLog
-        from coder.settings import sessions_directory
         from coder.store.jsonl import find_session, read_records
 
         directory = find_session(sessions_directory(), session, repository=self._root, conversation=True)
@@ -43,7 +44,7 @@ class StoredSessions:
         return log
 
     def requests(self, session: str) -> Sequence[str]:
-        from coder.settings import sessions_directory
+        from coder.directories import sessions_directory
         from coder.store.jsonl import boundary_events, list_conversation
 
         starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
@@ -69,8 +70,6 @@ class StoredSessions:
     def costs(self, unit: str) -> Sequence[str]:
         from coder.cli.cost import Grouping, cost_lines
 
-        if unit and unit not in [*map(str, Grouping)]:
-            raise UserError(f"Costs are added up by {', '.join(Grouping)}, not by {unit!r}.")
         return cost_lines(Grouping(unit or "day"))
 
 
@@ -92,8 +91,8 @@ class IndexedNames:
         return [path for path in paths if path in readable]
 
     def symbols(self) -> Sequence[str]:
+        from coder.directories import index_database
         from coder.index.index import SymbolIndex
-        from coder.settings import index_database
 
         try:
             return SymbolIndex(self._root, index_database(self._root)).refresh().defined_names()
@@ -104,7 +103,9 @@ class IndexedNames:
 class SandboxShell:
     """Runs commands in the user's checkout, which they may read and not change."""
 
-    def __init__(self, root: Path, settings: "InterfaceSettings", *, walls: "SandboxBackend | None") -> None:
+    def __init__(
+        self, root: Path, settings: "InterfaceSettings", *, walls: "Callable[[], SandboxBackend | None]"
+    ) -> None:
         self._root = root
         self._settings = settings
         self._walls = walls
@@ -118,9 +119,9 @@ class SandboxShell:
     def run(self, command: str, stop: Event) -> str:
         from coder.core.policy import Policy
         from coder.core.ports.sandbox import Limits
-        from coder.wiring.bench import make_sandbox
+        from coder.wiring.inspection import make_sandbox
 
-        with make_sandbox(self._walls, self._settings.config) as sandbox:
+        with make_sandbox(self._walls(), self._settings.config) as sandbox:
             execution = sandbox.run(
                 ["sh", "-c", command],
                 cwd=self._root,
@@ -140,7 +141,7 @@ class SandboxShell:
         config = self._settings.config
         permissions = Permissions(
             mode=config.approve,
-            is_sandboxed=self._walls is not None,
+            is_sandboxed=self._walls() is not None,
             rules=(*configured_rules(config), *allowed_rules(self._root)),
         )
         return decide_command(permissions, command, root=self._root)
@@ -202,6 +203,22 @@ class InterfaceSettings:
             "To take another one from now on: /strategy NAME",
         ]
 
+    def choices(self, name: str) -> Sequence[str]:
+        from coder.cli.cost import Grouping
+        from coder.cli.fix import StrategyName
+
+        match name:
+            case "model":
+                return [line[2:] for line in self.list_models() if line.startswith(("* ", "  "))]
+            case "strategy":
+                return [*StrategyName]
+            case "budget":
+                return self.show("budget")[:-1]
+            case "cost":
+                return [*Grouping]
+            case _:
+                return []
+
     def change(self, name: str, value: str) -> str:
         if name == "budget":
             limit, _, number = value.partition(" ")
@@ -234,6 +251,37 @@ class InterfaceSettings:
         return list(doctor_lines(self._root))
 
     @property
+    def key_bindings(self) -> "KeyBindings":
+        """Keys of the interface.
+
+        Raises:
+            UserError: a setting is invalid.
+        """
+        from coder.ui.tui.keys import KeyBindings, read_key_bindings
+
+        if not self._may_be_set("keys", "vim"):
+            return KeyBindings()
+        config = self.config
+        return read_key_bindings(config.keys, has_vim=config.vim)
+
+    def is_on(self, name: Literal["inline", "screen_reader"]) -> bool:
+        """Tell whether a setting that decides on the interface is switched on."""
+        return bool(self.flags.get(name)) or (self._may_be_set(name) and bool(getattr(self.config, name)))
+
+    def _may_be_set(self, *names: str) -> bool:
+        """Tell whether the user may have set one of some settings of their own.
+
+        Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
+        """
+        from coder.directories import config_directory
+
+        try:
+            text = (config_directory() / "config.toml").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        return any(name in text or f"CODER_{name.upper()}" in os.environ for name in names)
+
+    @property
     def theme(self) -> str:
         return remembered_theme()
 
@@ -253,6 +301,6 @@ def remembered_theme() -> str:
 
 
 def _theme_file() -> Path:
-    from coder.settings import state_directory
+    from coder.directories import state_directory
 
     return state_directory() / "interface.json"

@@ -132,9 +132,9 @@ def _judge_by_whole_suite(
 ) -> int:
     """Judge the change of another session again, by the whole suite and with the time that nobody needs."""
     from coder.cli.running import run_task
+    from coder.directories import sessions_directory
     from coder.repo.git import find_checkout
     from coder.repo.locks import state_lock
-    from coder.settings import sessions_directory
     from coder.store.jsonl import boundary_events
     from coder.wiring.approach import judging_approach
     from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task

@@ -3,6 +3,7 @@
 CoderError
  |- UserError        the user can fix it: one line, exit 2
  |- GitError         git refused or failed unexpectedly
+ |   `- SigningError git could not sign a commit
  |- ModelError       the model or the connection to it failed; retryable or not
  |- SandboxError     a command could not be started safely
  |- LimitReached     a budget (money, tokens, seconds) is used up
@@ -28,6 +29,10 @@ class UserError(CoderError):
 
 class GitError(CoderError):
     """A git command failed unexpectedly."""
+
+
+class SigningError(GitError):
+    """Git could not sign a commit; the message is the reason alone."""
 
 
 class ModelError(CoderError):

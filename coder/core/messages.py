@@ -22,11 +22,22 @@ REMARK_OPENING = "The person adds: "
 """Beginning of the message in which a model receives what the user says on the way."""
 
 
+class Image(Value):
+    """A picture that the user attached."""
+
+    name: str
+    media_type: str
+    """Such as `image/png`."""
+    base64: str
+    """Its bytes."""
+
+
 class UserMessage(Value):
     """Text from the user or from the harness."""
 
     role: Literal["user"] = "user"
     text: str
+    images: tuple[Image, ...] = ()
 
 
 class AssistantMessage(Value):
@@ -108,6 +119,8 @@ class Request(Value):
     """None: the provider's default."""
     seed: int | None = None
     """Sampling seed, for the providers that support one."""
+    grammar: str = ""
+    """Grammar that the reply obeys, for llama.cpp; empty: none."""
 
 
 class Reply(Value):

@@ -6,10 +6,10 @@ from typing import Any
 
 from coder import api
 from coder.core.errors import CoderError, UserError
+from coder.directories import state_directory
 from coder.hooks.agent_state import AgentSession, read_session, state_file, write_session
 from coder.hooks.agents import Agent
 from coder.repo.history.work_tree import PushedBranch, find_pushed_branches, read_work_tree
-from coder.settings import state_directory
 
 MOST_CHARACTERS = 6_000
 """Longest report that is sent back to an agent."""

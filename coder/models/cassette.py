@@ -53,6 +53,10 @@ class ModelRecorder:
     def context_tokens(self) -> int | None:
         return self._model.context_tokens
 
+    @property
+    def accepts_images(self) -> bool:
+        return self._model.accepts_images
+
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)
 
@@ -98,6 +102,10 @@ class Cassette:
     @property
     def context_tokens(self) -> int | None:
         return None
+
+    @property
+    def accepts_images(self) -> bool:
+        return True
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
         """Return 0, since no provider is asked."""
@@ -176,8 +184,8 @@ def describe_difference(recorded: RequestFingerprint, actual: RequestFingerprint
 
 def _message_mark(message: Message) -> str:
     match message:
-        case UserMessage(text=text):
-            salient: list[object] = [text]
+        case UserMessage(text=text, images=images):
+            salient: list[object] = [text, *(image.base64 for image in images)]
         case AssistantMessage(text=text, calls=calls):
             salient = [text, *([call.name, call.arguments] for call in calls)]
         case ToolMessage(name=name, ok=ok):

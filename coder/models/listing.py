@@ -11,6 +11,7 @@ from coder.models.catalog import (
     find_key,
     find_local_servers,
 )
+from coder.models.images import accepts_images
 from coder.models.prices import describe_price
 from coder.models.servers import LocalServer, detect_tool_support, is_loopback
 
@@ -64,7 +65,8 @@ def _reachable_models(
 
 def _format(choice: ModelChoice, mark: str = " ") -> str:
     tools = describe_tool_support(choice)
-    return f"{mark} {choice.name:<36} {describe_price(choice):<48} {tools:<14} {choice.reason}"
+    images = "images" if accepts_images(choice) else ""
+    return f"{mark} {choice.name:<36} {describe_price(choice):<48} {tools:<14} {images:<7} {choice.reason}"
 
 
 def describe_tool_support(choice: ModelChoice) -> str:

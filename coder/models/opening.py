@@ -18,6 +18,7 @@ def open_model(
     *,
     environment: Mapping[str, str],
     tool_calling: bool | None = None,
+    images: bool | None = None,
     record: Path | None = None,
     retry_policy: RetryPolicy | None = None,
 ) -> Model:
@@ -25,7 +26,8 @@ def open_model(
 
     Args:
         tool_calling: False for models that cannot call tools; None detects it: a llama.cpp on this machine is
-            asked, others are tried until they refuse.
+            asked, others are tried until they refuse. llama.cpp constrains calls in text by a grammar.
+        images: whether the model accepts images; None: as far as its name or its server tells.
         record: the file in which the exchange is recorded, for `cassette.load`.
     """
     # Imported late: loading these takes up to a second, which code that only needs names must not pay.
@@ -40,14 +42,23 @@ def open_model(
     if server is not None:
         choice = choice.model_copy(update={"base_url": server.base_url})
     direct = ProviderModel(
-        choice, model_factory(choice, key), key=key, retry_policy=retry_policy, server=server
+        choice,
+        model_factory(choice, key),
+        key=key,
+        retry_policy=retry_policy,
+        server=server,
+        images=images,
     )
-    if tool_calling is None and choice.base_url and is_loopback(choice.base_url):
-        tool_calling = detect_tool_support(choice.base_url)
+    template_has_tools = None
+    if not tool_calling and choice.base_url and is_loopback(choice.base_url):
+        template_has_tools = detect_tool_support(choice.base_url)
+    if tool_calling is None:
+        tool_calling = template_has_tools
+    is_llama_cpp = template_has_tools is not None
     model: Model = (
         direct
         if tool_calling
-        else TextProtocolModel(direct)
+        else TextProtocolModel(direct, has_grammar=is_llama_cpp)
         if tool_calling is False
         else AdaptiveModel(direct)
     )

@@ -86,12 +86,14 @@ class ScriptedModel:
         *,
         name: str = "scripted:test",
         context_tokens: int | None = None,
+        accepts_images: bool = False,
         pause: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._scenes = list(scenes)
         self._script = tuple(self._scenes)
         self._name = name
         self._context_tokens = context_tokens
+        self._accepts_images = accepts_images
         self._pause = pause or (lambda: asyncio.sleep(0))
         self.requests: list[Request] = []
 
@@ -102,6 +104,10 @@ class ScriptedModel:
     @property
     def context_tokens(self) -> int | None:
         return self._context_tokens
+
+    @property
+    def accepts_images(self) -> bool:
+        return self._accepts_images
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
         """Return the highest cost of any reply of the script; None where one has no price."""

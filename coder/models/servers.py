@@ -75,6 +75,13 @@ def detect_tool_support(base_url: str) -> bool | None:
     return supports_tools if isinstance(supports_tools, bool) else None
 
 
+def detect_image_support(base_url: str) -> bool | None:
+    """Return whether llama.cpp's model sees images; None if the server does not report it."""
+    modalities = _get_json(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get("modalities")
+    sees_images = modalities.get("vision") if isinstance(modalities, dict) else None
+    return sees_images if isinstance(sees_images, bool) else None
+
+
 def _get_json(url: str) -> dict[str, Any]:
     """GET a JSON object; return an empty one on any failure."""
     import json

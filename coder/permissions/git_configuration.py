@@ -10,11 +10,12 @@ SAFE_KEYS = re.compile(
     r"|extensions\.(?!worktreeconfig$|partialclone$)[a-z0-9-]+"
     r"|user\.(name|email|useconfigonly)|(author|committer)\.(name|email)"
     r"|i18n\.(commitencoding|logoutputencoding)"
+    r"|commit\.gpgsign|gpg\.format|user\.signingkey"
     r"|branch\..+\.(remote|merge)|remote\..+\.fetch",
     re.DOTALL,
 )
 """Everything else is dropped, including includes, so that a key which a later git executes is not obeyed
-either."""
+either. Of signing, only the values: its programs are the user's."""
 HEADER = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 ASSIGNMENT = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=(.*))?$")
 PIECE = re.compile(r'"((?:[^"\\]|\\.)*)"|\\(.)|[#;].*|([^"\\#;]+)')

@@ -86,7 +86,7 @@ _KEY_RUN = re.compile(
     r"[A-Za-z0-9+/]{16,}={0,2}|(?<=[\s\"'n])(?!\d+[|:-])"
     r"[A-Za-z0-9+/]{3,15}={0,2}(?=[\s\\\"',]*[\s|\d+>-]*-----END)"
 )
-VERBATIM_FIELDS = frozenset({"opaque", "arguments", "blob", "tree", "type", "role"})
+VERBATIM_FIELDS = frozenset({"opaque", "arguments", "blob", "base64", "tree", "type", "role"})
 """Fields that are executed, sent back or looked up verbatim; the user's own values are masked there, too."""
 
 Replace = Callable[[str, str], str]

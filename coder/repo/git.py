@@ -37,7 +37,6 @@ SETTINGS = {
     "credential.helper": "",
     "protocol.allow": "never",
     "diff.external": "",
-    "commit.gpgSign": "false",
     "log.showSignature": "false",
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -119,8 +118,11 @@ class Git:
         environment: Mapping[str, str] | None = None,
         timeout_seconds: float = 300.0,
         accept_timeout: bool = False,
+        has_terminal: bool = True,
     ) -> GitOutput:
         """Run one git command, retrying briefly while another process holds the lock it needs.
+
+        Without a terminal, no program that it starts can ask there, over what an interface shows.
 
         Raises:
             GitError: the exit code is not in `accept` (None accepts all), or time ran out and that is not
@@ -130,7 +132,11 @@ class Git:
         deadline = time.monotonic() + LOCK_SECONDS
         while True:
             output = self._run_once(
-                arguments, stdin=stdin, environment=environment or {}, timeout_seconds=timeout_seconds
+                arguments,
+                stdin=stdin,
+                environment=environment or {},
+                timeout_seconds=timeout_seconds,
+                has_terminal=has_terminal,
             )
             if output.status == 0 or not LOCK_ERROR.search(output.stderr) or time.monotonic() > deadline:
                 break
@@ -181,6 +187,7 @@ class Git:
         stdin: bytes,
         environment: Mapping[str, str],
         timeout_seconds: float,
+        has_terminal: bool,
     ) -> GitOutput:
         executable = shutil.which("git")
         if executable is None:
@@ -198,7 +205,11 @@ class Git:
             command = [*_unset_prefix(variables), executable, *self._setting_options(), *arguments]
             # As a process: the thread of GitPython's own time limit survives an interrupt and delays exit.
             process = git.Git(str(self.directory)).execute(
-                command, istream=file, env=variables, as_process=True
+                command,
+                istream=file,
+                env=variables,
+                as_process=True,
+                start_new_session=not has_terminal,
             )
             try:
                 stdout, stderr = self._communicate(process, timeout_seconds)
@@ -317,6 +328,12 @@ def find_git(directory: Path) -> Git:
     if inert.is_bare:
         raise UserError(_explain_failure(directory, "must be run in a work tree"))
     return Git(directory=root, git_dir=git_dir, work_tree=root, inert=inert)
+
+
+def find_root(directory: Path) -> Path | None:
+    """Return the top of the checkout that contains a directory, without asking git whether it accepts it."""
+    nearest = _find_nearest(directory.resolve())
+    return nearest[0] if nearest else None
 
 
 def _find_nearest(directory: Path) -> tuple[Path, Path] | None:

@@ -8,9 +8,15 @@ from shutil import copy2
 from uuid import uuid4
 
 from coder.core.errors import UserError
-from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
 from coder.repo.delivery.checkout import bring_commit, has_delivery
-from coder.repo.delivery.commits import STEP_TRAILER, append_trailers, has_change, make_commit
+from coder.repo.delivery.commits import (
+    STEP_TRAILER,
+    append_trailers,
+    has_change,
+    make_commit,
+    sign_if_configured,
+)
 from coder.repo.delivery.pending import PendingDelivery
 from coder.repo.git import Checkout, Git, find_checkout
 from coder.repo.history.history import GitHistory
@@ -202,20 +208,25 @@ class SessionRepository:
             )
         # The trailer makes equal deliveries of two sessions in the same second distinct commits and notes.
         full_message = append_trailers(message, f"Coder-Session: {self.paths.session}")
-        parent = self.head if steps_of is None else self._copy_steps(steps_of, last=rebased_patch.tree)
-        commit = make_commit(git, tree=rebased_patch.tree, parent=parent, message=full_message)
+        tree = rebased_patch.tree
+
+        def make(signed: bool) -> str:
+            parent = self.head if steps_of is None else self._copy_steps(steps_of, last=tree, signed=signed)
+            return make_commit(git, tree=tree, parent=parent, message=full_message, signed=signed)
+
+        commit = sign_if_configured(git, make)
         pending = PendingDelivery(
             common=self.paths.common,
             session=self.paths.session,
-            commit=commit,
+            commit=commit.id,
             slug=slug,
             evidence=evidence,
             branch=self.branch,
         )
         pending.record(self.paths.state)
-        return pending.complete()
+        return pending.complete().model_copy(update={"unsigned": commit.unsigned})
 
-    def merge(self, delivery: Delivery) -> str:
+    def merge(self, delivery: Delivery) -> NewCommit:
         """Bring a delivered commit onto the user's current branch.
 
         Return the resulting commit: the delivered one, or an unverified copy of it.
@@ -236,7 +247,7 @@ class SessionRepository:
         """Remove worktrees and private refs, whose steps are kept as a bundle; deliveries stay."""
         remove_traces(self.paths)
 
-    def _copy_steps(self, candidate: Candidate, *, last: str) -> str:
+    def _copy_steps(self, candidate: Candidate, *, last: str, signed: bool) -> str:
         """Copy a candidate's steps onto HEAD and return the newest copy.
 
         Steps that do not apply there or change nothing are skipped. `last` is the tree of the commit that
@@ -257,7 +268,8 @@ class SessionRepository:
             )
             if on_head is not None and on_head not in (tree, last):
                 message = append_trailers(subject, f"{STEP_TRAILER}: {self.paths.session}")
-                copy, tree = make_commit(git, tree=on_head, parent=copy, message=message), on_head
+                copy = make_commit(git, tree=on_head, parent=copy, message=message, signed=signed)
+                tree = on_head
         return copy
 
     def _write_tree(self, candidate: Candidate) -> str:

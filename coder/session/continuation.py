@@ -81,7 +81,7 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
     request is the same as `request`, the conversation goes on at the very point that the log has reached.
     """
     finished = next((record.event for record in records if isinstance(record.event, SessionFinished)), None)
-    candidate = _delivered_candidate(records, finished)
+    candidate = _continued_candidate(records, finished)
     research = _research_notes(records)
     messages = candidate_messages(records, candidate) or (
         () if research else candidate_messages(records, f"{candidate}/plan")
@@ -178,12 +178,29 @@ def _newest_diff(records: Sequence[Record], candidate: str) -> str:
     return next(changes, "")
 
 
-def _delivered_candidate(records: Sequence[Record], finished: SessionFinished | None) -> str:
-    """Return the candidate whose change was delivered; without one, the oldest that was not dropped."""
+def _continued_candidate(records: Sequence[Record], finished: SessionFinished | None) -> str:
+    """Return the candidate whose change was delivered; without one, that on which work can go on."""
     tree = finished.verdict.tree if finished and finished.verdict else ""
     judged = (
         record.event.candidate
         for record in reversed(records)
         if isinstance(record.event, Verified) and tree and record.event.verdict.tree == tree
     )
-    return next(judged, next(iter(active_candidates(records)), ""))
+    return next(judged, find_resumable_candidate(records))
+
+
+def find_resumable_candidate(records: Sequence[Record]) -> str:
+    """Return the live candidate whose change awaits its verdict, else the oldest; empty without one."""
+    waiting: set[str] = set()
+    for record in records:
+        match record.event:
+            case ToolFinished(candidate=candidate, message=message) if (
+                message.name == PATCH_TOOL and message.ok
+            ):
+                waiting.add(candidate)
+            case Verified(candidate=candidate):
+                waiting.discard(candidate)
+            case _:
+                pass
+    live = list(active_candidates(records))
+    return next((candidate for candidate in live if candidate in waiting), next(iter(live), ""))

@@ -146,7 +146,7 @@ async def _ask(
 ) -> tuple[ToolCall, ...]:
     """Return the calls of the next reply; remind the model if it made none."""
     if opens and (text := await purpose.opening(context, candidate)):
-        add_user_message(context, candidate, text)
+        add_user_message(context, candidate, text, context.task.images)
     reply = await run_turn(context, candidate)
     if not reply.message.calls and not purpose.phase.answers:
         add_user_message(

@@ -87,7 +87,7 @@ class Session:
         context.log.append(
             SessionStarted(
                 session=self._id,
-                task=context.task,
+                task=context.task.without_images(),
                 repository=str(context.repository.root),
                 head=context.repository.head,
                 base=context.repository.base,

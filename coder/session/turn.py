@@ -1,6 +1,9 @@
 """One turn: one request to the model and its whole reply."""
 
-from coder.core.errors import ModelError
+import asyncio
+from collections.abc import Sequence
+
+from coder.core.errors import ModelError, UserError
 from coder.core.events import (
     BudgetSpent,
     MessageFinished,
@@ -12,6 +15,7 @@ from coder.core.messages import (
     REMARK_OPENING,
     AssistantMessage,
     Delta,
+    Image,
     Message,
     Reply,
     Request,
@@ -21,7 +25,9 @@ from coder.core.messages import (
 from coder.core.ports.model import Model
 from coder.core.state import active_candidates, candidate_messages
 from coder.core.values.candidate import Candidate
+from coder.core.values.task import Attachment
 from coder.permissions.data_marking import mark_message
+from coder.retrieval.attachments import attach_mentions, refuse_images
 from coder.session.context import SessionContext
 from coder.session.limits.compaction import compact
 from coder.session.limits.conversation_note import collect_facts
@@ -32,11 +38,21 @@ LEARNT_SHARE = 0.75
 """Share of a request that was too long for its model which later ones may have."""
 
 
-def add_user_message(context: SessionContext, candidate: Candidate, text: str) -> None:
-    """Add a message of the harness to the conversation, with secrets masked."""
-    context.log.append(
-        MessageFinished(candidate=candidate.id, message=UserMessage(text=context.secrets.mask(text)))
-    )
+def add_user_message(
+    context: SessionContext, candidate: Candidate, text: str, images: Sequence[Image] = ()
+) -> None:
+    """Add a message of the harness to the conversation, with secrets masked.
+
+    Images that the conversation holds already are not sent again.
+    """
+    if images:
+        messages = candidate_messages(context.log.records, candidate.id)
+        known = {
+            image for message in messages if isinstance(message, UserMessage) for image in message.images
+        }
+        images = [image for image in images if image not in known]
+    message = UserMessage(text=context.secrets.mask(text), images=tuple(images))
+    context.log.append(MessageFinished(candidate=candidate.id, message=message))
 
 
 async def run_turn(context: SessionContext, candidate: Candidate) -> Reply:
@@ -112,7 +128,7 @@ def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Req
 
 async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
     """Ask the first model that answers; a model that is down is not asked again."""
-    _deliver_remarks(context, candidate)
+    await _deliver_remarks(context, candidate)
     request = _make_request(context, candidate_messages(context.log.records, candidate.id))
     while True:
         model, *others = context.available_models
@@ -125,22 +141,57 @@ async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
             context.log.append(Warned(text=f"{error} {others[0].name} goes on."))
 
 
-def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
-    """Add the user's remarks to the conversation of every candidate."""
+async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
+    """Add the user's remarks, with what they mention, to the conversation of every candidate."""
     for remark in context.remarks.take():
+        attachments: tuple[Attachment, ...] = ()
+        try:
+            found = await asyncio.to_thread(_attach_mentions, context, candidate, remark)
+        except UserError as error:
+            context.log.append(Warned(text=str(error)))
+        else:
+            attachments, refusals = refuse_images(found, context.available_models[0])
+            for refusal in refusals:
+                context.log.append(Warned(text=refusal))
+        task = context.task.model_copy(update={"attachments": attachments})
+        attached_text = context.prompts.render("attachments", task=task)
         for name in active_candidates(context.log.records):
-            add_user_message(context, candidate.model_copy(update={"id": name}), f"{REMARK_OPENING}{remark}")
+            receiver = candidate.model_copy(update={"id": name})
+            add_user_message(context, receiver, f"{REMARK_OPENING}{remark}")
+            if attached_text:
+                add_user_message(context, receiver, attached_text, task.images)
+
+
+def _attach_mentions(context: SessionContext, candidate: Candidate, remark: str) -> tuple[Attachment, ...]:
+    """Return what a remark mentions, as the candidate has changed it so far."""
+    workspace = context.workspace(candidate)
+    return attach_mentions(
+        remark,
+        workspace.root,
+        workspace.index,
+        deny_read=workspace.deny_read,
+        checkout=context.repository.root,
+    )
 
 
 def _without_foreign_data(model: Model, request: Request) -> Request:
-    """Remove opaque data of other models' providers, since several may have taken part in a conversation."""
-    messages = (
-        message.model_copy(update={"opaque": ""})
-        if isinstance(message, AssistantMessage) and message.model != model.name
-        else message
-        for message in request.messages
-    )
-    return request.model_copy(update={"messages": tuple(messages)})
+    """Remove what a model cannot take, since several may take part in a conversation.
+
+    That is opaque data of other models' providers, and images if it accepts none.
+    """
+
+    def adapt(message: Message) -> Message:
+        match message:
+            case AssistantMessage() if message.model != model.name:
+                return message.model_copy(update={"opaque": ""})
+            case UserMessage() if message.images and not model.accepts_images:
+                names = ", ".join(image.name for image in message.images)
+                text = f"{message.text}\n\n[Not sent to you, because you accept no images: {names}]"
+                return UserMessage(text=text)
+            case _:
+                return message
+
+    return request.model_copy(update={"messages": tuple(map(adapt, request.messages))})
 
 
 async def _complete(context: SessionContext, candidate: Candidate, model: Model, request: Request) -> Reply:

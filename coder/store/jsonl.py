@@ -5,12 +5,13 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from coder.core.errors import UserError
-from coder.core.events import Record, SessionFinished, SessionStarted
+from coder.core.events import Event, Record, SessionFinished, SessionStarted
 from coder.core.values.base import EventValue
 from coder.core.values.candidate import Delivery
 
@@ -150,8 +151,9 @@ def find_session(
         if directory.name.endswith(name) or directory.name.startswith(name)
     ]
     if len(matching) != 1:
-        count = "no session" if not matching else f"{len(matching)} sessions"
-        raise UserError(f"{count.capitalize()} named {name!r}. `coder log` lists them; `last` is the newest.")
+        count = f"{len(matching)} sessions" if matching else "No session"
+        hint = "" if matching else _suggest_session(name, directories)
+        raise UserError(f"{count} named {name!r}.{hint} `coder log` lists them; `last` is the newest.")
     start_event = boundary_events(matching[0])[0]
     if repository is not None and start_event is not None and start_event.repository != str(repository):
         raise UserError(
@@ -159,6 +161,14 @@ def find_session(
             f"{start_event.repository}."
         )
     return matching[0]
+
+
+def _suggest_session(name: str, directories: Sequence[Path]) -> str:
+    """Return a sentence on the session whose id, or end of an id, is most like a name; empty without any."""
+    ends = {directory.name.rpartition("-")[2]: directory.name for directory in directories}
+    names = {**ends, **{directory.name: directory.name for directory in directories}}
+    matches = get_close_matches(name, names, n=1)
+    return f" Do you mean {names[matches[0]]}?" if matches else ""
 
 
 def list_sessions(sessions: Path) -> list[Path]:
@@ -199,9 +209,31 @@ def boundary_events(directory: Path) -> tuple[SessionStarted | None, SessionFini
     return start_event, finish_event
 
 
+def find_events(
+    directory: Path, kinds: Sequence[type[EventValue]], *, containing: str = ""
+) -> Iterator[Event]:
+    """Yield the events of these kinds in a stored session; other lines are not parsed.
+
+    With `containing`, only those are parsed whose line has that text, in lower case, as JSON writes it.
+
+    Raises:
+        UserError: there is no log, or another version of coder wrote something unknown.
+    """
+    path = directory / "events.jsonl"
+    markers = tuple(map(_type_marker, kinds))
+    lines = (line for line in _read_lines(path) if any(marker in line for marker in markers))
+    found = [line for line in lines if not containing or containing in line.casefold()]
+    yield from (record.event for record in _parse_records(path, found))
+
+
+def _type_marker(kind: type[EventValue]) -> str:
+    """Return the text of a record's line that names its type; it cannot occur within another event's text."""
+    return f'"type":"{kind.model_fields["type"].default}"'
+
+
 def _find_event(path: Path, lines: Sequence[str], kind: type[EventValue]) -> EventValue | None:
-    """Return the first event of a kind; its type cannot occur within the text of another event."""
-    marker = f'"type":"{kind.model_fields["type"].default}"'
+    """Return the first event of a kind."""
+    marker = _type_marker(kind)
     found = [line for line in lines if marker in line]
     records = _parse_records(path, found[:1]) if found else iter(())
     return next((record.event for record in records), None)

@@ -75,16 +75,16 @@ class LinePrinter:
             return
         with self._live:
             async for record in records:
-                self._process(record)
+                self.print_record(record)
                 if isinstance(record.event, QuestionAsked):
                     await self._ask(record.event)
 
     async def replay(self, records: AsyncIterator[Record]) -> None:
         """Print recorded events without asking any question."""
         async for record in records:
-            self._process(record)
+            self.print_record(record)
 
-    def _process(self, record: Record) -> None:
+    def print_record(self, record: Record) -> None:
         self._status = advance_status(self._status, record)
         self._activity = current_activity(record.event) or self._activity
         if isinstance(record.event, ToolStarted):
@@ -177,7 +177,7 @@ class LinePrinter:
     async def _ask(self, event: QuestionAsked) -> None:
         self._live.stop()
         self._console.print(Text(f"{sanitize_text(event.text)} [{_format_choices(event)}] ", "bold"), end="")
-        reply = (await _read_line()).strip().lower()
+        reply = (await read_line()).strip().lower()
         option = next(
             (option for option in event.options if reply and option.startswith(reply)), event.default
         )
@@ -321,7 +321,7 @@ def _one_line(text: str) -> str:
     return shorten_line(text, LINE_CHARACTERS)
 
 
-async def _read_line() -> str:
+async def read_line() -> str:
     """Read a line from the terminal without a thread, which could not be cancelled."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()

@@ -71,6 +71,13 @@ def abbreviate_number(number: int) -> str:
 
 def print_summary(console: Console, finish_event: SessionFinished, *, session: str) -> None:
     """Print the summary of a session."""
+    print_result(console, finish_event)
+    for line in summary_lines(finish_event, session=session):
+        console.print(line, soft_wrap=not console.is_terminal)
+
+
+def print_result(console: Console, finish_event: SessionFinished) -> None:
+    """Print the diff and the report of a session."""
     diff, report = (
         sanitize_text(finish_event.delivery.diff if finish_event.delivery else ""),
         sanitize_text(report_body(finish_event)),
@@ -85,8 +92,6 @@ def print_summary(console: Console, finish_event: SessionFinished, *, session: s
         console.print()
         console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
     console.print()
-    for line in summary_lines(finish_event, session=session):
-        console.print(line, soft_wrap=not console.is_terminal)
 
 
 def report_body(finish_event: SessionFinished) -> str:
@@ -97,8 +102,13 @@ def report_body(finish_event: SessionFinished) -> str:
     )
 
 
-def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Text]:
-    """Yield up to six lines: verdict, changes, tests, what they prove, cost, next step."""
+def summary_lines(
+    finish_event: SessionFinished, *, session: str, command: str = "coder {} last"
+) -> Iterable[Text]:
+    """Yield up to six lines: verdict, changes, tests, what they prove, cost, next step.
+
+    `command` is how the user writes `apply` and `undo` for this session.
+    """
     kind = finish_event.kind
     yield Text.assemble(
         (outcome_label(finish_event), STYLES[kind] if kind else "bold red"),
@@ -126,7 +136,7 @@ def summary_lines(finish_event: SessionFinished, *, session: str) -> Iterable[Te
         ),
     )
     if finish_event.delivery:
-        yield _row("next", _next_step(finish_event.delivery, session))
+        yield _row("next", _next_step(finish_event.delivery, command))
     else:
         yield _row(
             "next",
@@ -154,12 +164,13 @@ def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:
     )
 
 
-def _next_step(delivery: Delivery, session: str) -> str:
+def _next_step(delivery: Delivery, command: str) -> str:
+    apply, undo = command.format("apply"), command.format("undo")
     if delivery.merged:
-        return f"it is on your branch; undo: coder undo {session}"
+        return f"it is on your branch; undo: {undo}"
     if delivery.branch:
-        return f"on branch {delivery.branch}; apply: coder apply {session}; undo: coder undo {session}"
-    return f"nothing was written to the repository; apply: coder apply {session}"
+        return f"on branch {delivery.branch}; apply: {apply}; undo: {undo}"
+    return f"nothing was written to the repository; apply: {apply}"
 
 
 def _changed_files(diff: str) -> str:

@@ -111,7 +111,9 @@ def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, 
     tool_calling = None if config.tool_calling else False
 
     def open_choice(model_choice: ModelChoice) -> Model:
-        return open_model(model_choice, environment=os.environ, tool_calling=tool_calling)
+        return open_model(
+            model_choice, environment=os.environ, tool_calling=tool_calling, images=config.images
+        )
 
     def open_named(name: str, reason: str) -> Model:
         return open_choice(

@@ -2,23 +2,22 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from coder.core.cutoff import Cutoff
-from coder.core.policy import Policy
 from coder.core.ports.repair import Traces
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Limits
 from coder.core.values.task import Task
-from coder.permissions.private_files import DENY_READ
+from coder.directories import index_database, state_directory
 from coder.repair.proposer import TemplateProposer
+from coder.repair.search.counted_trials import CountedTrials
 from coder.repair.search.fault import SpectrumFaults
-from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process.process import ProcessSandbox
-from coder.settings import Config, index_database, load_config, sandbox_caps, state_directory
+from coder.settings import Config
 from coder.verify.change.runs import WHOLE, SuiteLimits
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.impact.reach import TracedImpact
@@ -30,43 +29,23 @@ from coder.verify.results.sandbox_failures import Denied
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
 from coder.verify.running.dependencies import OverlayInstaller
-from coder.verify.running.launch import TARGET
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.running.runner import PytestRunner
-from coder.verify.running.selection import CommandSelection, accepted_candidate
+from coder.verify.running.selection import CommandSelection
 from coder.verify.running.tracing import PytestTracer
 from coder.verify.verdict.examination import ExaminationTools
 from coder.verify.verdict.proof import WorktreeVerifier
 from coder.verify.warm.trials import PytestTrials
 from coder.verify.warm.warm_base import WarmBase
 from coder.verify.warm.warm_tests import WarmRunner
-from coder.wiring.counted_trials import CountedTrials
+from coder.wiring.inspection import OVERLAYS, command_memory
 
-OVERLAYS = "overlays"
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them with all your rights"
 LEARNING_SECONDS = 180.0
 COVERAGE_SECONDS = 60.0
 """Time to trace the tests of new code."""
 COLLECTING_SECONDS = 30.0
 """Longest collection of tests for which a warm test process is kept."""
-
-
-def make_sandbox(
-    walls: SandboxBackend | None, config: Config | None = None, *, exposed: Iterable[Path] = ()
-) -> ProcessSandbox:
-    """Return a sandbox with the private files and limits of the configuration, or of the default one.
-
-    Commands may read what is `exposed`.
-    """
-    effective = config or Config()
-    return ProcessSandbox(
-        os.environ,
-        backend=walls,
-        exposed=(TARGET, state_directory() / OVERLAYS, *exposed),
-        deny_read=(*DENY_READ, *effective.deny_read),
-        caps=sandbox_caps(effective),
-        default_policy=Policy(network=effective.test_network),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,11 +265,6 @@ def sandbox_remedies(config: Config) -> dict[Denied, str]:
     return remedies if config.test_network else {**remedies, "network": network}
 
 
-def command_memory(root: Path) -> Path:
-    """Return the file that stores the accepted test command of a repository."""
-    return index_database(root).with_suffix(".command.json")
-
-
 def import_environment(project: Project, worktree: Path) -> dict[str, str]:
     """Return the variables that make commands import a worktree instead of an editable installation."""
     roots = os.pathsep.join(map(str, project.import_roots(worktree)))
@@ -311,12 +285,3 @@ def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
         only_impacted=config.suite == "impacted" or (config.suite == "background" and not is_ci),
         impacted_seconds=min(config.impacted_suite_seconds, config.suite_seconds),
     )
-
-
-def inspect_project(root: Path, *, walls: SandboxBackend | None) -> Project:
-    """Return how the repository at `root` is tested."""
-    with make_sandbox(walls) as sandbox:
-        candidates = find_candidates(
-            root, sandbox=sandbox, environment=os.environ, test_command=load_config(root, {}).test
-        )
-        return accepted_candidate(candidates, command_memory(root)) or candidates[0]

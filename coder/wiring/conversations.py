@@ -16,6 +16,7 @@ from coder.core.events import (
 )
 from coder.core.values.candidate import Delivery
 from coder.core.values.task import Restore
+from coder.directories import sessions_directory
 from coder.patching.git_hunks import split_git_diff
 from coder.repo.delivery.commits import has_change
 from coder.repo.git import find_checkout
@@ -23,7 +24,6 @@ from coder.repo.locks import session_lock
 from coder.session.continuation import Continuation, read_continuation
 from coder.session.delivery.outcome import INTERRUPTED
 from coder.session.log import EventLog
-from coder.settings import sessions_directory
 from coder.store.jsonl import SessionStore, boundary_events, find_session, list_conversation, read_records
 
 START = Continuation(session="")

@@ -9,12 +9,14 @@ from pathlib import Path
 from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import SuspectRanking
 from coder.core.values.task import Task
+from coder.directories import sessions_directory
 from coder.repo.git import find_checkout
 from coder.repo.locks import session_lock
 from coder.repo.repository import open_repository
 from coder.sandbox.choice import require_backend
-from coder.settings import load_config, sessions_directory
-from coder.wiring.bench import build_project_runtime, make_sandbox
+from coder.settings import load_config
+from coder.wiring.bench import build_project_runtime
+from coder.wiring.inspection import make_sandbox
 from coder.wiring.preparation import ensure_trust
 
 TRACING_SECONDS = 60.0
@@ -40,7 +42,7 @@ def locate_faults(
     config = load_config(root, {})
     walls = require_backend(unsafe=unsafe, image=config.image)
     if not trusted:
-        ensure_trust(root, is_sandboxed=walls is not None and not walls.limitations, confirm=confirm)
+        ensure_trust(root, walls=walls, confirm=confirm)
     sessions_directory().mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as state,

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from coder.core.errors import CoderError, ToolError, UserError
 from coder.core.values.history import CommitInfo
+from coder.directories import index_database
 from coder.index.index import SymbolIndex
 from coder.repo.git import find_checkout
 from coder.repo.history.history import GitHistory
 from coder.retrieval.locating.commit_history import MOST_COMMITS
 from coder.retrieval.locating.issue_terms import extract_issue_terms
 from coder.retrieval.locating.ranking import Localization, locate_issue
-from coder.settings import index_database
 
 HISTORY_SECONDS = 5.0
 """Time limit for reading the history."""

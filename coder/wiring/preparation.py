@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from coder.core.errors import UserError
 from coder.core.values.task import Attachment, Budget, Mode, Task
+from coder.directories import index_database
 from coder.index.index import SymbolIndex
 from coder.permissions.private_files import DENY_READ
 from coder.repo.git import find_checkout
 from coder.retrieval.attachments import attach_mentions
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import require_backend
-from coder.settings import Config, index_database, load_config
+from coder.settings import Config, load_config
 from coder.trust import is_trusted, trust_repository
 
 if TYPE_CHECKING:
@@ -79,12 +80,11 @@ def prepare_session(
     root = find_checkout(directory).root
     config = load_config(root, flags)
     walls = require_backend(unsafe=unsafe, image=config.image)
-    is_sandboxed = walls is not None and not walls.limitations
     return SessionSetup(
         root=root,
         config=config,
         walls=walls,
-        trusted=trusted or ensure_trust(root, is_sandboxed=is_sandboxed, confirm=confirm),
+        trusted=trusted or ensure_trust(root, walls=walls, confirm=confirm),
         approach=chosen_approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
     )
 
@@ -112,22 +112,40 @@ def read_attachments(text: str, root: Path, config: Config) -> tuple[Attachment,
     return attach_mentions(text, root, index, deny_read=(*DENY_READ, *config.deny_read))
 
 
-def ensure_trust(root: Path, *, is_sandboxed: bool, confirm: Callable[[str], bool] | None = None) -> bool:
+def ensure_trust(
+    root: Path, *, walls: SandboxBackend | None, confirm: Callable[[str], bool] | None = None
+) -> bool:
     """Return whether the repository is trusted; ask the user if its tests would run without a full sandbox.
 
+    Refused in a reduced sandbox, the work goes on there, without trust.
+
     Raises:
-        UserError: it is not trusted, there is no full sandbox, and the user refuses or cannot be asked.
+        UserError: it is not trusted, there is no full sandbox, and the user cannot be asked, or refuses where
+            there is none at all.
     """
     if is_trusted(root):
         return True
-    if is_sandboxed:
+    if walls is not None and not walls.limitations:
         return False
     if confirm is None:
         raise UserError(
             f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, "
             "or add --trust."
         )
-    if not confirm(f"The tests of {root} will run on this machine, as you. Trust this repository?"):
+    refusal = "" if walls is None else " No: go on in the sandbox, without its AGENTS.md."
+    if confirm(f"{trust_question(root, walls)}{refusal}"):
+        trust_repository(root)
+        return True
+    if walls is None:
         raise UserError(f"{root} is not trusted: nothing was run.")
-    trust_repository(root)
-    return True
+    return False
+
+
+def trust_question(root: Path, walls: SandboxBackend | None) -> str:
+    """Return the question on a repository whose tests would run without a full sandbox."""
+    place = (
+        "without a sandbox, with all your rights"
+        if walls is None
+        else f"in a reduced sandbox ({walls.limitations})"
+    )
+    return f"The tests of {root} will run on this machine {place}. Trust this repository?"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from coder.core.events import SessionFinished, Verified
 from coder.core.state import session_status
+from coder.directories import sessions_directory
 from coder.repo.delivery.pending import PendingDelivery
 from coder.repo.recovery import recover_abandoned
-from coder.settings import sessions_directory
 from coder.store.jsonl import append_finish, read_records
 
 

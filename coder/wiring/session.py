@@ -18,6 +18,7 @@ from coder.core.values.candidate import Candidate
 from coder.core.values.paths import extract_node_ids
 from coder.core.values.proposal import SuspectRanking
 from coder.core.values.task import Task
+from coder.directories import index_database, sessions_directory
 from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
 from coder.permissions.private_files import DENY_READ
@@ -25,6 +26,7 @@ from coder.permissions.secrets import Secrets, secret_environment_values
 from coder.prompting import PackagedPrompts
 from coder.repo.locks import session_lock
 from coder.repo.repository import SessionRepository, open_repository
+from coder.retrieval.attachments import refuse_images
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.process.process import ProcessSandbox
 from coder.sandbox.residue_sandbox import ResidueSandbox
@@ -36,21 +38,16 @@ from coder.session.limits.budget import BudgetTracker
 from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
 from coder.session.session import Session
-from coder.settings import (
-    Config,
-    configured_rules,
-    ignored_settings,
-    index_database,
-    sessions_directory,
-)
+from coder.settings import Config, configured_rules, ignored_settings
 from coder.store.jsonl import SessionStore
 from coder.strategies.review.committee import revise_flagged
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
-from coder.wiring.bench import build_project_runtime, import_environment, make_sandbox
+from coder.wiring.bench import build_project_runtime, import_environment
 from coder.wiring.conversations import find_continuation, make_session_id
+from coder.wiring.inspection import make_sandbox
 from coder.wiring.recovery import recover_sessions
 from coder.wiring.spending import remaining_usd
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
@@ -130,7 +127,8 @@ def open_session(
         if task.after:
             link_whole_suite(task.after, identity)
         private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-        task = _mask_request(task, private)
+        attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
+        task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
         log = EventLog(store, secrets=private)
         bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
@@ -183,6 +181,7 @@ def open_session(
             revise=None if chosen_approach.is_offline else revise_flagged,
             notices=(
                 *repository.exclusions,
+                *refusals,
                 *(() if task.continues else _environment_notices(task, root, sandbox)),
             ),
         )

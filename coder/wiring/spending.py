@@ -9,7 +9,8 @@ from coder.core.errors import UserError
 from coder.core.events import BudgetSpent, SessionStarted
 from coder.core.messages import UsageTotals
 from coder.core.values.base import Value
-from coder.settings import Config, sessions_directory
+from coder.directories import sessions_directory
+from coder.settings import Config
 from coder.store.jsonl import list_sessions, read_records
 
 

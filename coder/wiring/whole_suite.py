@@ -13,10 +13,10 @@ from coder.core.errors import CoderError, GitError
 from coder.core.events import SessionFinished, SessionStarted
 from coder.core.values.base import Value
 from coder.core.values.verdict import Verdict, VerdictKind
+from coder.directories import sessions_directory
 from coder.files.replacing import replace_text
 from coder.repo.delivery.commits import add_note, make_commit
 from coder.repo.git import find_checkout
-from coder.settings import sessions_directory
 from coder.store.jsonl import boundary_events
 
 LINK_FILE = "whole_suite.json"

@@ -1,12 +1,18 @@
 """Removal of old state by `coder clean`."""
 
 import os
+import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from coder.cli.app import run_command_line
+from coder.core.events import SessionStarted
+from coder.core.values.task import Task
 from coder.repo.locks import session_lock
+from coder.session.log import EventLog
+from coder.store.jsonl import SessionStore
 from tests.builders import write
 
 
@@ -19,6 +25,24 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for path in (*state.rglob("old/*"), *state.rglob("old"), *state.rglob("used/*"), *state.rglob("used")):
         os.utime(path, (0, 0))
     return state
+
+
+def store(sessions: Path, name: str, *, continues: str = "") -> None:
+    """Store the record of a session that did nothing."""
+    shutil.rmtree(sessions / name)
+    with closing(SessionStore(sessions / name)) as log:
+        EventLog(log).append(
+            SessionStarted(
+                session=name,
+                task=Task(issue="It fails.", directory=Path(), continues=continues),
+                repository="/repository",
+                head="0" * 40,
+                base="0" * 40,
+                dirty=False,
+                model="",
+                version="0",
+            )
+        )
 
 
 def test_shows_and_removes_nothing_by_itself(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,3 +69,12 @@ def test_removes_sessions_older_than_the_settings_keep(
     assert run_command_line(["clean", "--yes"]) == 0
     assert {path.name for path in (state / "sessions").iterdir()} == {"new"}
     assert (state / "index" / "a.sqlite").exists()
+
+
+def test_keeps_old_sessions_that_newer_ones_continue(state: Path) -> None:
+    store(state / "sessions", "new", continues="used")
+    store(state / "sessions", "used")
+    os.utime(state / "sessions" / "used" / "events.jsonl", (0, 0))
+    os.utime(state / "sessions" / "used", (0, 0))
+    assert run_command_line(["clean", "--older-than", "30", "--yes"]) == 0
+    assert {path.name for path in (state / "sessions").iterdir()} == {"used", "new"}

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.tui import _print_farewell, _trust_question
+from coder.cli.farewell import print_farewell
+from coder.cli.tui import _trust_question
 from coder.core.events import Event
 from coder.session.log import EventLog
 from tests.builders import git, repo
@@ -19,7 +20,7 @@ def closed_log(*events: Event) -> EventLog:
 
 
 def farewell(log: EventLog | None, root: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    _print_farewell(log, root)
+    print_farewell(log, root)
     return capsys.readouterr().out.splitlines()
 
 
@@ -50,6 +51,17 @@ def test_leaving_without_an_outcome_names_the_session(
 ) -> None:
     assert farewell(None, tmp_path, capsys) == []
     assert farewell(closed_log(story.STARTED), tmp_path, capsys) == ["resume   coder resume 20260101-clock"]
+
+
+def test_leaving_inline_leaves_a_transcript(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
+    log = closed_log(*story.LOCATED, story.FINISHED)
+    print_farewell(log, root, transcript=[log])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"> {story.ISSUE}"
+    assert any(line.startswith("diff --git") for line in lines)
+    assert sum(line.startswith("PROVEN") for line in lines) == 1
+    assert lines[-1] == "resume   coder resume 20260101-clock"
 
 
 def test_nothing_can_go_on_untrusted_without_a_sandbox(tmp_path: Path) -> None:

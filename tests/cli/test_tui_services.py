@@ -8,6 +8,8 @@ import pytest
 from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell
 from coder.core.errors import UserError
 from coder.sandbox.choice import choose_backend
+from coder.ui.tui.keys import KeyBindings
+from tests.builders import write
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def shell(root: Path) -> SandboxShell:
-    return SandboxShell(root, InterfaceSettings(root, {}), walls=choose_backend().backend)
+    return SandboxShell(root, InterfaceSettings(root, {}), walls=lambda: choose_backend().backend)
 
 
 def test_names_are_readable_files_and_definitions(root: Path) -> None:
@@ -61,6 +63,22 @@ def test_changed_settings_hold_for_later_requests(root: Path) -> None:
     assert settings.config.max_tokens is None
 
 
+def test_lists_what_settings_can_be_changed_to(root: Path) -> None:
+    settings = InterfaceSettings(
+        root, {"model": "anthropic:claude-x", "base_url": "https://models.example.org/v1"}
+    )
+    (model,) = settings.choices("model")
+    assert model.startswith("anthropic:claude-x ")
+    assert "tree" in settings.choices("strategy")
+    assert "month" in settings.choices("cost")
+    assert [line.split()[0] for line in settings.choices("budget")] == [
+        "usd",
+        "tokens",
+        "seconds",
+        "requests",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("budget", "tokens many"), ("budget", "apples 3"), ("strategy", "nope"), ("model", "nope:x")],
@@ -70,6 +88,12 @@ def test_invalid_settings_are_refused_and_change_nothing(root: Path, name: str, 
     with pytest.raises(UserError):
         settings.change(name, value)
     assert settings.flags == {}
+
+
+def test_key_bindings_are_those_of_the_settings(root: Path, tmp_path: Path) -> None:
+    assert InterfaceSettings(root, {}).key_bindings == KeyBindings()
+    write(tmp_path / "XDG_CONFIG_HOME" / "coder", {"config.toml": 'vim = true\n[keys]\nsend = "ctrl+s"\n'})
+    assert InterfaceSettings(root, {}).key_bindings == KeyBindings({"send": "ctrl+s"}, has_vim=True)
 
 
 def test_theme_is_remembered(root: Path) -> None:

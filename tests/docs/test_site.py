@@ -67,3 +67,4 @@ def test_every_setting_is_described() -> None:
     assert next(line for line in page if "`max_usd`" in line).endswith("| lower it |")
     assert next(line for line in page if "`model`" in line).endswith("| no |")
     assert next(line for line in page if "`test`" in line).endswith("| set it |")
+    assert "| `mode` | `shift+tab` | change the mode: fix, change, ask, plan, build |" in page

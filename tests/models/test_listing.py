@@ -19,6 +19,7 @@ def test_lists_chosen_and_configured_models() -> None:
         ("openai:claude-unknown", "reviewer")
     ]
     assert "context and price unknown" in lines[1]
+    assert [" images " in line for line in lines] == [True, True]
 
 
 def test_lists_providers_with_a_key_and_servers_of_this_machine() -> None:
@@ -28,6 +29,7 @@ def test_lists_providers_with_a_key_and_servers_of_this_machine() -> None:
     )
     assert lines[0].startswith("No model is chosen")
     assert [line.split()[0] for line in lines[1:]] == ["openai:gpt-6.1-sol", "ollama:qwen3:8b"]
+    assert [" images " in line for line in lines[1:]] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError, UserError
-from coder.repo.git import Git, find_checkout
+from coder.repo.git import Git, find_checkout, find_root
 from coder.repo.worktrees.worktree import add_worktree
 from tests.builders import git, repo
 
@@ -19,6 +19,12 @@ def test_finds_the_checkout_from_a_subdirectory(tmp_path: Path) -> None:
         root / ".git",
         git(root, "rev-parse", "HEAD"),
     )
+
+
+def test_finds_the_same_root_without_git(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"src/a.py": ""})
+    assert find_root(root / "src") == find_checkout(root / "src").root
+    assert find_root(tmp_path) is None
 
 
 def test_finds_linked_worktree_and_common_git_directory(tmp_path: Path) -> None:

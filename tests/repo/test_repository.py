@@ -245,7 +245,7 @@ def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> 
         assert git(root, "rev-parse", f"{delivery.commit}^") == repository.head
     git(root, "checkout", "-q", "b.py")
     with open_session_repository(root) as repository:
-        assert repository.merge(delivery) == git(root, "rev-parse", "HEAD")
+        assert repository.merge(delivery).id == git(root, "rev-parse", "HEAD")
     assert git(root, "log", "--format=%s").splitlines() == ["fix", "later", "start"]
 
 

@@ -1,11 +1,14 @@
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
 from coder.core.errors import UserError
+from coder.core.messages import Image
 from coder.core.values.task import Attachment
 from coder.index.index import SymbolIndex
-from coder.retrieval.attachments import MOST_LINES, attach_mentions
+from coder.models.scripted import ScriptedModel
+from coder.retrieval.attachments import LARGEST_IMAGE_BYTES, MOST_LINES, attach_mentions, refuse_images
 
 BOX = """\
 class Box:
@@ -28,7 +31,7 @@ def root(tmp_path: Path) -> Path:
     (root / "src").mkdir(parents=True)
     (root / "src" / "box.py").write_text(BOX)
     (root / "my notes.md").write_text("first\nsecond\n")
-    (root / "shot.png").write_bytes(b"\x89PNG\0")
+    (root / "archive.zip").write_bytes(b"PK\0")
     (root / ".env").write_text("KEY=1\n")
     (tmp_path / "outside.txt").write_text("secret\n")
     return root
@@ -60,10 +63,57 @@ def test_link_out_of_the_repository_attaches_nothing(root: Path) -> None:
     assert attach("@link.txt", root) == ()
 
 
-@pytest.mark.parametrize(("name", "reason"), [(".env", "is private"), ("shot.png", "is no text")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [(".env", "is private"), ("archive.zip", "is neither text nor an image")]
+)
 def test_refuses_private_and_binary_files(name: str, reason: str, root: Path) -> None:
     with pytest.raises(UserError, match=reason):
         attach(f"see @{name}", root)
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0rest", "image/png"),
+        (b"\xff\xd8\xff\xe0rest", "image/jpeg"),
+        (b"GIF89arest", "image/gif"),
+        (b"RIFF\x01\0\0\0WEBPrest", "image/webp"),
+    ],
+)
+def test_image_is_attached_by_its_content(content: bytes, media_type: str, root: Path) -> None:
+    (root / "shot.png").write_bytes(content)
+    image = Image(name="shot.png", media_type=media_type, base64=b64encode(content).decode())
+    expected = Attachment(name="shot.png (image, 1 kB)", text="", image=image)
+    assert attach("see @shot.png", root) == (expected,)
+
+
+def test_refuses_large_images_and_files(root: Path) -> None:
+    (root / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(LARGEST_IMAGE_BYTES))
+    with pytest.raises(UserError, match=r"The image shot\.png has more than 3\.7 MB, so nothing"):
+        attach("@shot.png", root)
+    (root / "dump.txt").write_bytes(b"x" * 5_000_001)
+    with pytest.raises(UserError, match=r"dump\.txt has more than 5 MB, so nothing is attached"):
+        attach("@dump.txt", root)
+
+
+def test_images_are_refused_by_name_where_the_model_accepts_none() -> None:
+    text = Attachment(name="a.py (1 line)", text="x")
+    image = Image(name="shot.png", media_type="image/png", base64="eA==")
+    attachments = (text, Attachment(name="shot.png (image, 1 kB)", text="", image=image))
+    assert refuse_images(attachments, ScriptedModel((), name="acme:m")) == (
+        (text,),
+        ("acme:m does not accept images; shot.png is not attached.",),
+    )
+    assert refuse_images(attachments, ScriptedModel((), accepts_images=True)) == (attachments, ())
+
+
+def test_file_that_the_worktree_lacks_comes_from_the_checkout(root: Path, tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / "src").mkdir(parents=True)
+    (checkout / "new.txt").write_text("new\n")
+    (checkout / "src" / "box.py").write_text("old\n")
+    found = attach_mentions("@new.txt @src/box.py", root, SymbolIndex(root), checkout=checkout)
+    assert [attachment.name for attachment in found] == ["new.txt (1 line)", "src/box.py (7 lines)"]
 
 
 def test_tree_that_cannot_be_listed_attaches_no_symbol(root: Path) -> None:

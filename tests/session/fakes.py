@@ -14,7 +14,7 @@ from coder.core.policy import Policy
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Execution, Limits, Progress
 from coder.core.ports.tests import Verifier
-from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
 from coder.core.values.history import CommitInfo
 from coder.core.values.proposal import Proposals
 from coder.core.values.task import Budget, Task
@@ -125,8 +125,8 @@ class FakeRepository:
         self.deliveries.append(message)
         return Delivery(diff=patch.diff, branch=f"coder/{slug}-1", commit="c0ffee")
 
-    def merge(self, delivery: Delivery) -> str:
-        return delivery.commit
+    def merge(self, delivery: Delivery) -> NewCommit:
+        return NewCommit(id=delivery.commit)
 
     def recent_subjects(self, count: int) -> tuple[str, ...]:
         return ("Add a thing", "Mend another")

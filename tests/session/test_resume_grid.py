@@ -9,16 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.events import CandidateForked, Record, SessionFinished, SessionStarted, ToolStarted
+from coder.core.events import (
+    CandidateForked,
+    Record,
+    SessionFinished,
+    SessionStarted,
+    ToolFinished,
+    ToolStarted,
+)
 from coder.core.messages import AssistantMessage, Message, Reply, Request, ToolMessage
 from coder.core.ports.sandbox import Progress
-from coder.core.state import active_candidates, candidate_messages, unanswered_calls
+from coder.core.state import candidate_messages, unanswered_calls
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.verdict import Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.data_marking import mark_message
 from coder.session.context import SessionContext
-from coder.session.continuation import INTERRUPTED, Continuation, read_continuation
+from coder.session.continuation import INTERRUPTED, Continuation, find_resumable_candidate, read_continuation
 from coder.session.session import Session
 from coder.store.jsonl import read_records
 from coder.strategies.registry import build_strategy
@@ -160,8 +167,8 @@ def _workspaces(context: SessionContext) -> Callable[[Candidate], Workspace]:
 
 
 def sent_messages(records: Sequence[Record]) -> tuple[Message, ...]:
-    """Return the conversation that a resumed session goes on with: that of the oldest live candidate."""
-    return candidate_messages(records, next(iter(active_candidates(records)), "c1"))
+    """Return the conversation that a resumed session goes on with."""
+    return candidate_messages(records, find_resumable_candidate(records) or "c1")
 
 
 def assert_resumes(
@@ -196,6 +203,20 @@ def test_killed_tree_comes_to_the_same_end(tmp_path: Path) -> None:
     assert (whole.end.kind, len(forks) > 1) == (VerdictKind.PROVEN, True)
     for cut in range(1, len(whole.records)):
         assert_resumes(tmp_path / "resumed", whole, cut, reply_in_branches, strategy="tree")
+
+
+def test_killed_tree_goes_on_with_the_change_that_awaits_its_verdict(tmp_path: Path) -> None:
+    """The branch's patch is verified at once, and the model is not asked for it again."""
+    whole = run(tmp_path / "whole", reply_in_branches, strategy="tree")
+    patched = max(
+        record.number
+        for record in whole.records
+        if isinstance(record.event, ToolFinished) and record.event.message.name == "apply_patch"
+    )
+    continued = read_continuation("s", whole.records[:patched], request=ISSUE)
+    assert "+VALUE = 2" in continued.patches[-1]
+    resumed = run(tmp_path / "resumed", reply_in_branches, strategy="tree", continued=continued)
+    assert (resumed.end.kind, resumed.requests) == (VerdictKind.PROVEN, [])
 
 
 def test_killed_follow_up_comes_to_the_same_end(tmp_path: Path) -> None:

@@ -1,19 +1,29 @@
 import asyncio
 import time
+from base64 import b64encode
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 from coder.core.commands import Say, Stop, Withdraw
 from coder.core.errors import GitError, ModelError, UserError
-from coder.core.events import BudgetSpent, Failed, SessionFinished, Verified, Warned
-from coder.core.messages import Usage
-from coder.core.values.candidate import Candidate, Delivery, Patch
-from coder.core.values.task import Budget
+from coder.core.events import (
+    BudgetSpent,
+    Failed,
+    Record,
+    SessionFinished,
+    SessionStarted,
+    Verified,
+    Warned,
+)
+from coder.core.messages import Image, Usage
+from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
+from coder.core.values.task import Attachment, Budget
 from coder.core.values.verdict import RunProblem, TestReport, VerdictKind
-from coder.models.scripted import ScriptedCall, ScriptStep
+from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext, Strategy
+from coder.session.continuation import read_continuation
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.fakes import PROVEN, STILL_RED, UNTESTED, FakeRepository, FakeSandbox, FakeVerifier, kit
@@ -215,6 +225,81 @@ def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
     assert context.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
 
 
+def test_remark_comes_with_what_it_mentions(tmp_path: Path) -> None:
+    context = kit(tmp_path, [patch(FIX)])
+    (tmp_path / ".env").write_text("KEY=1\n")
+    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+    for text in ("compare @a.py and @test_b", "see @.env", "ask ada@example.org"):
+        session.send(Say(text=text))
+    asyncio.run(session.run())
+    texts = [message.text for message in context.model.requests[0].messages][1:]  # type: ignore[attr-defined]
+    assert [text.splitlines()[0] for text in texts] == [
+        "The person adds: compare @a.py and @test_b",
+        "# Attached by the user: a.py (1 line)",
+        "The person adds: see @.env",
+        "The person adds: ask ada@example.org",
+    ]
+    assert "1| VALUE = 1" in texts[1]
+    assert "# Attached by the user: test_b, tests/test_b.py:1" in texts[1]
+    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    assert warnings == [".env is private (deny_read), so nothing is attached. Write it without the @."]
+
+
+PICTURE = b"GIF89a" + b"AKIAABCDEFGHIJKLMNOP" * 3
+"""An image whose bytes look like a secret."""
+
+
+def test_images_go_to_models_that_accept_them_and_stay_the_same(tmp_path: Path) -> None:
+    image = Image(name="a.gif", media_type="image/gif", base64=b64encode(PICTURE).decode())
+    context = kit(tmp_path)
+    (tmp_path / "b.gif").write_bytes(PICTURE + b"b")
+    search = ScriptStep(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),))
+    model = ScriptedModel([search, ModelError("It is down.")], name="sees", accepts_images=True)
+    spare = ScriptedModel([patch(FIX)], name="blind")
+    attachment = Attachment(name="a.gif (image, 1 kB)", text="", image=image)
+    task = context.task.model_copy(update={"attachments": (attachment,)})
+    context = replace(context, task=task, models={"executor": (model, spare)})
+    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+
+    async def scenario() -> None:
+        running = asyncio.ensure_future(session.run())
+        async for record in context.log.follow():
+            if isinstance(record.event, BudgetSpent) and record.event.total.requests == 1:
+                session.send(Say(text="see @b.gif and @a.py"))
+        await running
+
+    asyncio.run(scenario())
+
+    def image_names(model: ScriptedModel) -> list[list[str]]:
+        return [
+            [image.name for message in request.messages for image in getattr(message, "images", ())]
+            for request in model.requests
+        ]
+
+    assert (image_names(model), image_names(spare)) == ([["a.gif"], ["a.gif", "b.gif"]], [[]])
+    assert "[Not sent to you, because you accept no images: a.gif]" in spare.requests[0].messages[0].text
+    started, *_ = context.log.records
+    assert isinstance(started.event, SessionStarted) and started.event.task.images == ()
+    records = [Record.model_validate_json(record.model_dump_json()) for record in context.log.records]
+    stored = read_continuation("s1", records).messages
+    assert stored[0] == model.requests[0].messages[0]
+    assert [image.base64 for message in stored for image in getattr(message, "images", ())] == [
+        b64encode(content).decode() for content in (PICTURE, PICTURE + b"b")
+    ]
+
+
+def test_image_of_a_remark_is_refused_in_one_line(tmp_path: Path) -> None:
+    context = kit(tmp_path, [patch(FIX)])
+    (tmp_path / "b.gif").write_bytes(PICTURE)
+    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+    session.send(Say(text="see @b.gif"))
+    asyncio.run(session.run())
+    texts = [message.text for message in context.model.requests[0].messages]  # type: ignore[attr-defined]
+    assert texts[1:] == ["The person adds: see @b.gif"]
+    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    assert warnings == ["scripted:test does not accept images; b.gif is not attached."]
+
+
 def test_remark_can_be_withdrawn_until_a_request_takes_it(tmp_path: Path) -> None:
     context = kit(
         tmp_path,
@@ -263,7 +348,7 @@ def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
 
 
 class UnmergeableRepository(FakeRepository):
-    def merge(self, delivery: Delivery) -> str:
+    def merge(self, delivery: Delivery) -> NewCommit:
         raise UserError("a.py is dirty.")
 
 
@@ -274,6 +359,24 @@ def test_refused_merge_leaves_branch(tmp_path: Path) -> None:
     assert session_end.delivery is not None
     assert (session_end.delivery.merged, session_end.delivery.branch) == (False, "coder/value-is-2-now-1")
     assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in context.log.records]
+
+
+class UnsigningRepository(FakeRepository):
+    def deliver(
+        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
+    ) -> Delivery:
+        delivery = super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
+        return delivery.model_copy(update={"unsigned": "c0ffee is not signed."})
+
+    def merge(self, delivery: Delivery) -> NewCommit:
+        return NewCommit(id=delivery.commit, unsigned="c0ffee is not signed here.")
+
+
+def test_warns_of_unsigned_commits(tmp_path: Path) -> None:
+    context = kit(tmp_path, [patch(FIX)], repository=UnsigningRepository(root=tmp_path), merge=True)
+    assert run_session(context).kind is VerdictKind.PROVEN
+    warnings = [record.event for record in context.log.records if isinstance(record.event, Warned)]
+    assert warnings == [Warned(text="c0ffee is not signed."), Warned(text="c0ffee is not signed here.")]
 
 
 def test_error_message_masks_quoted_key(tmp_path: Path) -> None:

@@ -72,6 +72,8 @@ def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
         find_session(tmp_path, "2026")
     with pytest.raises(UserError, match="No session"):
         find_session(tmp_path, "c3")
+    with pytest.raises(UserError, match="Do you mean 20260102-b2"):
+        find_session(tmp_path, "0260102-b3")
 
 
 def test_has_recorded_session_of_each_strategy() -> None:

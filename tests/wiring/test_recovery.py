@@ -14,9 +14,9 @@ from coder.cli.apply import find_delivery
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
 from coder.core.values.task import Budget, Task
 from coder.core.values.verdict import Verdict, VerdictKind
+from coder.directories import sessions_directory
 from coder.repo.delivery.checkout import apply_commit, undo_delivery
 from coder.repo.delivery.pending import INTENT_FILE
-from coder.settings import sessions_directory
 from coder.store.jsonl import SessionStore, append_finish
 from coder.wiring.recovery import recover_sessions
 from tests.builders import ISOLATED, git, repo

@@ -10,8 +10,9 @@ from coder.core.errors import UserError
 from coder.core.events import BudgetSpent, Event, SessionStarted
 from coder.core.messages import Usage, UsageTotals
 from coder.core.values.task import Task
+from coder.directories import sessions_directory
 from coder.session.log import EventLog
-from coder.settings import Config, sessions_directory
+from coder.settings import Config
 from coder.store.jsonl import SessionStore
 from coder.wiring.spending import remaining_usd
 

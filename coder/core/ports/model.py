@@ -18,6 +18,10 @@ class Model(Protocol):
     def context_tokens(self) -> int | None:
         """The most tokens that a request and its reply may have together; None where that is not known."""
 
+    @property
+    def accepts_images(self) -> bool:
+        """True if messages to it may have images."""
+
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         """Return the highest cost of a request of this size, in US dollars.
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
 from coder.core.values.history import CommitInfo
 
 WorktreeContext = Callable[[], AbstractContextManager[object]]
@@ -89,7 +89,7 @@ class Repository(Protocol):
         It is one commit, preceded by a copy of each step of the candidate `steps_of`, if given.
         """
 
-    def merge(self, delivery: Delivery) -> str:
+    def merge(self, delivery: Delivery) -> NewCommit:
         """Merge a delivered commit into the user's current branch.
 
         Return the resulting commit, possibly an unverified copy.

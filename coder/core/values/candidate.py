@@ -27,6 +27,14 @@ class Patch(Value):
     """The git tree that contains the change."""
 
 
+class NewCommit(Value):
+    """A commit made for the user."""
+
+    id: str
+    unsigned: str = ""
+    """Message that git could not sign it although the user's configuration asks for that."""
+
+
 class Delivery(Value):
     """The result of delivering a fix."""
 
@@ -38,3 +46,5 @@ class Delivery(Value):
     merged: bool = False
     needs_uncommitted_work: bool = False
     """The fix only applies on top of uncommitted work, so it is a diff and not a branch."""
+    unsigned: str = ""
+    """Message that git could not sign the commit although the user's configuration asks for that."""

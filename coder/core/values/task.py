@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from coder.core.messages import Image
 from coder.core.notes import Plan
 from coder.core.values.base import Value
 
@@ -39,7 +40,8 @@ class Attachment(Value):
     name: str
     """Name and place, for the user and the model."""
     text: str
-    """Numbered lines."""
+    """Numbered lines; empty for an image."""
+    image: Image | None = None
 
 
 class Source(Value):
@@ -104,3 +106,13 @@ class Task(Value):
     after: str = ""
     """Id of a session whose change this one judges again, by the whole suite."""
     budget: Budget = Budget()
+
+    def without_images(self) -> "Task":
+        """Return the task with the names of its images alone: the conversation holds them."""
+        names = tuple(attachment.model_copy(update={"image": None}) for attachment in self.attachments)
+        return self.model_copy(update={"attachments": names})
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """Images among the attachments."""
+        return tuple(attachment.image for attachment in self.attachments if attachment.image is not None)

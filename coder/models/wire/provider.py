@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from decimal import Decimal
+from functools import cached_property
 
 from pydantic import SecretStr
 from pydantic_ai.direct import model_request_stream
@@ -26,6 +27,7 @@ from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage
 from coder.models.catalog import ModelChoice
 from coder.models.gguf import PROVIDER as GGUF
 from coder.models.gguf import GgufServer
+from coder.models.images import accepts_images
 from coder.models.prices import find_context_tokens, find_list_price
 from coder.models.servers import PORTS, is_loopback
 from coder.models.wire.clients import ModelFactory, make_http_client
@@ -50,8 +52,13 @@ class ProviderModel:
         retry_policy: RetryPolicy | None = None,
         limits: ReplyLimits | None = None,
         server: GgufServer | None = None,
+        images: bool | None = None,
     ) -> None:
-        """Create a model; `server` is what answers inside this process, and lives as long as the model."""
+        """Create a model; `server` is what answers inside this process, and lives as long as the model.
+
+        `images` tells whether it accepts images; None: as far as its name or its server tells.
+        """
+        self._images = images
         self._choice = choice
         self._server = server
         self._wire = wire
@@ -66,6 +73,10 @@ class ProviderModel:
     @property
     def context_tokens(self) -> int | None:
         return None if _is_local(self._choice) else find_context_tokens(self._choice)
+
+    @cached_property
+    def accepts_images(self) -> bool:
+        return accepts_images(self._choice) if self._images is None else self._images
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         """Return 0 for a model on this machine; else the list price with all input billed as new."""
@@ -116,6 +127,8 @@ class ProviderModel:
             settings["temperature"] = request.temperature
         if request.seed is not None:
             settings["seed"] = request.seed
+        if request.grammar:
+            settings["extra_body"] = {"grammar": request.grammar}
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(make_http_client(self._choice.base_url, self._limits))
             response_stream = model_request_stream(

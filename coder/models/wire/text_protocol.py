@@ -10,6 +10,7 @@ from coder.core.errors import ModelError
 from coder.core.messages import (
     AssistantMessage,
     Delta,
+    Image,
     Message,
     Reply,
     Request,
@@ -19,6 +20,7 @@ from coder.core.messages import (
     UserMessage,
 )
 from coder.core.ports.model import Model
+from coder.models.wire.grammar import reply_grammar
 
 GUIDE_TEMPLATE = """\
 # Tools
@@ -70,8 +72,10 @@ class ToolsUnsupported(ModelError):
 class TextProtocolModel:
     """Model wrapper that sends requests without tools."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, has_grammar: bool = False) -> None:
+        """Wrap a model; `has_grammar` if its server constrains replies to a grammar, as llama.cpp does."""
         self._model = model
+        self._has_grammar = has_grammar
 
     @property
     def name(self) -> str:
@@ -81,6 +85,10 @@ class TextProtocolModel:
     def context_tokens(self) -> int | None:
         return self._model.context_tokens
 
+    @property
+    def accepts_images(self) -> bool:
+        return self._model.accepts_images
+
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)
 
@@ -89,7 +97,10 @@ class TextProtocolModel:
 
         Its raw text is kept, to be sent back unchanged.
         """
-        reply = await self._model.complete(strip_tools(request), on_delta)
+        plain_request = strip_tools(request)
+        if self._has_grammar and request.tools:
+            plain_request = plain_request.model_copy(update={"grammar": reply_grammar(request.tools)})
+        reply = await self._model.complete(plain_request, on_delta)
         raw = reply.message.text
         text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}")
         message = AssistantMessage(text=text, calls=calls, opaque=json.dumps({"raw": raw}) if calls else "")
@@ -114,6 +125,10 @@ class AdaptiveModel:
     @property
     def context_tokens(self) -> int | None:
         return self._model.context_tokens
+
+    @property
+    def accepts_images(self) -> bool:
+        return self._model.accepts_images
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)
@@ -245,19 +260,21 @@ def _merge_turns(messages: Iterable[Message]) -> Iterator[Message]:
     All messages between two replies become one.
     """
     texts: list[str] = []
+    images: list[Image] = []
     for message in messages:
         match message:
             case AssistantMessage():
                 if texts:
-                    yield UserMessage(text="\n\n".join(texts))
-                    texts = []
+                    yield UserMessage(text="\n\n".join(texts), images=tuple(images))
+                    texts, images = [], []
                 yield AssistantMessage(text=_raw_text(message))
             case UserMessage(text=text):
                 texts.append(text)
+                images += message.images
             case ToolMessage(name=name, text=text, ok=ok):
                 texts.append(f"{'Result' if ok else 'Error'} of {name}:\n{text}")
     if texts:
-        yield UserMessage(text="\n\n".join(texts))
+        yield UserMessage(text="\n\n".join(texts), images=tuple(images))
 
 
 def _raw_text(message: AssistantMessage) -> str:

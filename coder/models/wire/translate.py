@@ -4,12 +4,14 @@ The same message always becomes the same bytes, since prompt caches would miss o
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from pydantic import ValidationError
 from pydantic_ai.messages import (
+    BinaryContent,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
@@ -19,13 +21,14 @@ from pydantic_ai.messages import (
     TextPart,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from coder.core.errors import ModelError
-from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage
+from coder.core.messages import AssistantMessage, Image, Message, ToolCall, ToolMessage, ToolSpec, UserMessage
 from coder.models.wire.limits import NESTING_DEPTH, nesting_depth
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -47,14 +50,19 @@ def to_model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
                     conversation.append(ModelRequest(parts=parts, timestamp=EPOCH))
                     parts = []
                 conversation.append(_to_response(message))
-            case UserMessage(text=text):
-                parts.append(UserPromptPart(content=text, timestamp=EPOCH))
+            case UserMessage(text=text, images=images):
+                content: list[UserContent] = [text, *map(_to_binary_content, images)]
+                parts.append(UserPromptPart(content=content if images else text, timestamp=EPOCH))
             case ToolMessage(call_id=call, name=name, text=text):
                 # The outcome is always "success": some providers get other outcomes as escaped JSON.
                 parts.append(ToolReturnPart(tool_name=name, content=text, tool_call_id=call, timestamp=EPOCH))
     if parts:
         conversation.append(ModelRequest(parts=parts, timestamp=EPOCH))
     return conversation
+
+
+def _to_binary_content(image: Image) -> BinaryContent:
+    return BinaryContent(b64decode(image.base64), media_type=image.media_type)
 
 
 def to_tool_definition(tool: ToolSpec) -> ToolDefinition:

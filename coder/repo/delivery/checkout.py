@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from coder.core.errors import UserError
-from coder.core.values.candidate import Delivery
+from coder.core.values.candidate import Delivery, NewCommit
 from coder.core.values.verdict import Evidence
 from coder.repo.delivery.commits import (
     add_note,
@@ -16,6 +16,7 @@ from coder.repo.delivery.commits import (
     make_commit,
     make_copy,
     remove_notes,
+    sign_if_configured,
 )
 from coder.repo.git import Git, find_checkout
 from coder.repo.worktrees.filters import find_filter_drivers
@@ -48,7 +49,7 @@ def has_delivery(git: Git, delivery: Delivery) -> bool:
     )
 
 
-def bring_commit(git: Git, commit: str, earlier: Sequence[str] = ()) -> str:
+def bring_commit(git: Git, commit: str, earlier: Sequence[str] = ()) -> NewCommit:
     """Bring a delivered commit onto the current branch, after those that it builds on.
 
     Return the resulting commit: the delivered one, or its copy on a newer HEAD. Nobody has tested the tree of
@@ -57,8 +58,11 @@ def bring_commit(git: Git, commit: str, earlier: Sequence[str] = ()) -> str:
     Raises:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
-    brought = _stack_commits(git, (*earlier, commit), head=_require_head(git))
-    _fast_forward(git, brought, action="coder apply")
+    head = _require_head(git)
+    brought = sign_if_configured(
+        git, lambda signed: _stack_commits(git, (*earlier, commit), head=head, signed=signed)
+    )
+    _fast_forward(git, brought.id, action="coder apply")
     return brought
 
 
@@ -67,12 +71,12 @@ def find_missing(git: Git, commits: Sequence[str]) -> list[str]:
     return [commit for commit in commits if git.resolve_commit(commit) and not has_change(git, commit)]
 
 
-def _stack_commits(git: Git, commits: Sequence[str], *, head: str) -> str:
+def _stack_commits(git: Git, commits: Sequence[str], *, head: str, signed: bool = False) -> str:
     """Return HEAD with delivered commits on top, as copies where the parent differs; no ref points to it."""
     *earlier, newest = commits
     for commit in (*find_missing(git, earlier), newest):
         is_next = delivery_base(git, commit) == head
-        head = commit if is_next else _make_unverified_copy(git, commit, head=head)
+        head = commit if is_next else _make_unverified_copy(git, commit, head=head, signed=signed)
     return head
 
 
@@ -95,7 +99,7 @@ def prepare_unverified_copy(directory: Path, commit: str) -> tuple[str, str] | N
 def apply_verified_copy(directory: Path, commit: str, *, copy: str, evidence: Evidence) -> str:
     """Bring a verified copy onto the current branch, with the trailers and note of its verdict.
 
-    Return a report in one line.
+    Return a report.
 
     Raises:
         UserError: HEAD is another commit by now, or a path it touches is not clean; nothing was changed.
@@ -104,17 +108,29 @@ def apply_verified_copy(directory: Path, commit: str, *, copy: str, evidence: Ev
     head = _require_head(git)
     if git.resolve_commit(f"{copy}^") != head:
         raise UserError("HEAD has moved while the fix was judged; nothing was changed. Try again.")
-    verified = make_copy(git, commit, tree=git.resolve_tree(copy), parent=head, verdict=evidence.trailers)
-    _fast_forward(git, verified, action="coder apply")
-    add_note(git, verified, evidence.page)
-    return f"{_current_branch(git)} is now at {verified[:10]}, which holds the fix, judged there."
+    verified = sign_if_configured(
+        git,
+        lambda signed: make_copy(
+            git,
+            commit,
+            tree=git.resolve_tree(copy),
+            parent=head,
+            verdict=evidence.trailers,
+            signed=signed,
+        ),
+    )
+    _fast_forward(git, verified.id, action="coder apply")
+    add_note(git, verified.id, evidence.page)
+    sentence = f"{_current_branch(git)} is now at {verified.id[:10]}, which holds the fix, judged there."
+    return _join_lines(sentence, verified.unsigned)
 
 
-def _make_unverified_copy(git: Git, commit: str, *, head: str) -> str:
+def _make_unverified_copy(git: Git, commit: str, *, head: str, signed: bool = False) -> str:
     """Copy a fix that was verified elsewhere onto HEAD and return the commit."""
     claimed, base = claimed_verdict_kind(git, commit), delivery_base(git, commit)
     verdict = (f"Coder-Verdict: UNVERIFIED ({claimed.lower()} on {base[:10]})",) if claimed else ()
-    return make_copy(git, commit, tree=_tree_on_head(git, head, commit), parent=head, verdict=verdict)
+    tree = _tree_on_head(git, head, commit)
+    return make_copy(git, commit, tree=tree, parent=head, verdict=verdict, signed=signed)
 
 
 def check_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> str:
@@ -155,7 +171,7 @@ def preview_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) ->
 
 
 def apply_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> str:
-    """Bring a delivered commit onto the current branch of the checkout; report in one line.
+    """Bring a delivered commit onto the current branch of the checkout and return a report.
 
     `earlier` are the commits that it builds on, oldest first; those that HEAD lacks come with it.
 
@@ -164,12 +180,11 @@ def apply_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> s
     """
     git = find_checkout(directory).git
     brought = bring_commit(git, commit, earlier)
-    sentence = f"{_current_branch(git)} is now at {brought[:10]}, which holds the fix"
-    return (
-        f"{sentence}."
-        if brought == commit
-        else f"{sentence}, UNVERIFIED: HEAD has moved since it was judged. Judge it here: coder verify HEAD"
-    )
+    sentence = f"{_current_branch(git)} is now at {brought.id[:10]}, which holds the fix"
+    if brought.id == commit:
+        return f"{sentence}."
+    sentence += ", UNVERIFIED: HEAD has moved since it was judged. Judge it here: coder verify HEAD"
+    return _join_lines(sentence, brought.unsigned)
 
 
 def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool = False) -> str:
@@ -203,7 +218,7 @@ def undo_delivery(
 ) -> str:
     """Undo a delivered fix: revert it where HEAD contains it, then delete its branch and notes.
 
-    Return a report in one line. If the branch also holds an `earlier` delivery, it is set back to that.
+    Return a report. If the branch also holds an `earlier` delivery, it is set back to that.
 
     Raises:
         UserError: the branch holds more than the fix, or the revert does not fit; nothing was changed.
@@ -213,7 +228,8 @@ def undo_delivery(
     if tip is not None:
         _check_branch(git, branch, tip=tip, commit=commit)
     applied_commits = _find_applied(git, [applied or commit, commit], branch=branch)
-    actions = [_revert(git, applied_commit) for applied_commit in applied_commits]
+    reverts = [_revert(git, applied_commit) for applied_commit in applied_commits]
+    actions = [action for action, _ in reverts]
     if tip is not None:
         if earlier and git.succeeds("merge-base", "--is-ancestor", earlier, tip):
             git.call("update-ref", "-m", "coder: undone", f"refs/heads/{branch}", earlier, tip)
@@ -223,7 +239,7 @@ def undo_delivery(
             actions.append(f"deleted the branch {branch}")
     remove_notes(git, *{commit, *applied_commits})
     sentence = " and ".join(actions) or "there was nothing left of the fix to take back"
-    return f"{sentence[0].upper()}{sentence[1:]}."
+    return _join_lines(f"{sentence[0].upper()}{sentence[1:]}.", *(unsigned for _, unsigned in reverts))
 
 
 def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
@@ -261,7 +277,11 @@ def _find_applied(git: Git, commits: Iterable[str], *, branch: str) -> list[str]
     return find_copies(git, commit)[:1]
 
 
-def _revert(git: Git, commit: str) -> str:
+def _revert(git: Git, commit: str) -> tuple[str, str]:
+    """Revert a commit, unless HEAD holds its reversal already.
+
+    Return what was done, and a message if git could not sign the new commit.
+    """
     head, base = _require_head(git), delivery_base(git, commit)
     tree = merge_change(git, old=commit, new=base, onto=head)
     if tree is None:
@@ -270,16 +290,17 @@ def _revert(git: Git, commit: str) -> str:
             f"changed; try: git revert {commit[:10]}"
         )
     if tree == git.resolve_tree(head):
-        return f"found {commit[:10]} reverted already"
+        return f"found {commit[:10]} reverted already", ""
     subject = git.text("log", "-1", "--format=%s", commit)
     description = (
         f"commit {commit}" if git.resolve_commit(f"{commit}^") == base else f"the commits {base}..{commit}"
     )
-    revert = make_commit(
-        git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts {description}.'
+    message = f'Revert "{subject}"\n\nThis reverts {description}.'
+    revert = sign_if_configured(
+        git, lambda signed: make_commit(git, tree=tree, parent=head, message=message, signed=signed)
     )
-    _fast_forward(git, revert, action="coder undo")
-    return f"reverted {commit[:10]} with {revert[:10]}"
+    _fast_forward(git, revert.id, action="coder undo")
+    return f"reverted {commit[:10]} with {revert.id[:10]}", revert.unsigned
 
 
 def _tree_on_head(git: Git, head: str, commit: str) -> str:
@@ -341,3 +362,7 @@ def _overwrite_error(paths: Sequence[str]) -> UserError:
         f"{', '.join(paths[:5])} would be overwritten, and what is there is not committed. Commit "
         "or stash it and try again."
     )
+
+
+def _join_lines(*lines: str) -> str:
+    return "\n".join(filter(None, lines))

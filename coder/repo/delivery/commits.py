@@ -1,9 +1,10 @@
 """Creation of commits, branches and notes in the user's name."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from coder.core.errors import GitError
+from coder.core.errors import GitError, SigningError
+from coder.core.values.candidate import NewCommit
 from coder.core.values.text import sanitize_text
 from coder.repo.git import Git
 from coder.repo.locks import repository_lock
@@ -20,17 +21,56 @@ FALLBACK_IDENTITY = {
 }
 
 
-def make_commit(git: Git, *, tree: str, parent: str, message: str) -> str:
-    """Create a commit that no ref points to, in the user's name, or coder's where git knows none."""
-    return git.text(
-        "commit-tree",
-        tree,
-        "-p",
-        parent,
-        "-F",
-        "-",
-        stdin=encode_git_text(message),
-        environment=_identity_variables(git),
+SIGNING_SECONDS = 60.0
+"""Time for a passphrase in a window of its own, or for a touch of a hardware key."""
+
+
+def make_commit(git: Git, *, tree: str, parent: str, message: str, signed: bool = False) -> str:
+    """Create a commit that no ref points to, in the user's name, or coder's where git knows none.
+
+    Raises:
+        SigningError: git cannot sign it.
+    """
+    arguments = ("commit-tree", *(("-S",) if signed else ()), tree, "-p", parent, "-F", "-")
+    text, identity = encode_git_text(message), _identity_variables(git)
+    if not signed:
+        return git.text(*arguments, stdin=text, environment=identity)
+    try:
+        output = git.call(
+            *arguments,
+            stdin=text,
+            environment={**identity, "GPG_TTY": ""},
+            timeout_seconds=SIGNING_SECONDS,
+            has_terminal=False,
+            accept=None,
+        )
+    except GitError as error:
+        raise SigningError(str(error)) from None
+    if output.status != 0:
+        raise SigningError(output.fault)
+    return output.stdout.decode().strip()
+
+
+def sign_if_configured(git: Git, make: Callable[[bool], str]) -> NewCommit:
+    """Return what `make` creates, called with whether to sign as the user's git configuration asks.
+
+    Where git cannot sign, it is called again without, and the result says why.
+    """
+    # Not from a list of known values: git itself refuses an invalid one, with the reason.
+    setting = git.call("config", "--type=bool", "--get", "commit.gpgSign", accept=None)
+    if setting.status == 1 or setting.stdout.strip() == b"false":
+        return NewCommit(id=make(False))
+    try:
+        return NewCommit(id=make(True))
+    except SigningError as error:
+        commit = make(False)
+        return NewCommit(id=commit, unsigned=_describe_failure(commit, str(error)))
+
+
+def _describe_failure(commit: str, reason: str) -> str:
+    return (
+        f"{commit[:10]} is not signed, although your git configuration asks for it: {reason.rstrip('.')}. "
+        "Sign it on your branch: git commit --amend --no-edit -S"
     )
 
 
@@ -39,7 +79,9 @@ def encode_git_text(text: str) -> bytes:
     return (sanitize_text(text).rstrip() + "\n").encode()
 
 
-def make_copy(git: Git, commit: str, *, tree: str, parent: str, verdict: Sequence[str]) -> str:
+def make_copy(
+    git: Git, commit: str, *, tree: str, parent: str, verdict: Sequence[str], signed: bool = False
+) -> str:
     """Create a commit with the message of another, named in the last line as `git cherry-pick -x` does.
 
     `verdict` holds the trailers that replace those of the original verdict.
@@ -53,6 +95,7 @@ def make_copy(git: Git, commit: str, *, tree: str, parent: str, verdict: Sequenc
         tree=tree,
         parent=parent,
         message=append_trailers(text, *verdict, f"(cherry picked from commit {commit})"),
+        signed=signed,
     )
 
 

@@ -1,13 +1,12 @@
 """Stand-in for a repository's shared git directory: same objects and refs, but an inert configuration."""
 
 import os
-import shutil
-import tempfile
 import weakref
 from functools import cached_property
 from pathlib import Path
 
 from coder.files.regular_files import read_regular
+from coder.files.scratch import ScratchDirectory
 from coder.permissions.git_configuration import parse_configuration, safe_configuration
 
 LINKED_ENTRIES = ("HEAD", "objects", "refs", "packed-refs", "shallow", "worktrees")
@@ -27,8 +26,9 @@ class InertDirectory:
         `git_dir` is the checkout's own; its config.worktree is read if the repository enables it.
         """
         self.common = common
-        self._place = Path(tempfile.mkdtemp(prefix="coder-git-"))
-        weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
+        scratch = ScratchDirectory()
+        weakref.finalize(self, scratch.close)
+        self._place = scratch.path
         self.text = _read_config(common / "config")
         settings = dict(parse_configuration(self.text))
         if settings.get("extensions.worktreeconfig", "").lower() in ("true", "yes", "on", "1"):

@@ -11,11 +11,11 @@ from typing import Any, Self
 from coder.core.errors import SandboxError
 from coder.core.policy import Policy
 from coder.core.ports.sandbox import Execution, Limits, Progress
+from coder.files.scratch import ScratchDirectory
 from coder.permissions.private_files import DENY_READ
 from coder.sandbox.backends.backend import CommandSpec, MountSourceMissing, SandboxBackend, WrappedCommand
 from coder.sandbox.process.launcher_client import Launcher, ParentPipe
 from coder.sandbox.process.running_command import RunningCommand
-from coder.sandbox.process.scratch import ScratchDirectory
 from coder.sandbox.view.build_tools import (
     BuildDirectories,
     build_environment,

@@ -219,6 +219,8 @@ async def _deliver_on_head(
     context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> Delivery:
     delivery = await asyncio.to_thread(_commit, context, candidate, patch, verdict)
+    if delivery.unsigned:
+        context.log.append(Warned(text=delivery.unsigned))
     if not context.task.merge:
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
@@ -236,11 +238,13 @@ async def _deliver_on_head(
     except (UserError, GitError) as error:
         context.log.append(Warned(text=f"Not merged: {error}"))
         return delivery
-    if commit != delivery.commit:
+    if commit.unsigned:
+        context.log.append(Warned(text=commit.unsigned))
+    if commit.id != delivery.commit:
         context.log.append(
             Warned(
                 text=(
-                    f"HEAD has moved on meanwhile: {commit[:10]} is UNVERIFIED there. Judge it: coder "
+                    f"HEAD has moved on meanwhile: {commit.id[:10]} is UNVERIFIED there. Judge it: coder "
                     "verify HEAD"
                 )
             )

@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 from decimal import Decimal
 
 from coder.core.errors import LimitReached
-from coder.core.messages import Request, Usage, UsageTotals
+from coder.core.messages import Request, Usage, UsageTotals, UserMessage
 from coder.core.values.task import Budget
 
 TOKENS_PER_BYTE = 0.4
 """High estimate for source code; raised after the first reply of a model that counts more."""
+IMAGE_TOKENS = 5_000
+"""High estimate for one image: providers scale larger ones down to 1,500 to 4,800 tokens."""
 MIN_OUTPUT_TOKENS = 256
 """Shortest output limit, in tokens, that is worth a request."""
 
@@ -110,8 +112,10 @@ class BudgetTracker:
 
     def estimate_input_tokens(self, request: Request) -> int:
         """Return the input tokens of a request, rather too many."""
-        texts = [request.system, *(part.model_dump_json() for part in (*request.messages, *request.tools))]
-        return int(
+        parts = (*request.messages, *request.tools)
+        texts = [request.system, *(part.model_dump_json(exclude={"images"}) for part in parts)]
+        images = sum(len(message.images) for message in request.messages if isinstance(message, UserMessage))
+        return images * IMAGE_TOKENS + int(
             sum(len(text.encode("utf-8", "replace")) for text in texts)
             * max(purse._tokens_per_byte for purse in self._chain())
         )

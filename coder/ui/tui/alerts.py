@@ -15,23 +15,32 @@ class TerminalAlerts:
         """Take `write`, which sends text to the terminal as it is, and the name of the repository."""
         self._write = write
         self._name = name
+        self._is_started = False
 
     def start(self) -> None:
-        self._write(SAVE_TITLE)
+        """Alert the user from now on, until it is stopped."""
+        self._is_started = True
+        self._send(SAVE_TITLE)
         self.show_state("")
 
     def show_state(self, state: str) -> None:
         """Show the state in the title, such as `working`; empty is idle."""
         title = " - ".join(part for part in (state, "coder", self._name) if part)
-        self._write(f"\x1b]2;{_clean(title)}\x07")
+        self._send(f"\x1b]2;{_clean(title)}\x07")
 
     def notify(self, text: str) -> None:
         """Ring the bell and show a notification, and the text as state."""
-        self._write(f"\x07\x1b]9;{_clean(f'coder: {text}')}\x07")
+        self._send(f"\x07\x1b]9;{_clean(f'coder: {text}')}\x07")
         self.show_state(text)
 
     def stop(self) -> None:
-        self._write(RESTORE_TITLE)
+        """Restore the title."""
+        self._send(RESTORE_TITLE)
+        self._is_started = False
+
+    def _send(self, text: str) -> None:
+        if self._is_started:
+            self._write(text)
 
 
 def _clean(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import PurePath
@@ -14,12 +14,14 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.widgets import TextArea
 
-from coder.core.errors import CoderError, UserError
+from coder.core.errors import CoderError
 from coder.ui.tui.alerts import TerminalAlerts
+from coder.ui.tui.arguments import CommandArguments
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
-from coder.ui.tui.queued_messages import QueuedMessages
+from coder.ui.tui.conversation.conversation import Conversation
+from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.running import (
-    RecordedSession,
+    OpenedRepository,
     RunningSession,
     SessionModel,
     StartSession,
@@ -33,11 +35,8 @@ from coder.ui.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
-    from coder.ui.tui.asking import QuestionQueue
 
 DOUBLE_KEY_SECONDS = 1.0
-MOST_RECORDS = 30
-"""Newest records of a long session that are shown when it is opened: each costs about a millisecond."""
 
 
 class CoderApp(App[None]):
@@ -46,11 +45,12 @@ class CoderApp(App[None]):
     TITLE = "coder"
     CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "screens/session.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "stop_or_rewind", "Stop, or rewind"),
-        Binding("ctrl+g", "deliver_now", "Deliver now", priority=True),
-        Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True),
-        Binding("ctrl+q", "quit", "Quit", priority=True),
-        Binding("f1", "help", "Commands and keys"),
+        Binding("escape", "stop_or_rewind", "Stop, or rewind", id="stop"),
+        Binding("ctrl+g", "deliver_now", "Deliver now", priority=True, id="deliver_now"),
+        Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True, id="copy"),
+        Binding("ctrl+q", "quit", "Quit", priority=True, id="leave"),
+        Binding("ctrl+p", "command_palette", "Palette", priority=True, id="palette"),
+        Binding("f1", "help", "Commands and keys", id="help"),
     ]
 
     def __init__(
@@ -60,41 +60,56 @@ class CoderApp(App[None]):
         repository: str,
         model: Callable[[], SessionModel],
         services: Services | None = None,
+        open_repository: Callable[[], OpenedRepository] = OpenedRepository,
         theme: str = "",
-        has_alerts: bool = False,
-        trust: TrustQuestion | None = None,
-        initial_session: RunningSession | None = None,
+        keys: KeyBindings | None = None,
+        draft: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
 
-        `model` returns the model of sessions. It is called in a thread once the prompt is there, so it may be
-        slow, load what sessions need, and raise CoderError. `theme` is the user's, if it still exists.
-        `has_alerts` tells whether the terminal calls the user; `trust` is asked first.
-        `initial_session` is shown from the start. `clock` counts seconds.
+        `open_repository` and then `model` are called in a thread once the prompt is there, so they may be
+        slow, and raise CoderError. If the repository cannot be opened the application ends, and `failure` is
+        the reason; `model` returns the model of sessions, and loads what they need. `theme`, `keys` are the
+        user's, if they still exist. `draft` is what the user has typed already. `clock` counts seconds.
         """
         super().__init__()
-        self._start = start
         self._model = model
         self._services = services or Services()
+        self._start = start
+        self._open_repository = open_repository
+        self._is_open = asyncio.Event()
+        """Set once the repository is open and the question of trust, if there is one, is answered."""
+        self.failure: CoderError | None = None
         self._wished_theme = theme
-        self._trust = trust
-        self._alerts = TerminalAlerts(
-            self._write_to_terminal if has_alerts else lambda _: None, name=PurePath(repository).name
+        self._draft = draft
+        self._alerts = TerminalAlerts(self._write_to_terminal, name=PurePath(repository).name)
+        self._key_bindings = keys or KeyBindings()
+        self.set_keymap({**self._key_bindings.changed})
+        self._main = SessionScreen(repository, keys=self._key_bindings, clock=clock)
+        self._conversation = Conversation(
+            self,
+            self._main,
+            self._start_when_open,
+            archive=self._services.archive,
+            alerts=self._alerts,
+            on_end=self._quit_if_asked,
         )
-        self._first = initial_session
-        self._newest: EventLog | None = None
-        """Log of the session that the next request continues."""
-        self._chosen = SessionModel("?")
-        self._main = SessionScreen(repository, clock=clock)
-        self._commands = ServiceCommands(self, self._main, self._services, newest=lambda: self._newest)
-        self._session: RunningSession | None = None
-        self._queue = QueuedMessages(self._main)
-        self._busy = False
+        self._arguments = CommandArguments(
+            self._services,
+            themes=lambda: self.available_themes,
+            session=lambda: self._conversation.session_id,
+        )
+        self._commands = ServiceCommands(
+            self,
+            self._main,
+            self._services,
+            newest=lambda: self._conversation.newest_log,
+            arguments=self._arguments,
+        )
         self._clock = clock
         self._escaped = -DOUBLE_KEY_SECONDS
         """Time at which esc was last pressed while nothing ran."""
-        self._stopping = False
         self._quitting = False
 
     def get_default_screen(self) -> SessionScreen:
@@ -104,7 +119,6 @@ class CoderApp(App[None]):
         if self._wished_theme in self.available_themes:
             self.theme = self._wished_theme
         self.theme_changed_signal.subscribe(self, self._remember_theme)
-        self._alerts.start()
         self.call_after_refresh(self._prepare)
 
     def on_unmount(self) -> None:
@@ -120,17 +134,40 @@ class CoderApp(App[None]):
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
-        if self._trust is not None:
-            self.run_worker(self._ask_for_trust(self._trust))
-        if self._first is not None:
-            self.run_worker(self._show_first(self._first))
+        self._main.suggest(self._draft)
+        self.run_worker(self._open(), name="open")
+
+    async def _open(self) -> None:
+        """Open the repository, then load what the first request needs."""
+        try:
+            opened = await asyncio.to_thread(self._open_repository)
+        except CoderError as error:
+            self.failure = error
+            self.exit()
+            return
+        if opened.has_alerts:
+            self._alerts.start()
+        for notice in opened.notices:
+            self._main.warn(notice)
+        if opened.trust is None:
+            self._is_open.set()
+        else:
+            self.run_worker(self._ask_for_trust(opened.trust))
+        if opened.initial_session is not None:
+            self.run_worker(self._conversation.show(opened.initial_session))
         self.run_worker(self._warm_up(), name="warm up")
 
+    async def _start_when_open(self, request: UserRequest) -> RunningSession:
+        await self._is_open.wait()
+        return await self._start(request)
+
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
-        from coder.ui.tui.asking import ask_for_trust
+        from coder.ui.tui.conversation.asking import ask_for_trust
 
         self._alerts.notify("an answer is needed")
-        if not await ask_for_trust(self, trust):
+        if await ask_for_trust(self, trust):
+            self._is_open.set()
+        else:
             self.exit()
         self._alerts.show_state("")
 
@@ -138,17 +175,17 @@ class CoderApp(App[None]):
         """Load completion, the model, and what shows a session, while the user reads or types."""
         if self._services.names is not None:
             await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
-            await self._main.add_completion(self._services.names)
+            await self._main.add_completion(self._services.names, self._arguments)
         await self._choose_model()
-        await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
+        await asyncio.to_thread(import_module, "coder.ui.tui.conversation.narrator")
 
     async def _choose_model(self) -> None:
         try:
-            self._chosen = await asyncio.to_thread(self._model)
+            self._conversation.model = await asyncio.to_thread(self._model)
         except CoderError as error:
             self._main.warn(str(error))
         else:
-            self._main.show_model(self._chosen)
+            self._main.show_model(self._conversation.model)
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         command = parse_command(message.text)
@@ -156,23 +193,16 @@ class CoderApp(App[None]):
             self._run_command(command, message.text)
         elif message.text.startswith("!"):
             self._run_command(PromptCommand("!", message.text[1:].strip()), message.text)
-        elif not self._busy:
+        elif not self._conversation.is_busy:
             self._request(message.text, message.mode)
-        elif self._session is None or not self._chosen.name:
-            self._main.suggest(message.text)
+        elif self._conversation.can_listen:
+            self._conversation.say(message.text)
         else:
-            from coder.core.commands import Say
-
-            self._queue.add(message.text)
-            self._session.send(Say(text=message.text))
+            self._main.suggest(message.text)
 
     def on_prompt_recalled(self) -> None:
         """Take the newest queued message back into the prompt; show an earlier one if none is queued."""
-        from coder.core.commands import Withdraw
-
-        text = self._queue.withdraw(self._session.log) if self._session is not None else ""
-        if self._session is not None and text:
-            self._session.send(Withdraw(text=text))
+        if text := self._conversation.withdraw():
             self._main.suggest(text)
         else:
             self._main.query_one(Prompt).recall_previous()
@@ -184,58 +214,58 @@ class CoderApp(App[None]):
         if name not in HELP and name != "!":
             self._refuse(suggest_command(name), typed)
         elif name == "help":
-            self._main.show_lines(help_lines())
+            self._main.show_lines(help_lines(self._key_bindings))
         elif name == "quit":
             self.run_worker(self.action_quit())
         elif name == "context":
-            self._commands.show_context(self._session.log if self._session is not None else self._newest)
-        elif self._busy:
-            self._refuse(f"{typed.split()[0]} has to wait until this has ended; esc stops it.", typed)
+            self._commands.show_context(self._conversation.current_log)
+        elif self._conversation.is_busy:
+            stop = self._key_bindings.label("stop")
+            self._refuse(f"{typed.split()[0]} has to wait until this has ended; {stop} stops it.", typed)
         elif not text and (name == "!" or (is_request and name != "verify")):
             self._refuse(f"/{name} {HELP[name]}" if is_request else "! needs a command, such as !ls", typed)
         elif is_request:
             self._request(text, MODES[name])
         elif name == "new":
-            self._newest = None
-            self._main.reset()
+            self._conversation.forget()
         else:
-            self._busy = True
-            self.run_worker(self._resume(text or "last") if name == "resume" else self._carry_out(name, text))
+            self._conversation.is_busy = True
+            resume = self._conversation.resume
+            self.run_worker(resume(text or "last") if name == "resume" else self._carry_out(name, text))
 
     def _refuse(self, reason: str, typed: str) -> None:
         self._main.warn(reason)
         self._main.suggest(typed)
 
     def _request(self, text: str, mode: str) -> None:
-        self._busy = True
+        self._conversation.is_busy = True
         judges = mode == "verify"
         request = UserRequest(
             text,
             mode,
-            "" if judges else self.session_id,
+            "" if judges else self._conversation.session_id,
             () if judges else self._commands.take_outputs(),
         )
-        self.run_worker(self._start_request(request))
+        self.run_worker(self._conversation.request(request))
 
     @property
     def newest_log(self) -> "EventLog | None":
-        """Log of the newest session, which the next request continues."""
-        return self._newest
+        """Log of the newest session."""
+        return self._conversation.newest_log
 
     @property
-    def session_id(self) -> str:
-        """Id of the newest session, which the next request continues; empty if there is none."""
-        from coder.core.state import session_status
-
-        return session_status(self._newest.records[:1]).session if self._newest is not None else ""
+    def session_logs(self) -> "Sequence[EventLog]":
+        """Logs of the sessions that were run here, in order."""
+        return self._conversation.logs
 
     async def _carry_out(self, name: str, text: str) -> None:
         """Carry out a command that starts no session."""
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
         self._main.begin_command(typed)
+        await self._is_open.wait()
         try:
             if name in ("rewind", "fork"):
-                await self._go_back(text, forks=name == "fork")
+                await self._conversation.go_back(text, forks=name == "fork")
             else:
                 await self._commands.run(name, text)
             if name == "model" and text:
@@ -243,98 +273,7 @@ class CoderApp(App[None]):
         except CoderError as error:
             self._main.warn(str(error))
         finally:
-            self._end()
-
-    async def _resume(self, session: str) -> None:
-        try:
-            if self._services.archive is None:
-                raise UserError("This is the record of a session, nothing more.")
-            log = await asyncio.to_thread(self._services.archive.load, session)
-        except CoderError as error:
-            self._main.warn(str(error))
-            self._end()
-        else:
-            await self._show_first(RecordedSession(log))
-
-    async def _go_back(self, text: str, *, forks: bool) -> None:
-        """Go on from an earlier point of the conversation; ask for what `text` does not say."""
-        from coder.ui.tui.rewinding import go_back
-
-        point = await go_back(self, self._services.archive, self.session_id, text, forks=forks)
-        if point is not None:
-            self._newest, sentence = point
-            self._main.show_lines(sentence.splitlines())
-            self._suggest_interrupted_request()
-
-    def _suggest_interrupted_request(self) -> None:
-        """Offer to send the request of a session again that did not come to its end."""
-        from coder.core.state import interrupted_task
-
-        task = interrupted_task(self._newest.records) if self._newest is not None else None
-        if task is not None:
-            self._main.suggest(task.issue, mode="plan" if task.plan_only else task.mode)
-
-    async def _start_request(self, request: UserRequest) -> None:
-        judges = request.mode == "verify"
-        self._main.begin("" if judges else request.text, has_listener=bool(self._chosen.name) and not judges)
-        try:
-            running = await self._start(request)
-        except CoderError as error:
-            self._main.warn(str(error))
-            self._main.suggest(f"/verify {request.text}" if judges else request.text)
-            self._end()
-        else:
-            # A verdict on the user's own change is nothing that requests go on from.
-            await self._perform(running, can_continue=not judges)
-
-    async def _show_first(self, running: RunningSession) -> None:
-        self._busy = True
-        self._main.begin(has_listener=bool(self._chosen.name))
-        await self._perform(running)
-        self._suggest_interrupted_request()
-
-    async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
-        """Run a session to its end, and show all of it."""
-        from coder.core.state import newest_outcome
-        from coder.ui.tui.asking import QuestionQueue
-
-        self._session = running
-        is_live = not isinstance(running, RecordedSession)
-        asking = QuestionQueue(self, running.send, self._alerts.notify if is_live else lambda _: None)
-        self._alerts.show_state("working")
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow(running.log, asking))
-            if self._stopping:
-                self._stop(running)
-            await running.run()
-        asking.close()
-        if can_continue:
-            self._newest = running.log
-        self._end()
-        if is_live:
-            self._alerts.notify(newest_outcome(running.log.records))
-        else:
-            self._alerts.show_state("")
-
-    async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
-        start = 1
-        if log.is_closed and len(log.records) > 2 * MOST_RECORDS:  # shown at once, and not as it goes
-            start = len(log.records) - MOST_RECORDS
-            self._main.show_record(log.records[0])
-            self._main.skip_records(log.records[1 : start - 1])
-        async for record in log.follow(start):
-            self._main.show_record(record)
-            self._queue.remove_taken(record.event)
-            asking.handle_event(record.event)
-
-    def _end(self) -> None:
-        self._session = None
-        self._busy = self._stopping = False
-        self._main.end(mode="fix" if self._newest is None else "change")
-        if text := self._queue.take_all():
-            self._main.suggest(text)
-        if self._quitting:
-            self.exit()
+            self._conversation.end()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield the palette's entries: Textual's own, and the prompt's commands without arguments."""
@@ -347,41 +286,35 @@ class CoderApp(App[None]):
     def action_help(self) -> None:
         from coder.ui.tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(self._key_bindings))
 
     def action_stop(self) -> None:
-        """Stop the session; one that is still being opened stops as soon as it is open."""
-        if self._busy and not self._stopping:
-            self._stopping = True
-            self._main.stop()
-            self._commands.stop()
-            if self._session is not None:
-                self._stop(self._session)
+        """Stop the session, or the command of the prompt."""
+        self._conversation.stop()
+        self._commands.stop()
 
     def action_stop_or_rewind(self) -> None:
         """Stop the session; while none runs, the second press in a row goes back in the conversation."""
         escaped, self._escaped = self._escaped, self._clock()
-        if self._busy:
+        if self._conversation.is_busy:
             self.action_stop()
-        elif self._escaped - escaped < DOUBLE_KEY_SECONDS and self._newest is not None:
+        elif self._escaped - escaped < DOUBLE_KEY_SECONDS and self.newest_log is not None:
             self._escaped = -DOUBLE_KEY_SECONDS
             self._run_command(PromptCommand("rewind", ""), "")
 
     def action_deliver_now(self) -> None:
         """Have the change judged by the tests that have run so far."""
-        if self._session is not None:
-            from coder.core.commands import DeliverNow
+        from coder.core.commands import DeliverNow
 
-            self._session.send(DeliverNow())
+        self._conversation.send(DeliverNow())
 
-    def _stop(self, running: RunningSession) -> None:
-        from coder.core.commands import Stop
-
-        running.send(Stop())
+    def _quit_if_asked(self) -> None:
+        if self._quitting:
+            self.exit()
 
     async def action_quit(self) -> None:
         """Quit once the session has ended in order; quit immediately if asked again."""
-        if not self._busy or self._quitting:
+        if not self._conversation.is_busy or self._quitting:
             self.exit()
         self._quitting = True
         self.action_stop()

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from coder.ui.tui.keys import KeyBindings
+
 HELP: Mapping[str, str] = {
     "fix": "TEXT  fix a bug, and prove it",
     "do": "TEXT  make any other change",
@@ -32,22 +34,6 @@ HELP: Mapping[str, str] = {
     "quit": "leave",
 }
 """Arguments and purpose, by name."""
-KEYS: Mapping[str, str] = {
-    "enter": "send",
-    "ctrl+j": "new line",
-    "shift+tab": "change the mode: fix, change, ask, plan, build",
-    "up, down": "earlier messages; up takes back a queued one",
-    "tab": "move to a folded line; enter opens it",
-    "page up, page down, ctrl+end": "scroll; follow again",
-    "esc": "stop what runs",
-    "esc esc": "rewind, while nothing runs",
-    "ctrl+g": "deliver now, while tests run",
-    "ctrl+c": "copy what is selected; empty the prompt; leave",
-    "ctrl+q": "leave",
-    "ctrl+p": "palette: themes and more",
-    "f1": "show this list",
-}
-"""Purpose of each key."""
 MODES: Mapping[str, str] = {
     "fix": "fix",
     "do": "change",
@@ -80,8 +66,8 @@ def suggest_command(name: str) -> str:
     return f"There is no command /{name}. {hint}"
 
 
-def help_lines() -> list[str]:
+def help_lines(keys: KeyBindings) -> list[str]:
     """Return the commands and keys, one a line."""
     commands = [f"/{name:<9} {text}" for name, text in HELP.items()]
     commands.append("!COMMAND   run a command in the sandbox; its output goes with your next request")
-    return [*commands, "", *(f"{keys:<30} {text}" for keys, text in KEYS.items())]
+    return [*commands, "", *keys.describe()]

@@ -60,6 +60,19 @@ StartSession = Callable[[UserRequest], Awaitable[RunningSession]]
 """Opens a session for a request; may raise CoderError, and keeps slow work off the event loop."""
 
 
+class OpenedRepository(NamedTuple):
+    """Facts about the repository that are only known once it has been opened."""
+
+    trust: TrustQuestion | None = None
+    """Asked before anything is run."""
+    has_alerts: bool = False
+    """Whether the terminal calls the user."""
+    notices: tuple[str, ...] = ()
+    """Warnings that are shown at once."""
+    initial_session: RunningSession | None = None
+    """Session that is shown from the start."""
+
+
 class RecordedSession:
     """Recorded log that is only shown."""
 

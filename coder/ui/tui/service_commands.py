@@ -3,23 +3,22 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from threading import Event
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
 from coder.core.errors import UserError
 from coder.core.values.text import sanitize_text
+from coder.ui.tui.arguments import CLOSED_COMMANDS, CommandArguments, explain_unknown_argument
 from coder.ui.tui.screens.session import SessionScreen
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import MOST_CHARACTERS, Services, require_service
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
 
-MOST_CHARACTERS = 4_000
-"""Longest output of a command that goes with the next request."""
 MOST_LINES = 200
 """Lines of an output that are shown."""
-Service = TypeVar("Service")
+SINGLE_WORD_COMMANDS = ("theme", "model", "strategy", "cost", "diff", "apply", "undo")
 
 
 class ServiceCommands:
@@ -32,12 +31,14 @@ class ServiceCommands:
         services: Services,
         *,
         newest: Callable[[], "EventLog | None"],
+        arguments: CommandArguments,
     ) -> None:
         """Take `newest`, which returns the log of the session that the next request continues."""
         self._app = app
         self._screen = screen
         self._services = services
         self._newest = newest
+        self._arguments = arguments
         self._stop = Event()
         self._outputs: list[tuple[str, str]] = []
         self._handlers: Mapping[str, Callable[[str], Awaitable[None]]] = {
@@ -71,11 +72,21 @@ class ServiceCommands:
         Raises:
             CoderError: it cannot be done.
         """
+        words = text.split()
+        if name in SINGLE_WORD_COMMANDS and len(words) > 1:
+            raise UserError(f"/{name} takes one word, not {text!r}.")
+        if words and name in CLOSED_COMMANDS:
+            await self._check_argument(name, words[0])
         await self._handlers[name](text)
+
+    async def _check_argument(self, name: str, value: str) -> None:
+        known = await asyncio.to_thread(self._arguments.list, name)
+        if known and value not in (argument.value for argument in known):
+            raise UserError(explain_unknown_argument(name, value, known))
 
     async def _run_shell(self, command: str) -> None:
         """Run a command in the sandbox, show its output, and keep it for the next request if it is short."""
-        shell = _require(self._services.shell)
+        shell = require_service(self._services.shell)
         self._stop = Event()
         objection = await asyncio.to_thread(shell.objection, command)
         if objection and not await self._confirm(command, objection):
@@ -92,15 +103,17 @@ class ServiceCommands:
             self._screen.show_lines(["This output is too long to go with your next request."])
 
     async def _confirm(self, command: str, objection: str) -> bool:
-        from coder.ui.tui.asking import ask_user
+        from coder.ui.tui.conversation.asking import ask_user
 
         question = f"Allow this? {command}   ({objection})"
         return await ask_user(self._app, question, options=("allow", "refuse")) == "allow"
 
-    async def _show_diff(self, _: str) -> None:
+    async def _show_diff(self, session: str) -> None:
         from coder.core.state import delivered_diff
 
         log = self._newest()
+        if session:
+            log = await asyncio.to_thread(require_service(self._services.archive).load, session)
         diff = delivered_diff(log.records) if log is not None else ""
         if not diff:
             raise UserError("Nothing has been changed yet.")
@@ -127,44 +140,36 @@ class ServiceCommands:
             self._screen.show_lines(
                 f"{'*' if theme == self._app.theme else ' '} {theme}" for theme in self._app.available_themes
             )
-        elif name in self._app.available_themes:
-            self._app.theme = name
         else:
-            raise UserError(f"There is no theme {name}; /theme lists all.")
+            self._app.theme = name
 
     async def _list_sessions(self, _: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(_require(self._services.archive).list))
+        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.archive).list))
 
     async def _apply(self, session: str) -> None:
-        act = _require(self._services.archive).apply
+        act = require_service(self._services.archive).apply
         self._screen.show_lines([await asyncio.to_thread(act, session or "last")])
 
     async def _undo(self, session: str) -> None:
-        act = _require(self._services.archive).undo
+        act = require_service(self._services.archive).undo
         self._screen.show_lines([await asyncio.to_thread(act, session or "last")])
 
     async def _show_costs(self, unit: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(_require(self._services.archive).costs, unit))
+        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.archive).costs, unit))
 
     async def _check(self, _: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(_require(self._services.settings).check))
+        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.settings).check))
 
     async def _show_or_change_model(self, name: str) -> None:
-        settings = _require(self._services.settings)
+        settings = require_service(self._services.settings)
         if name:
             self._screen.show_lines([await asyncio.to_thread(settings.change, "model", name)])
         else:
             self._screen.show_lines(await asyncio.to_thread(settings.models))
 
     async def _show_or_change(self, name: str, value: str) -> None:
-        settings = _require(self._services.settings)
+        settings = require_service(self._services.settings)
         if value:
             self._screen.show_lines([await asyncio.to_thread(settings.change, name, value)])
         else:
             self._screen.show_lines(await asyncio.to_thread(settings.show, name))
-
-
-def _require(service: Service | None) -> Service:
-    if service is None:
-        raise UserError("This is the record of a session, nothing more.")
-    return service

@@ -2,11 +2,17 @@
 
 from collections.abc import Sequence
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from coder.core.errors import UserError
 
 if TYPE_CHECKING:
     from coder.core.values.task import Restore
     from coder.session.log import EventLog
+
+MOST_CHARACTERS = 4_000
+"""Longest output of a command that goes with the next request."""
+Service = TypeVar("Service")
 
 
 class SessionArchive(Protocol):
@@ -79,6 +85,10 @@ class SessionSettings(Protocol):
         """Return lines on `strategy` or `budget`."""
         ...
 
+    def choices(self, name: str) -> Sequence[str]:
+        """Return lines that begin with what /model, /strategy, /budget or /cost can be given."""
+        ...
+
     def change(self, name: str, value: str) -> str:
         """Change `model`, `strategy` or `budget` from the next request on; return a sentence."""
         ...
@@ -99,3 +109,14 @@ class Services(NamedTuple):
     names: RepositoryNames | None = None
     shell: CommandShell | None = None
     settings: SessionSettings | None = None
+
+
+def require_service(service: Service | None) -> Service:
+    """Return a service.
+
+    Raises:
+        UserError: it is missing, because a recorded session is shown.
+    """
+    if service is None:
+        raise UserError("This is the record of a session, nothing more.")
+    return service

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from coder.core.messages import AssistantMessage, Delta, ToolMessage, Usage, UserMessage
+from coder.core.messages import AssistantMessage, Delta, Image, ToolMessage, Usage, UserMessage
 from tests.models.contract import ASKED, KEY, READ, WIRES, Bench
 from tests.models.fakes import Turn
 
@@ -165,6 +165,18 @@ def test_sends_system_prompt_and_schemas_verbatim(wire: str) -> None:
         sent = json.dumps(bench.fake.requests[0])
     for part in (ASKED.system, READ.description, "The file.", "It is broken.", str(ASKED.max_output_tokens)):
         assert part in sent
+
+
+def test_sends_images_with_their_type(wire: str) -> None:
+    data = "iVBORw0KGgo="
+    image = Image(name="shot.png", media_type="image/png", base64=data)
+    with WIRES[wire]([WHOLE]) as bench:
+        bench.ask(ASKED.model_copy(update={"messages": (UserMessage(text="See it.", images=(image,)),)}))
+        assert bench.fake
+        body = json.dumps(bench.fake.requests[0])
+    assert "See it." in body and data in body
+    if wire.startswith("compatible"):
+        assert f'{{"url": "data:image/png;base64,{data}"' in body
 
 
 def test_resends_earlier_messages_byte_for_byte(wire: str) -> None:

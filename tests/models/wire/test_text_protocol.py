@@ -5,6 +5,7 @@ import pytest
 
 from coder.core.messages import (
     AssistantMessage,
+    Image,
     Message,
     Request,
     ToolCall,
@@ -142,6 +143,13 @@ def test_sends_reply_unchanged_and_results_as_user_text() -> None:
         UserMessage(text="Result of read:\n7: return 1\n\nError of read:\nno such file\n\nGo on."),
     )
     assert inner.requests[1].system == inner.requests[0].system
+
+
+def test_keeps_images_of_joined_messages() -> None:
+    image = Image(name="shot.png", media_type="image/png", base64="eA==")
+    messages = (UserMessage(text="See."), UserMessage(text="This.", images=(image,)))
+    (message,) = strip_tools(ASKED.model_copy(update={"messages": messages, "tools": TOOLS})).messages
+    assert message == UserMessage(text="See.\n\nThis.", images=(image,))
 
 
 def test_writes_native_calls_as_blocks() -> None:

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.messages import Request, Usage, UsageTotals, UserMessage
+from coder.core.messages import Image, Request, Usage, UsageTotals, UserMessage
 from coder.core.values.task import Budget
-from coder.session.limits.budget import BudgetTracker, Price
+from coder.session.limits.budget import IMAGE_TOKENS, BudgetTracker, Price
 
 REQUEST = Request(system="s", messages=(UserMessage(text="x" * 350),))
 
@@ -124,6 +124,17 @@ def test_accepts_higher_token_count_of_model() -> None:
     before = purse.estimate_input_tokens(REQUEST)
     make_call(purse, Usage(input_tokens=before * 2))
     assert purse.estimate_input_tokens(REQUEST) >= before * 2 - 1
+
+
+def test_image_is_estimated_by_number_and_not_by_bytes() -> None:
+    purse = BudgetTracker(Budget(), clock=lambda: 0.0)
+    image = Image(name="shot.png", media_type="image/png", base64="x" * 1_000_000)
+    message = UserMessage(text="See it.")
+    without, with_image = (
+        purse.estimate_input_tokens(REQUEST.model_copy(update={"messages": (question,)}))
+        for question in (message, message.model_copy(update={"images": (image,)}))
+    )
+    assert with_image == without + IMAGE_TOKENS
 
 
 def test_call_that_does_not_fit_waits_for_others() -> None:

@@ -64,6 +64,7 @@ class RepairModel:
     gathered: asyncio.Event = field(default_factory=asyncio.Event)
     name: str = "fake:mender"
     context_tokens: int | None = None
+    accepts_images: bool = False
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return Decimal(0)

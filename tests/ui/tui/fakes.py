@@ -13,7 +13,7 @@ from coder.core.errors import UserError
 from coder.core.events import Event, SessionStarted
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import RecordedSession, RunningSession, SessionModel, UserRequest
+from coder.ui.tui.running import OpenedRepository, RecordedSession, RunningSession, SessionModel, UserRequest
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
@@ -118,8 +118,9 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
     )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
-        for warm_up in [worker for worker in app.workers if worker.name == "warm up"]:
-            await warm_up.wait()
+        for name in ("open", "warm up"):
+            for worker in [worker for worker in app.workers if worker.name == name]:
+                await worker.wait()
         yield Stage(app=app, pilot=pilot, session=session, requests=requests)
 
 
@@ -135,5 +136,5 @@ def replay_app(log: EventLog) -> CoderApp:
         start,
         repository=repository,
         model=lambda: SessionModel(model),
-        initial_session=RecordedSession(log),
+        open_repository=lambda: OpenedRepository(initial_session=RecordedSession(log)),
     )

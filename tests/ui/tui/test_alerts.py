@@ -8,7 +8,7 @@ import pytest
 from coder.ui.tui import alerts
 from coder.ui.tui.alerts import TerminalAlerts
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import SessionModel, TrustQuestion, UserRequest
+from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 
@@ -31,8 +31,7 @@ class LoudApp(CoderApp):
             start,
             repository="/home/ada/clock",
             model=lambda: SessionModel("acme:large"),
-            has_alerts=True,
-            trust=trust,
+            open_repository=lambda: OpenedRepository(trust=trust, has_alerts=True),
         )
 
     def _write_to_terminal(self, text: str) -> None:
@@ -77,11 +76,21 @@ def test_question_and_end_call_the_user() -> None:
 
 def test_alerts_are_one_clean_line() -> None:
     sent: list[str] = []
-    TerminalAlerts(sent.append, name="a\x1b]0;evil\x07b").notify("done\nand \x07more")
-    assert sent == [
+    alerts = TerminalAlerts(sent.append, name="a\x1b]0;evil\x07b")
+    alerts.start()
+    alerts.notify("done\nand \x07more")
+    assert sent[2:] == [
         "\x07\x1b]9;coder: done and �more\x07",
         "\x1b]2;done and �more - coder - ab\x07",
     ]
+
+
+def test_sends_nothing_unless_started() -> None:
+    sent: list[str] = []
+    alerts = TerminalAlerts(sent.append, name="clock")
+    alerts.notify("done")
+    alerts.stop()
+    assert sent == []
 
 
 @pytest.mark.parametrize(

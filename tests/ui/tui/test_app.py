@@ -13,7 +13,7 @@ from coder.core.messages import UserMessage
 from coder.session.log import EventLog
 from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import RunningSession, SessionModel, UserRequest
+from coder.ui.tui.running import OpenedRepository, RunningSession, SessionModel, UserRequest
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.transcript import Transcript
 from tests.session.fakes import ticking_clock
@@ -248,6 +248,76 @@ def test_reports_missing_model_before_input() -> None:
     play(scene, CoderApp(start, repository="/r", model=model))
 
 
+def test_requests_wait_until_the_repository_is_open() -> None:
+    may_open, requests = threading.Event(), list[UserRequest]()
+
+    def open_repository() -> OpenedRepository:
+        may_open.wait()
+        return OpenedRepository()
+
+    async def start(request: UserRequest) -> RunningSession:
+        requests.append(request)
+        raise UserError("not today")
+
+    async def scenario() -> None:
+        app = CoderApp(
+            start,
+            repository="/r",
+            model=lambda: SessionModel("acme:large"),
+            open_repository=open_repository,
+            draft="a bug",
+        )
+        async with app.run_test() as pilot:
+            try:
+                while app.screen.query_one(Prompt).text != "a bug":
+                    await pilot.pause()
+                await pilot.press("enter")
+                await pilot.pause()
+                assert requests == []
+            finally:
+                may_open.set()
+            while not app.screen.query_one(Prompt).text:  # what cannot be opened goes back into the prompt
+                await pilot.pause()
+        assert [request.text for request in requests] == ["a bug"]
+
+    asyncio.run(scenario())
+
+
+def test_a_repository_that_cannot_be_opened_ends_the_interface() -> None:
+    async def start(request: UserRequest) -> RunningSession:
+        raise AssertionError(request)
+
+    def refuse() -> OpenedRepository:
+        raise UserError("No sandbox works on this machine.")
+
+    app = CoderApp(start, repository="/r", model=lambda: SessionModel("m"), open_repository=refuse)
+
+    async def scenario() -> None:
+        async with app.run_test() as pilot:
+            while app.failure is None:
+                await pilot.pause()
+
+    asyncio.run(scenario())
+    assert str(app.failure) == "No sandbox works on this machine."
+
+
+def test_notices_are_shown_when_the_repository_is_open() -> None:
+    async def start(request: UserRequest) -> RunningSession:
+        raise AssertionError(request)
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert "The change of yesterday is broken." in terminal.text
+
+    app = CoderApp(
+        start,
+        repository="/r",
+        model=lambda: SessionModel("m"),
+        open_repository=lambda: OpenedRepository(notices=("The change of yesterday is broken.",)),
+    )
+    play(scene, app)
+
+
 def test_without_model_explains_and_defers_remarks() -> None:
     session = FakeSession()
 
@@ -268,6 +338,16 @@ def test_without_model_explains_and_defers_remarks() -> None:
     assert session.commands == []
 
 
+def test_finished_session_offers_the_commands_of_the_prompt() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        assert "apply: /apply; undo: /undo" in " ".join(terminal.text.split())
+
+    play(scene)
+
+
 def test_recorded_session_is_read_only() -> None:
     log = EventLog(clock=ticking_clock())
     for event in [*story.LOCATED, story.FINISHED]:
@@ -276,7 +356,7 @@ def test_recorded_session_is_read_only() -> None:
 
     async def scene(terminal: Stage) -> None:
         await terminal.settle()
-        assert "coder undo 20260101-clock" in terminal.text
+        assert "/undo 20260101-clock" in terminal.text
         await terminal.say("another bug")
         await terminal.settle()
         assert "This is the record of a session" in terminal.text
@@ -312,7 +392,12 @@ def test_starts_with_given_session() -> None:
 
     play(
         scene,
-        CoderApp(start, repository="/r", model=lambda: SessionModel("acme:large"), initial_session=session),
+        CoderApp(
+            start,
+            repository="/r",
+            model=lambda: SessionModel("acme:large"),
+            open_repository=lambda: OpenedRepository(initial_session=session),
+        ),
     )
     commands: list[SessionCommand] = [Say(text="a remark"), Stop()]
     assert session.commands == commands

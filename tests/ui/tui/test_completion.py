@@ -1,12 +1,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
 
 import pytest
 
 from coder.core.errors import UserError
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import SessionModel, UserRequest
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import Services, SessionArchive, SessionSettings
 from coder.ui.tui.widgets.completion import Completion
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.ui.tui.fakes import FakeSession, Stage, stage
@@ -25,6 +26,31 @@ class UnreadableNames(Names):
         raise UserError("The search took too long.")
 
 
+class Settings:
+    """Settings of which only the choices are asked for."""
+
+    def choices(self, name: str) -> Sequence[str]:
+        if name == "model":
+            return ["acme:large   200k tokens", "acme:small   8k tokens"]
+        return ["linear", "plan", "tree"]
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        return lambda *_: f"{name} was carried out"
+
+
+class Archive:
+    """Archive of two sessions, of which only the list is asked for."""
+
+    def list(self) -> Sequence[str]:
+        return [
+            "20261125-090000-aaaa  @1  PROVEN  the clock is slow",
+            "20261124-090000-bbbb  @2  stopped  a typo",
+        ]
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        raise UserError(f"{name} is not here.")
+
+
 def play(
     scene: Callable[[Stage], Awaitable[None]], names: Names | None = None
 ) -> tuple[list[UserRequest], str]:
@@ -40,7 +66,11 @@ def play(
             start,
             repository="/r",
             model=lambda: SessionModel("acme:large"),
-            services=Services(names=names or Names()),
+            services=Services(
+                names=names or Names(),
+                settings=cast(SessionSettings, Settings()),
+                archive=cast(SessionArchive, Archive()),
+            ),
         )
         async with stage(app) as terminal:
             await scene(terminal)
@@ -73,6 +103,12 @@ def listed(terminal: Stage) -> list[str]:
         ("@notes", ["tab"], '@"my notes.md" '),
         ("see @face", ["escape", "x"], "see @facex"),
         ("ada@face", ["tab"], "ada@face"),
+        ("/theme dra", ["tab"], "/theme dracula "),
+        ("/model sma", ["enter"], "/model acme:small "),
+        ("/strategy ", ["down", "tab"], "/strategy plan "),
+        ("/resume clock", ["tab"], "/resume 20261125-090000-aaaa "),
+        ("/diff bbbb", ["tab"], "/diff 20261124-090000-bbbb "),
+        ("/ask dra", ["tab"], "/ask dra"),
     ],
 )
 def test_completes_commands_paths_and_symbols(typed: str, keys: list[str], text: str) -> None:
@@ -98,6 +134,30 @@ def test_list_shows_matches_above_the_prompt() -> None:
         assert listed(terminal) == []
 
     play(scene)
+
+
+def test_arguments_are_listed_with_what_they_are() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("/apply ")
+        await terminal.settle()
+        assert listed(terminal) == [
+            "20261125-090000-aaaa  @1  PROVEN  the clock is slow",
+            "20261124-090000-bbbb  @2  stopped  a typo",
+        ]
+
+    play(scene)
+
+
+def test_enter_behind_a_command_sends_it_without_an_argument() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("/theme ")
+        await terminal.settle()
+        assert listed(terminal)
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+        assert "    gruvbox" in terminal.text
+
+    assert play(scene) == ([], "")
 
 
 def test_enter_sends_a_complete_word() -> None:

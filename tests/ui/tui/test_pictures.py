@@ -8,6 +8,7 @@ from coder.core.events import MessageFinished, PhaseEntered, SessionFinished
 from coder.core.messages import AssistantMessage
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
+from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.running import SessionModel, UserRequest
 from coder.ui.tui.services import Services
 from tests.session.fakes import ticking_clock
@@ -177,7 +178,15 @@ def test_matches_snapshot(
     asyncio.run(scenario())
 
 
-def test_completion_matches_snapshot(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "typed", "keys"),
+    [
+        ("completion", "see @t", KeyBindings()),
+        ("arguments", "/theme te", KeyBindings({"send": "ctrl+s"})),
+        ("vim", "it wraps", KeyBindings(has_vim=True)),
+    ],
+)
+def test_prompt_matches_snapshot(name: str, typed: str, keys: KeyBindings, tmp_path: Path) -> None:
     async def scenario() -> None:
         async def start(_: UserRequest) -> FakeSession:
             return FakeSession()
@@ -187,11 +196,14 @@ def test_completion_matches_snapshot(tmp_path: Path) -> None:
             repository="/home/ada/clock",
             model=lambda: SessionModel("acme:large"),
             services=Services(names=Names()),
+            keys=keys,
         )
         async with stage(app) as terminal:
-            await terminal.type("see @t")
+            await terminal.type(typed)
+            if keys.has_vim:
+                await terminal.pilot.press("escape", "b", "d")
             await terminal.settle()
-            pictures.check_picture(terminal, "completion-dark-80x24", tmp_path)
+            pictures.check_picture(terminal, f"{name}-dark-80x24", tmp_path)
 
     asyncio.run(scenario())
 

@@ -43,6 +43,13 @@ class Settings:
     def show(self, name: str) -> Sequence[str]:
         return [f"{name}: {self.values.get(name, 'none')}"]
 
+    def choices(self, name: str) -> Sequence[str]:
+        return {
+            "model": ["acme:large"],
+            "strategy": ["linear", "tree"],
+            "budget": ["usd  no limit", "tokens  5"],
+        }.get(name, [])
+
     def change(self, name: str, value: str) -> str:
         if value == "nope":
             raise UserError("No provider is known for the model 'nope'.")
@@ -167,7 +174,11 @@ def test_model_is_listed_and_changed(world: World) -> None:
         ("/budget tokens 5", "From the next request on: budget tokens 5"),
         ("/doctor", "ok  sandbox"),
         ("/theme", "* textual-dark"),
-        ("/theme nope", "There is no theme nope"),
+        ("/theme drakula", "There is no theme drakula. Do you mean dracula?"),
+        ("/strategy tre", "There is no strategy tre. Do you mean tree?"),
+        ("/model acme:large /ask why", "/model takes one word, not 'acme:large /ask why'."),
+        ("/strategy x", "There is no strategy x. There are: linear, tree."),
+        ("/budget token 5", "There is no limit token. Do you mean tokens?"),
         ("/copy", "There is no answer to copy yet."),
         ("/cost", "This is the record of a session"),
         ("/undoo", "There is no command /undoo. Do you mean /undo?"),

@@ -9,17 +9,19 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.screen import Screen
 
+from coder.ui.tui.arguments import CommandArguments
+from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.running import SessionModel
 from coder.ui.tui.services import RepositoryNames
 from coder.ui.tui.widgets.masthead import Masthead
-from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.widgets.prompt import Prompt, make_prompt
 from coder.ui.tui.widgets.queue import MessageQueue
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from coder.core.events import Record
-    from coder.ui.tui.narrator import Narrator
+    from coder.ui.tui.conversation.narrator import Narrator
 
 GREETING = (
     "What is wrong? Describe a bug: it is fixed on a branch of its own and proven by tests, and your files "
@@ -32,13 +34,16 @@ class SessionScreen(Screen[None]):
 
     AUTO_FOCUS = "Prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll(-1)", show=False, priority=True),
-        Binding("pagedown", "scroll(1)", show=False, priority=True),
-        Binding("ctrl+end", "follow", show=False, priority=True),
+        Binding("pageup", "scroll(-1)", show=False, priority=True, id="scroll_up"),
+        Binding("pagedown", "scroll(1)", show=False, priority=True, id="scroll_down"),
+        Binding("ctrl+end", "follow", show=False, priority=True, id="follow"),
     ]
 
-    def __init__(self, repository: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, repository: str, *, keys: KeyBindings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__()
+        self._key_bindings = keys
         self._repository = repository
         self._clock = clock
         self._narrator: Narrator | None = None
@@ -48,7 +53,7 @@ class SessionScreen(Screen[None]):
         yield Transcript()
         yield MessageQueue()
         yield StatusBar(self._clock)
-        yield Prompt()
+        yield make_prompt(self._key_bindings)
 
     def on_mount(self) -> None:
         self.query_one(Transcript).add_line(GREETING, "greeting")
@@ -62,26 +67,26 @@ class SessionScreen(Screen[None]):
             if not choice.name:
                 transcript.add_line(f"No model: {choice.reason}", "greeting")
 
-    async def add_completion(self, names: RepositoryNames) -> None:
-        """Complete commands and names in the prompt from now on."""
+    async def add_completion(self, names: RepositoryNames, arguments: CommandArguments) -> None:
+        """Complete commands, their arguments, and names in the prompt from now on."""
         from coder.ui.tui.widgets.completion import Completion
 
         for prompt in self.query(Prompt):  # empty if the user has quit meanwhile
-            completion = Completion(prompt, names)
+            completion = Completion(prompt, names, arguments)
             await self.mount(completion)
             prompt.take_key = completion.take_key
 
-    def begin(self, issue: str = "", *, has_listener: bool) -> None:
+    def begin(self, issue: str = "", *, has_listener: bool, is_recorded: bool = False) -> None:
         """Prepare for a session that is being opened.
 
         Without an `issue`, the log will show it. `has_listener` tells whether a model receives the user's
-        remarks.
+        remarks, `is_recorded` whether the session has ended already.
         """
-        from coder.ui.tui.narrator import Narrator
+        from coder.ui.tui.conversation.narrator import Narrator
 
         transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
         prompt = self.query_one(Prompt)
-        self._narrator = Narrator(transcript, status_bar, prompt)
+        self._narrator = Narrator(transcript, status_bar, prompt, is_recorded=is_recorded)
         status_bar.begin()
         prompt.set_busy(has_listener=has_listener)
         transcript.anchor()

@@ -8,8 +8,8 @@ from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import TextArea
 
-NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
-"""Only the first works in every terminal: many send the others as a plain Enter."""
+from coder.ui.tui.keys import KeyBindings
+
 MODES = ("fix", "change", "ask", "plan", "build")
 PLACEHOLDERS = {
     "fix": "Describe a bug, or paste an issue",
@@ -18,7 +18,6 @@ PLACEHOLDERS = {
     "plan": "Say what to plan",
     "build": "Say what to build",
 }
-IDLE_KEYS = "enter send · shift+tab mode · f1 help"
 MOST_PASTED_LINES, MOST_PASTED_CHARACTERS = 10, 2_000
 """Longest paste that is shown in the prompt as it is."""
 PASTE_MARK = re.compile(r"\[pasted [^\]\n]+\]")
@@ -40,9 +39,10 @@ class Prompt(TextArea):
     class Recalled(Message):
         """Posted when the user wants the newest message back while a session runs: it may be queued."""
 
-    def __init__(self) -> None:
+    def __init__(self, keys: KeyBindings) -> None:
         super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
         self.cursor_blink = False
+        self._key_bindings = keys
         self.take_key: Callable[[str], bool] = lambda _: False
         """Handles a key before the prompt does, and returns whether it did."""
         self._pastes: dict[str, str] = {}
@@ -63,20 +63,27 @@ class Prompt(TextArea):
     def _show_mode(self, mode: str) -> None:
         self._mode = mode
         self.placeholder = PLACEHOLDERS[mode]
-        self.border_title = mode
-        self.border_subtitle = IDLE_KEYS
+        self._show_title()
+        self.border_subtitle = self._hint("send", "mode", "help")
+
+    def _show_title(self) -> None:
+        self.border_title = self._mode if self._is_idle else ""
 
     def set_busy(self, *, has_listener: bool) -> None:
         """Expect a remark; `has_listener` tells whether a model receives it."""
         self._is_idle = False
-        self.border_title = ""
+        self._show_title()
         self.placeholder = BUSY if has_listener else NO_MODEL_PLACEHOLDER
-        self._busy_keys = "esc stop · enter send · f1 help" if has_listener else "esc stop · f1 help"
+        self._busy_keys = self._hint("stop", *(["send"] if has_listener else []), "help")
         self.border_subtitle = self._busy_keys
 
     def offer_delivery(self, *, offered: bool) -> None:
         """Show or hide the key that delivers before all tests have run."""
-        self.border_subtitle = f"ctrl+g deliver now · {self._busy_keys}" if offered else self._busy_keys
+        delivery = f"{self._hint('deliver_now')} · " if offered else ""
+        self.border_subtitle = f"{delivery}{self._busy_keys}"
+
+    def _hint(self, *names: str) -> str:
+        return " · ".join(f"{self._key_bindings.label(name)} {name.replace('_', ' ')}" for name in names)
 
     def suggest(self, text: str) -> None:
         """Offer a text to send, unless the user has begun another one."""
@@ -89,23 +96,36 @@ class Prompt(TextArea):
 
         A binding would overtake letters that still wait.
         """
-        if self.take_key(event.key):
-            pass
-        elif event.key == "enter":
-            self._send()
-        elif event.key in NEW_LINE:
-            self.insert("\n")
-        elif event.key == "shift+tab" and self._is_idle:
-            self._is_mode_chosen = True
-            self._show_mode(MODES[(MODES.index(self._mode) + 1) % len(MODES)])
-        elif event.key == "up" and not self._is_idle and not self.text:
-            self.post_message(self.Recalled())
-        elif event.key in ("up", "down") and self._recall(-1 if event.key == "up" else 1):
-            pass
-        else:
+        if not self.take_key(event.key) and not await self._handle(event.key):
             return
         event.stop()
         event.prevent_default()
+
+    async def _handle(self, key: str) -> bool:
+        """Do what a key is bound to; return whether there was anything to do."""
+        match self._key_bindings.find_name(key):
+            case "send":
+                self._send()
+            case "new_line":
+                self.insert("\n")
+            case "mode" if self._is_idle:
+                self._is_mode_chosen = True
+                self._show_mode(MODES[(MODES.index(self._mode) + 1) % len(MODES)])
+            case "earlier" if not self._is_idle and not self.text:
+                self.post_message(self.Recalled())
+            case "earlier":
+                return self._recall(-1)
+            case "later":
+                return self._recall(1)
+            case "stop":
+                await self.run_action("app.stop_or_rewind")
+            case "help":
+                await self.run_action("app.help")
+            case "" if key == "question_mark" and not self.text:
+                await self.run_action("app.help")
+            case _:
+                return False
+        return True
 
     async def _on_paste(self, event: Paste) -> None:
         """Fold a long paste to a mark, which is replaced by the text when it is sent."""
@@ -145,3 +165,12 @@ class Prompt(TextArea):
             text = PASTE_MARK.sub(lambda mark: self._pastes.get(mark[0], mark[0]), folded_text)
             is_question = text.endswith("?") and not self._is_mode_chosen
             self.post_message(self.Sent(text, "ask" if is_question else self._mode))
+
+
+def make_prompt(keys: KeyBindings) -> Prompt:
+    """Return a prompt; with the keys of vim where the user wants them."""
+    if not keys.has_vim:
+        return Prompt(keys)
+    from coder.ui.tui.vim_prompt import VimPrompt
+
+    return VimPrompt(keys)

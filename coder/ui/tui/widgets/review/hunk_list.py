@@ -4,16 +4,16 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.message import Message
 
 from coder.core.events import ReviewAsked
 from coder.core.values.hunk import EditedHunk
 from coder.patching.git_hunks import split_git_diff
 from coder.ui.tui.widgets.review.hunk_choice import HunkChoice, ReviewPurpose
+from coder.ui.tui.widgets.review.vim_scroll import VimScroll
 
 
-class HunkList(VerticalScroll, can_focus=False):
+class HunkList(VimScroll, can_focus=False):
     """List of hunks; its keys work while one of its hunks has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

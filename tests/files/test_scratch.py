@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.sandbox.process.scratch import ScratchDirectory, remove_abandoned
+from coder.files.scratch import ScratchDirectory, remove_abandoned
 
 
 def test_keeps_scratch_directory_in_use() -> None:
@@ -14,10 +14,10 @@ def test_keeps_scratch_directory_in_use() -> None:
 
 
 def test_removes_scratch_directory_of_killed_owner(tmp_path: Path) -> None:
-    abandoned = tmp_path / "coder-sandbox-x"
+    abandoned = tmp_path / "coder-scratch-x"
     (abandoned / "tmp").mkdir(parents=True)
     (abandoned / "lock").touch()
-    unlocked = tmp_path / "coder-sandbox-y"
+    unlocked = tmp_path / "coder-scratch-y"
     unlocked.mkdir()
     remove_abandoned(tmp_path)
     assert (abandoned.exists(), unlocked.exists()) == (False, True)

@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from coder.core.ports.repair import CallComparison, Edit, TextChange, TrialResult
-from coder.wiring.counted_trials import CountedTrials
+from coder.repair.search.counted_trials import CountedTrials
 
 
 class RecordingTrials:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-PREFIX = "coder-sandbox-"
+PREFIX = "coder-scratch-"
 
 
 class ScratchDirectory:

@@ -1,0 +1,1 @@
+"""Line-oriented interface for screen readers."""

@@ -1,0 +1,1 @@
+"""Conversation with sessions as the interface holds it."""

@@ -1,0 +1,217 @@
+"""Conversation of the interface: one request at a time, each continuing the newest session."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from coder.core.errors import CoderError, UserError
+from coder.ui.tui.alerts import TerminalAlerts
+from coder.ui.tui.conversation.queued_messages import QueuedMessages
+from coder.ui.tui.running import RecordedSession, RunningSession, SessionModel, StartSession, UserRequest
+from coder.ui.tui.screens.session import SessionScreen
+
+if TYPE_CHECKING:
+    from coder.core.commands import SessionCommand
+    from coder.core.values.task import Task
+    from coder.session.log import EventLog
+    from coder.ui.tui.conversation.asking import QuestionQueue
+    from coder.ui.tui.services import SessionArchive
+
+MOST_RECORDS = 30
+"""Newest records of a long session that are shown when it is opened: each costs about a millisecond."""
+
+
+class Conversation:
+    """Starts sessions, shows each by following its log, and passes the user's words on to it."""
+
+    def __init__(
+        self,
+        app: App[None],
+        screen: SessionScreen,
+        start: StartSession,
+        *,
+        archive: "SessionArchive | None",
+        alerts: TerminalAlerts,
+        on_end: Callable[[], None],
+    ) -> None:
+        """Take `start`, which opens sessions, and `on_end`, called whenever the next request may come."""
+        self._app = app
+        self._screen = screen
+        self._start = start
+        self._archive = archive
+        self._alerts = alerts
+        self._on_end = on_end
+        self._queue = QueuedMessages(screen)
+        self._session: RunningSession | None = None
+        self._newest: EventLog | None = None
+        self._stopping = False
+        self.logs: list[EventLog] = []
+        """Logs of the sessions that were run here, in order."""
+        self.model = SessionModel("?")
+        self.is_busy = False
+        """True while a session is opened or runs, or a command of the prompt is carried out."""
+
+    @property
+    def newest_log(self) -> "EventLog | None":
+        """Log of the newest session, which the next request continues."""
+        return self._newest
+
+    @property
+    def current_log(self) -> "EventLog | None":
+        """Log of the session that runs, else of the newest."""
+        return self._session.log if self._session is not None else self._newest
+
+    @property
+    def session_id(self) -> str:
+        """Id of the newest session, which the next request continues; empty if there is none."""
+        from coder.core.state import session_status
+
+        return session_status(self._newest.records[:1]).session if self._newest is not None else ""
+
+    @property
+    def can_listen(self) -> bool:
+        """True if a session runs whose model receives what the user says."""
+        return self._session is not None and bool(self.model.name)
+
+    def say(self, text: str) -> None:
+        """Queue a message for the next request of the session that runs."""
+        from coder.core.commands import Say
+
+        self._queue.add(text)
+        self.send(Say(text=text))
+
+    def withdraw(self) -> str:
+        """Take back the newest queued message and return it; empty if none is queued."""
+        from coder.core.commands import Withdraw
+
+        text = self._queue.withdraw(self._session.log) if self._session is not None else ""
+        if text:
+            self.send(Withdraw(text=text))
+        return text
+
+    def send(self, command: "SessionCommand") -> None:
+        """Send a command to the session that runs, if one does."""
+        if self._session is not None:
+            self._session.send(command)
+
+    def forget(self) -> None:
+        """Let the next request continue nothing."""
+        self._newest = None
+        self._screen.reset()
+
+    async def request(self, request: UserRequest) -> None:
+        """Open a session for a request and run it; what cannot be opened goes back into the prompt."""
+        judges = request.mode == "verify"
+        has_listener = bool(self.model.name) and not judges
+        self.is_busy = True
+        self._screen.begin("" if judges else request.text, has_listener=has_listener)
+        try:
+            running = await self._start(request)
+        except CoderError as error:
+            self._screen.warn(str(error))
+            self._screen.suggest(f"/verify {request.text}" if judges else request.text)
+            self.end()
+        else:
+            # A verdict on the user's own change is nothing that requests go on from.
+            await self._perform(running, can_continue=not judges)
+
+    async def show(self, running: RunningSession) -> None:
+        """Run a session that is open already, and offer its request again if it did not come to its end."""
+        self.is_busy = True
+        self._screen.begin(
+            has_listener=bool(self.model.name), is_recorded=isinstance(running, RecordedSession)
+        )
+        await self._perform(running)
+        self._suggest_interrupted_request()
+
+    async def resume(self, session: str) -> None:
+        """Show a recorded session; the next request continues it."""
+        try:
+            if self._archive is None:
+                raise UserError("This is the record of a session, nothing more.")
+            log = await asyncio.to_thread(self._archive.load, session)
+        except CoderError as error:
+            self._screen.warn(str(error))
+            self.end()
+        else:
+            await self.show(RecordedSession(log))
+
+    async def go_back(self, text: str, *, forks: bool) -> None:
+        """Go on from an earlier point of the conversation; ask for what `text` does not say.
+
+        Raises:
+            CoderError: there is nothing to go back to.
+        """
+        from coder.ui.tui.conversation.rewinding import go_back
+
+        point = await go_back(self._app, self._archive, self.session_id, text, forks=forks)
+        if point is not None:
+            self._newest, sentence = point
+            self._screen.show_lines(sentence.splitlines())
+            self._suggest_interrupted_request()
+
+    def stop(self) -> None:
+        """Stop what runs; a session that is still being opened stops as soon as it is open."""
+        if self.is_busy and not self._stopping:
+            self._stopping = True
+            self._screen.stop()
+            self._send_stop()
+
+    def end(self) -> None:
+        """Be ready for the next request; queued messages go back into the prompt."""
+        self._session = None
+        self.is_busy = self._stopping = False
+        self._screen.end(mode="fix" if self._newest is None else "change")
+        if text := self._queue.take_all():
+            self._screen.suggest(text)
+        self._on_end()
+
+    def _send_stop(self) -> None:
+        from coder.core.commands import Stop
+
+        self.send(Stop())
+
+    def _suggest_interrupted_request(self) -> None:
+        from coder.core.state import interrupted_task
+
+        task: Task | None = interrupted_task(self._newest.records) if self._newest is not None else None
+        if task is not None:
+            self._screen.suggest(task.issue, mode="plan" if task.plan_only else task.mode)
+
+    async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
+        """Run a session to its end, and show all of it."""
+        from coder.core.state import newest_outcome
+        from coder.ui.tui.conversation.asking import QuestionQueue
+
+        self._session = running
+        is_live = not isinstance(running, RecordedSession)
+        asking = QuestionQueue(self._app, running.send, self._alerts.notify if is_live else lambda _: None)
+        if is_live:
+            self.logs.append(running.log)
+        self._alerts.show_state("working")
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow(running.log, asking))
+            if self._stopping:
+                self._send_stop()
+            await running.run()
+        asking.close()
+        if can_continue:
+            self._newest = running.log
+        self.end()
+        if is_live:
+            self._alerts.notify(newest_outcome(running.log.records))
+        else:
+            self._alerts.show_state("")
+
+    async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
+        start = 1
+        if log.is_closed and len(log.records) > 2 * MOST_RECORDS:  # shown at once, and not as it goes
+            start = len(log.records) - MOST_RECORDS
+            self._screen.show_record(log.records[0])
+            self._screen.skip_records(log.records[1 : start - 1])
+        async for record in log.follow(start):
+            self._screen.show_record(record)
+            self._queue.remove_taken(record.event)
+            asking.handle_event(record.event)

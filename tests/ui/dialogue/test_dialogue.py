@@ -1,0 +1,283 @@
+"""The line-oriented interface, with typed lines and services that the test plays."""
+
+import asyncio
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+import pytest
+from rich.console import Console
+
+from coder.core.commands import Amend, Answer, Decide, SessionCommand, Stop
+from coder.core.errors import UserError
+from coder.core.events import Event as LogEvent
+from coder.core.events import PlanAsked, QuestionAsked, ReviewAsked
+from coder.core.values.hunk import HunkComment
+from coder.core.values.task import Restore
+from coder.session.log import EventLog
+from coder.ui.dialogue.dialogue import Dialogue
+from coder.ui.dialogue.questions import answer_command, choose_option, describe_question
+from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+from coder.ui.tui.services import Services
+from tests.session.fakes import ticking_clock
+from tests.ui.tui import story
+from tests.ui.tui.fakes import FakeSession
+
+QUESTION = QuestionAsked(
+    question="q", text="Run it?", options=("allow", "always", "refuse"), default="refuse"
+)
+REVIEW = ReviewAsked(question="r", diff=story.FINISHED.delivery.diff if story.FINISHED.delivery else "")
+
+
+@dataclass
+class FakeArchive:
+    """Archive with one session."""
+
+    log: EventLog
+
+    def list(self) -> Sequence[str]:
+        return ["20260101-clock  PROVEN"]
+
+    def load(self, session: str) -> EventLog:
+        if session != "last":
+            raise UserError(f"No session named {session!r}.")
+        return self.log
+
+    def requests(self, session: str) -> Sequence[str]:
+        return ["a bug"]
+
+    def go_back(self, session: str, request: int, restore: Restore, *, forks: bool) -> tuple[str, str]:
+        return "last", f"Back before request {request} of {session}; nothing was deleted."
+
+    def apply(self, session: str) -> str:
+        return f"Applied {session}."
+
+    def undo(self, session: str) -> str:
+        raise UserError("There is nothing to take back.")
+
+    def costs(self, unit: str) -> Sequence[str]:
+        return [f"costs by {unit or 'day'}"]
+
+
+class FakeShell:
+    """Shell that asks about one command."""
+
+    def objection(self, command: str) -> str:
+        return "it installs" if command.startswith("pip") else ""
+
+    def run(self, command: str, stop: Event) -> str:
+        return f"output of {command}\n[exit code 0, 0.1 s]"
+
+
+@dataclass
+class Played:
+    """A dialogue that has ended."""
+
+    output: str
+    requests: list[UserRequest]
+    commands: list[SessionCommand]
+    prompts: list[str]
+
+
+@dataclass
+class Typist:
+    """Types lines, each when it is asked for the next one."""
+
+    lines: list[str]
+    prompts: list[str] = field(default_factory=list)
+
+    async def read(self, prompt: str) -> str | None:
+        self.prompts.append(prompt)
+        return self.lines.pop(0) if self.lines else None
+
+
+def closed_log(*events: LogEvent) -> EventLog:
+    log = EventLog(clock=ticking_clock())
+    for event in events:
+        log.append(event)
+    log.close()
+    return log
+
+
+def play(
+    *lines: str, events: Sequence[LogEvent] = (), opened: OpenedRepository | None = None, stops: bool = False
+) -> Played:
+    """Type lines; each request runs a session of these events, which ends when its questions are answered."""
+    typist, requests, sessions = Typist([*lines]), list[UserRequest](), list[FakeSession]()
+    output = io.StringIO()
+
+    async def start(request: UserRequest) -> FakeSession:
+        requests.append(request)
+        session = AnsweredSession(questions=sum(describe_question(event) is not None for event in events))
+        sessions.append(session)
+        session.tell(story.STARTED, *events)
+        if not session.questions:
+            session.end(story.FINISHED)
+        return session
+
+    dialogue = Dialogue(
+        start,
+        console=Console(file=output, no_color=True, highlight=False),
+        read_line=typist.read,
+        discard_input=lambda: None,
+        model=lambda: SessionModel("acme:large"),
+        services=Services(archive=FakeArchive(closed_log(story.STARTED, story.FINISHED)), shell=FakeShell()),
+        open_repository=lambda: opened or OpenedRepository(),
+    )
+    asyncio.run(dialogue.run())
+    sent = [command for session in sessions for command in session.commands]
+    return Played(output.getvalue(), requests, sent, typist.prompts)
+
+
+@dataclass
+class AnsweredSession(FakeSession):
+    """Session that ends once its questions are answered."""
+
+    questions: int = 0
+
+    def send(self, command: SessionCommand) -> None:
+        self.commands.append(command)
+        if len(self.commands) == self.questions:
+            self.end(story.FINISHED)
+
+
+def test_request_is_told_in_plain_lines_and_the_next_continues_it() -> None:
+    played = play("a bug", "now rename it", "why?")
+    assert [(request.text, request.mode, request.continues) for request in played.requests] == [
+        ("a bug", "fix", ""),
+        ("now rename it", "change", "20260101-clock"),
+        ("why?", "ask", "20260101-clock"),
+    ]
+    assert played.prompts == ["fix: ", "change: ", "change: ", "change: "]
+    assert "PROVEN" in played.output and "apply: /apply" in played.output
+    assert not set(played.output) & {"\x1b", "─", "│", "╭", "█", "⠋"}
+
+
+def test_questions_are_answered_by_typing() -> None:
+    played = play(
+        "a bug",
+        "y",
+        "use a table instead",
+        "",
+        events=[QUESTION, REVIEW, PlanAsked(question="p", plan=story.PLAN)],
+    )
+    assert played.commands == [
+        Answer(question="q", option="allow"),
+        Decide(question="r", accepted=(0, 1, 2), comments=(HunkComment(hunk=0, text="use a table instead"),)),
+        Amend(question="p", plan=None),
+    ]
+    assert played.prompts[1] == "y for allow, n for refuse, 2 for always: "
+
+
+def test_the_end_of_the_input_is_the_safe_answer() -> None:
+    assert play("a bug", events=[QUESTION]).commands == [Answer(question="q", option="refuse")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("/apply", "Applied last."),
+        ("/undo", "There is nothing to take back."),
+        ("/sessions", "20260101-clock  PROVEN"),
+        ("/cost month", "costs by month"),
+        ("/diff last", "diff --git"),
+        ("/diff", "Nothing has been changed yet."),
+        ("/undo x y", "There is nothing to take back."),
+        ("/frob", "There is no command /frob."),
+        ("/theme", "There is no command /theme."),
+        ("/fix", "/fix TEXT"),
+        ("/rewind 1", "There is no conversation to go back in yet."),
+        ("/resume nope", "No session named 'nope'."),
+        ("/resume", "PROVEN"),
+        ("/help", "/apply bring the newest change onto your branch"),
+        ("!", "! needs a command"),
+        ("!ls", "output of ls"),
+    ],
+)
+def test_commands_use_the_services(typed: str, expected: str) -> None:
+    assert expected in play(typed).output
+
+
+def test_output_of_a_command_goes_with_the_next_request() -> None:
+    played = play("!ls", "a bug")
+    assert played.requests[0].outputs == (("ls", "output of ls\n[exit code 0, 0.1 s]"),)
+
+
+def test_commands_that_leave_the_sandbox_are_asked_about() -> None:
+    assert "Not run." in play("!pip install x", "n").output
+    assert "output of pip" in play("!pip install x", "y").output
+
+
+def test_rewinding_and_new_sessions_change_what_is_continued() -> None:
+    played = play("a bug", "/rewind 1", "/new", "another bug")
+    assert "Back before request 1 of 20260101-clock" in played.output
+    assert played.requests[1].continues == ""
+
+
+def test_quit_leaves_and_nothing_is_read_after_it() -> None:
+    assert play("/quit", "a bug").requests == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "can_decline", "trusted", "goes_on"),
+    [
+        ("y", True, True, True),
+        ("n", True, False, True),
+        ("n", False, False, False),
+        ("", False, False, False),
+    ],
+)
+def test_trust_is_asked_first(reply: str, can_decline: bool, trusted: bool, goes_on: bool) -> None:
+    decisions: list[bool] = []
+    trust = TrustQuestion("Trust this repository?", "leave", can_decline, lambda: decisions.append(True))
+    played = play(
+        reply, "a bug", opened=OpenedRepository(trust=trust, notices=("Yesterday's change is broken.",))
+    )
+    assert decisions == [True] * trusted
+    assert bool(played.requests) == goes_on
+    assert "Yesterday's change is broken." in played.output
+
+
+@pytest.mark.parametrize(
+    ("reply", "option"),
+    [
+        ("y", "allow"),
+        ("Yes", "allow"),
+        ("n", "refuse"),
+        ("", "refuse"),
+        ("2", "always"),
+        ("always", "always"),
+        ("9", "refuse"),
+        ("maybe", "refuse"),
+    ],
+)
+def test_unclear_answers_are_the_safe_one(reply: str, option: str) -> None:
+    assert choose_option(reply, QUESTION.options, default="refuse") == option
+
+
+@pytest.mark.parametrize(("reply", "accepted"), [("y", (0, 1, 2)), ("n", ()), ("", ())])
+def test_review_is_accepted_or_refused(reply: str, accepted: tuple[int, ...]) -> None:
+    assert answer_command(REVIEW, reply) == Decide(question="r", accepted=accepted)
+
+
+def test_stop_reaches_the_session_that_runs(tmp_path: Path) -> None:
+    session = FakeSession()
+
+    async def start(_: UserRequest) -> FakeSession:
+        session.tell(story.STARTED)
+        asyncio.get_running_loop().call_soon(dialogue.stop)
+        return session
+
+    typist = Typist(["a bug"])
+    dialogue = Dialogue(
+        start,
+        console=Console(file=io.StringIO()),
+        read_line=typist.read,
+        discard_input=lambda: None,
+        model=lambda: SessionModel("m"),
+        services=Services(),
+    )
+    asyncio.run(dialogue.run())
+    assert session.commands == [Stop()]

@@ -1,0 +1,143 @@
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+from textual.binding import Binding
+
+from coder.core.commands import Decide, Stop
+from coder.core.errors import UserError
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.keys import BINDINGS, KeyBindings, read_key_bindings
+from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.screens.session import SessionScreen
+from coder.ui.tui.widgets.prompt import Prompt
+from tests.ui.tui import story
+from tests.ui.tui.fakes import FakeSession, Stage, stage
+
+HANDLED_BY_PROMPT = {"send", "new_line", "mode", "earlier", "later"}
+
+
+def play(
+    scene: Callable[[Stage], Awaitable[None]], keys: KeyBindings, session: FakeSession | None = None
+) -> tuple[list[str], str]:
+    """Return the texts of the requests of a scene, and the text left in the prompt."""
+    texts: list[str] = []
+
+    async def start(request: UserRequest) -> FakeSession:
+        texts.append(request.text)
+        return session or FakeSession()
+
+    async def scenario() -> str:
+        app = CoderApp(start, repository="/r", model=lambda: SessionModel("acme:large"), keys=keys)
+        async with stage(app, size=(100, 50)) as terminal:
+            await scene(terminal)
+            await terminal.settle()
+            return app.query_one(Prompt).text if not app.screen.is_modal else ""
+
+    return texts, asyncio.run(scenario())
+
+
+def test_every_binding_has_a_name_and_the_default_key() -> None:
+    bound = {
+        binding.id: binding.key
+        for binding in (*CoderApp.BINDINGS, *SessionScreen.BINDINGS)
+        if isinstance(binding, Binding)
+    }
+    named = {name: key.default for name, key in BINDINGS.items() if name not in HANDLED_BY_PROMPT}
+    assert bound == named
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sned": "f2"}, "'sned', which is no key binding. There are: send, new_line"),
+        ({"send": "contrl+x"}, "'contrl+x' is no key. Keys are such as f2"),
+        ({"help": "h"}, "'h' is a character that you type"),
+        ({"send": ""}, "'' is no key"),
+        ({"send": "ctrl+q"}, "ctrl+q is the key of send and of leave: give one of them another"),
+    ],
+)
+def test_refuses_unknown_names_and_keys_and_conflicts(settings: Mapping[str, str], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        read_key_bindings(settings)
+
+
+def test_prompt_uses_the_keys_of_the_settings() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("a")
+        await terminal.pilot.press("enter")
+        await terminal.type("b")
+        assert "ctrl+s send" in terminal.text
+        await terminal.pilot.press("ctrl+s")
+
+    keys = read_key_bindings({"send": "ctrl+s", "new_line": "enter"})
+    assert play(scene, keys) == (["a\nb"], "")
+
+
+def test_stop_and_leave_can_trade_their_keys() -> None:
+    session = FakeSession()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        await terminal.pilot.press("escape")
+        await terminal.pilot.press("ctrl+x")
+
+    play(scene, read_key_bindings({"stop": "ctrl+x", "leave": "ctrl+c", "copy": "ctrl+q"}), session)
+    assert session.commands == [Stop()]
+
+
+@pytest.mark.parametrize("key", ["f2", "question_mark"])
+def test_help_shows_the_keys_that_hold(key: str) -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.press(key)
+        await terminal.settle()
+        await terminal.pilot.press("end")
+        await terminal.settle()
+        assert "f2" in terminal.text and "show this list" in terminal.text
+        assert "f1 " not in terminal.text
+
+    play(scene, read_key_bindings({"help": "f2"}))
+
+
+def test_question_mark_in_a_text_is_a_character() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("a")
+        await terminal.pilot.press("question_mark")
+
+    assert play(scene, KeyBindings()) == ([], "a?")
+
+
+@pytest.mark.parametrize(
+    ("keys", "accepted"),
+    [(["G", "n", "enter"], (0, 1)), (["G", "g", "n", "enter"], (1, 2)), (["j", "n", "enter"], (0, 2))],
+)
+def test_review_has_the_keys_of_vim(keys: list[str], accepted: tuple[int, ...]) -> None:
+    session = FakeSession()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        session.tell(*story.LOCATED, story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.press(*keys)
+        await terminal.settle()
+
+    play(scene, KeyBindings(), session)
+    assert [command.accepted for command in session.commands if isinstance(command, Decide)] == [accepted]
+
+
+def test_help_scrolls_as_vim_does() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.resize_terminal(100, 24)
+        await terminal.pilot.press("f1")
+        await terminal.settle()
+        text = terminal.app.screen.query_one("#help")
+        places = []
+        for key in ("ctrl+d", "j", "ctrl+u", "G", "k", "g"):
+            await terminal.pilot.press(key)
+            await terminal.settle()
+            places.append(text.scroll_y)
+        half, last = text.size.height // 2, text.max_scroll_y
+        assert places == [half, half + 1, 1, last, last - 1, 0]
+
+    play(scene, KeyBindings())
