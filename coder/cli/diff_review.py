@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,9 +12,13 @@ if TYPE_CHECKING:
 
 
 def can_review() -> bool:
-    """Return whether there is a terminal on which the user can review a change."""
+    """Return whether the user can review a change on a terminal, and does not have a screen read aloud."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
-    return all(stream.isatty() for stream in streams) and os.environ.get("TERM") != "dumb"
+    if not all(stream.isatty() for stream in streams) or os.environ.get("TERM") == "dumb":
+        return False
+    from coder.cli.tui_services import InterfaceSettings
+
+    return not InterfaceSettings(Path(), {}).is_on("screen_reader")
 
 
 def review_on_terminal(

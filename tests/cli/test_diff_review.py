@@ -130,6 +130,10 @@ def test_reviews_on_the_terminal(tmp_path: Path) -> None:
     assert git(place.repository, "rev-parse", "HEAD") == head
     git(place.repository, "checkout", "--quiet", "clock.py")
 
+    place.environment["CODER_SCREEN_READER"] = "true"
+    terminal = Terminal(place, "log", "diff", "last")
+    assert "diff --git a/clock.py b/clock.py" in terminal.finish()
+
     terminal = Terminal(place, "apply", "last", "-y")
     assert "holds the fix" in terminal.finish()
     assert "# hours and minutes" in (place.repository / "clock.py").read_text()

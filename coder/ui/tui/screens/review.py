@@ -132,6 +132,7 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         """Go to the tree of files, which appears for this where it has no room beside the hunks."""
         tree = self.query_one(FileTree)
         tree.display = True
+        tree.point_at(tree.file)
         tree.focus()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:

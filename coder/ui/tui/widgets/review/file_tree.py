@@ -49,8 +49,9 @@ class FileTree(Tree[str]):
     def point_at(self, path: str) -> None:
         """Move the cursor to the file of the hunk that has the focus."""
         self.file = path
-        for node in self._names:
-            if node.data == path:
+        for line in range(self.last_line + 1):  # also where the tree has not been shown yet
+            node = self.get_node_at_line(line)
+            if node is not None and node.data == path:
                 self.move_cursor(node)
 
     def action_leave(self) -> None:
