@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.portable import force_portable_paths
+
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _allowed: set[str] = set()
 
@@ -27,6 +29,12 @@ def _audit_socket(event: str, arguments: tuple[object, ...]) -> None:
 sys.addaudithook(_audit_socket)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--portable", action="store_true", help="take the paths of systems that are not Linux, on Linux, too"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Have pytest compile its plugins once, instead of in each of hundreds of sandboxed test runs.
 
@@ -35,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.option.portable:
+        force_portable_paths()
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     environment = {

@@ -41,6 +41,9 @@ def apply(
     force: Annotated[
         bool, typer.Option("--force", help="Apply also what the whole suite has shown to be broken since.")
     ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not show a session's fix for a choice of its parts first.")
+    ] = False,
     repo: RepositoryOption = Path(),
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
@@ -52,7 +55,9 @@ def apply(
     refused with the reason. It changes files only; nothing is staged or committed. A bare word is a session
     only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED, unless
     --verify judges it there: the exit code is then that of the verdict, and only a good one applies it.
+    On a terminal a session's fix is shown first; of a part, which nothing has proven, only files change.
     """
+    from coder.cli.diff_review import can_review
     from coder.core.errors import UserError
     from coder.core.values.text import sanitize_text
 
@@ -65,7 +70,13 @@ def apply(
     if verify:
         return _apply_verified(repo, id, trust=trust, unsafe=unsafe_no_sandbox)
     if text is None:
-        print(sanitize_text(apply_session(repo, id, check=check, reverse=reverse, force=force)))
+        is_reviewed = can_review() and not (yes or check or reverse)
+        sentence = (
+            _apply_reviewed(repo, id, force=force)
+            if is_reviewed
+            else apply_session(repo, id, check=check, reverse=reverse, force=force)
+        )
+        print(sanitize_text(sentence))
     else:
         _apply_diff(repo, text, check=check, reverse=reverse)
     return 0
@@ -290,6 +301,46 @@ def _refuse_broken(repo: Path, id: str) -> None:
     suite = read_whole_suite(_find_delivered_session(repo, id))
     if suite is not None and suite.broke:
         raise UserError(f"{suite.sentence} Nothing was applied; apply it all the same with --force.")
+
+
+def _apply_reviewed(repo: Path, id: str, *, force: bool) -> str:
+    """Show what a session delivered, and apply what the user accepts of it; return a sentence.
+
+    Raises:
+        UserError: as `apply_session` does.
+    """
+    from coder.cli.diff_review import review_on_terminal
+    from coder.patching.git_hunks import rebuild_diff, split_git_diff
+    from coder.repo.delivery.checkout import apply_diff, preview_commit
+
+    finish_event = _load_delivered_session(repo, id)[1]
+    delivery, verdict = finish_event.delivery, finish_event.verdict
+    assert delivery is not None
+    if not force:
+        _refuse_broken(repo, id)
+    diff, is_delivered = delivery.diff, True
+    if not delivery.commit:
+        apply_diff(repo, diff, check=True)
+    else:
+        earlier = tuple(earlier.commit for earlier in find_earlier_deliveries(repo, id))
+        diff, is_delivered = preview_commit(repo, delivery.commit, earlier)
+    decisions = review_on_terminal(
+        diff, purpose="apply", title="Apply", verdict=verdict if is_delivered else None
+    )
+    if decisions is None or decisions.refused or not decisions.accepted:
+        return "Nothing was applied."
+    count = len(split_git_diff(diff))
+    if len(decisions.accepted) == count and not decisions.edits:
+        return apply_session(repo, id, force=force)
+    part = rebuild_diff(diff, decisions.accepted, decisions.edits)
+    if not part:
+        return "Nothing was applied: what you accepted changes nothing."
+    apply_diff(repo, part)
+    label = f"not what was {verdict.label}" if verdict else "not verified"
+    return (
+        f"What you accepted ({len(decisions.accepted)} of {count} hunks) is in your files, uncommitted. "
+        f"It is {label}. Judge it: coder verify"
+    )
 
 
 def apply_session(

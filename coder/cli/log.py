@@ -220,8 +220,8 @@ def context(id: SessionArgument) -> None:
 
 @app.command()
 def diff(id: SessionArgument) -> None:
-    """Print a session's fix, or the patch that came closest, as a diff."""
-
+    """Show a session's fix, or the patch that came closest; print it as a diff where no terminal is."""
+    from coder.cli.diff_review import can_review, review_on_terminal
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
     from coder.directories import sessions_directory
@@ -243,7 +243,11 @@ def diff(id: SessionArgument) -> None:
     )
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
-    print(text, end="" if text.endswith("\n") else "\n")
+    if can_review():
+        verdict = finish_event.verdict if finish_event and delivery else None
+        review_on_terminal(text, purpose="read", title=f"Session {directory.name}", verdict=verdict)
+    else:
+        print(text, end="" if text.endswith("\n") else "\n")
 
 
 @app.command()

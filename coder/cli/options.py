@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".log")
 """Suffixes of files that hold issues: such a name is never a symbol."""
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+"""Suffixes of files that are attached, and hold no issue."""
 RepositoryOption = Annotated[
     Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")
 ]
@@ -175,6 +177,8 @@ def _issue_file(argument: str) -> str | None:
         return None
     words = argument[1:]
     name = words.split(maxsplit=1)[0] if words.strip() else words
+    if name.lower().endswith(IMAGE_SUFFIXES):
+        return None
     if words == name or Path(words).is_file():
         return words
     is_mention = name.endswith(SOURCE_SUFFIXES) or not (Path(name).is_file() or name.endswith(TEXT_SUFFIXES))

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from coder.cli.diff_review import can_review, review_on_terminal
 from coder.core.commands import DeliverNow, Stop
 from coder.core.errors import UserError
 from coder.core.values.task import Mode, Task
@@ -66,6 +67,13 @@ def run_task(
     with setup.open_session(new_task, attended=attended) as handle:
         asyncio.run(_run_and_show(handle, console, json=json, verbose=verbose))
     finish_event = handle.finish_event
+    if new_task.dry_run and finish_event.delivery and attended and can_review():
+        review_on_terminal(
+            delivered_diff(setup.root, finish_event.delivery),
+            purpose="read",
+            title="Dry run",
+            verdict=finish_event.verdict,
+        )
     if output is not None and finish_event.delivery:
         _write(
             output,

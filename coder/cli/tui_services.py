@@ -283,17 +283,21 @@ class InterfaceSettings:
 
     @property
     def theme(self) -> str:
-        """Name of the remembered theme; empty if there is none."""
-        try:
-            stored = json.loads(_theme_file().read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return ""
-        return str(stored.get("theme", "")) if isinstance(stored, dict) else ""
+        return remembered_theme()
 
     def remember_theme(self, name: str) -> None:
         from coder.files.replacing import replace_text
 
         replace_text(_theme_file(), json.dumps({"theme": name}))
+
+
+def remembered_theme() -> str:
+    """Return the name of the user's theme; empty if there is none."""
+    try:
+        stored = json.loads(_theme_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(stored.get("theme", "")) if isinstance(stored, dict) else ""
 
 
 def _theme_file() -> Path:

@@ -119,6 +119,8 @@ class Request(Value):
     """None: the provider's default."""
     seed: int | None = None
     """Sampling seed, for the providers that support one."""
+    grammar: str = ""
+    """Grammar that the reply obeys, for llama.cpp; empty: none."""
 
 
 class Reply(Value):

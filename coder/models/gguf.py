@@ -30,8 +30,8 @@ def find_model_file(name: str) -> Path:
 class GgufServer:
     """A server of OpenAI's chat completions for one model file, on a free port of the loopback interface.
 
-    It lives as long as this object. Where the model's template knows tools, llama.cpp constrains its calls by
-    a grammar.
+    It lives as long as this object. llama.cpp constrains calls by a grammar: its own where the model's
+    template knows tools, else that of the text protocol.
     """
 
     def __init__(self, path: Path) -> None:

@@ -185,7 +185,9 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
             case AssistantMessage() if message.model != model.name:
                 return message.model_copy(update={"opaque": ""})
             case UserMessage() if message.images and not model.accepts_images:
-                return message.model_copy(update={"images": ()})
+                names = ", ".join(image.name for image in message.images)
+                text = f"{message.text}\n\n[Not sent to you, because you accept no images: {names}]"
+                return UserMessage(text=text)
             case _:
                 return message
 

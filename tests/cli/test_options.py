@@ -25,6 +25,8 @@ def test_words_may_follow_the_file_of_an_issue(tmp_path: Path, monkeypatch: pyte
         ("@Box.size is wrong", "@Box.size is wrong", "@Box.size is wrong"),
         ("it fails in @a.py", "it fails in @a.py", "it fails in @a.py"),
         ("@issue.md", "It fails.", ""),
+        ("@shot.PNG", "@shot.PNG", "@shot.PNG"),
+        ("@shot.PNG is wrong", "@shot.PNG is wrong", "@shot.PNG is wrong"),
     ],
 )
 def test_issue_files_differ_from_mentions(
@@ -33,6 +35,7 @@ def test_issue_files_differ_from_mentions(
     monkeypatch.chdir(tmp_path)
     Path("issue.md").write_text("It fails.\n")
     Path("a.py").write_text("x = 1\n")
+    Path("shot.PNG").write_bytes(b"\x89PNG")
     assert (read_issue(argument), typed_mentions(argument).strip()) == (issue, mentions)
 
 

@@ -23,6 +23,7 @@ HERE = ModelChoice(
 )
 
 
+@pytest.mark.loopback
 def test_tool_calling_can_be_settled_beforehand() -> None:
     assert isinstance(open_model(HERE, environment={}, tool_calling=True), ProviderModel)
     assert isinstance(open_model(HERE, environment={}, tool_calling=False), TextProtocolModel)

@@ -11,8 +11,8 @@ from coder.core.errors import SandboxError
 from coder.sandbox.backends.backend import SandboxBackend
 from coder.sandbox.choice import backends, probe_backend
 from coder.sandbox.process import launcher_client
-from coder.sandbox.process.launcher_client import SERVE_SCRIPT
 from coder.sandbox.process.process import ProcessSandbox
+from tests.portable import PORTABLE_SCRIPT
 
 NAMES = tuple(name for name, _ in backends())
 Open = Callable[[], ProcessSandbox]
@@ -49,13 +49,6 @@ def isolated_sandbox(walls: SandboxBackend) -> Iterator[ProcessSandbox]:
     """Yield a sandbox with isolation."""
     with ProcessSandbox(os.environ, backend=walls) as sandbox:
         yield sandbox
-
-
-PORTABLE_SCRIPT = SERVE_SCRIPT.replace(
-    "import serve",
-    "import serve\nfrom coder.sandbox.process import launcher\nlauncher.has_proc = lambda: False",
-)
-"""Start of a launcher whose process table comes from ps(1), as on systems without /proc."""
 
 
 @pytest.fixture(params=("no walls", "no walls, no /proc", *NAMES))

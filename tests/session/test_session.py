@@ -277,6 +277,7 @@ def test_images_go_to_models_that_accept_them_and_stay_the_same(tmp_path: Path) 
         ]
 
     assert (image_names(model), image_names(spare)) == ([["a.gif"], ["a.gif", "b.gif"]], [[]])
+    assert "[Not sent to you, because you accept no images: a.gif]" in spare.requests[0].messages[0].text
     started, *_ = context.log.records
     assert isinstance(started.event, SessionStarted) and started.event.task.images == ()
     records = [Record.model_validate_json(record.model_dump_json()) for record in context.log.records]

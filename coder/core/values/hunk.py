@@ -29,14 +29,16 @@ class EditedHunk(Value):
 class HunkDecisions(EventValue):
     """The user's decisions in a review. With comments, the change is worked on and reviewed again.
 
-    Otherwise `coder.patching.git_hunks.rebuild_diff(diff, accepted, edits)` is delivered. Unless it is the
-    whole diff, it must be verified itself; no hunk at all is a refusal.
+    Otherwise `coder.patching.git_hunks.rebuild_diff(diff, accepted, edits)` is delivered; unless it is the
+    whole diff, it must be verified itself.
     """
 
     accepted: tuple[int, ...]
     """Numbers in `coder.patching.git_hunks.split_git_diff(diff)`, from 0, ascending."""
     comments: tuple[HunkComment, ...] = ()
     edits: tuple[EditedHunk, ...] = ()
+    refused: bool = False
+    """Nothing is to be delivered; the decisions are kept in case the review goes on."""
 
 
 class Hunk(Value):
@@ -51,11 +53,16 @@ class Hunk(Value):
     a binary file)."""
 
 
+def first_line(hunk: Hunk) -> int:
+    """Return the number in the new file of a hunk's first line; 0 if it has no lines."""
+    match = _NEW_RANGE.match(hunk.body)
+    return int(match[1]) if match else 0
+
+
 def first_changed_line(hunk: Hunk) -> int:
     """Return the number in the new file of the first line that a hunk changes; 0 if it has no lines."""
-    match = _NEW_RANGE.match(hunk.body)
-    if match is None:
+    if not (start := first_line(hunk)):
         return 0
     lines = hunk.body.splitlines()[1:]
     unchanged = next((place for place, line in enumerate(lines) if line[:1] in ("+", "-")), 0)
-    return int(match[1]) + unchanged
+    return start + unchanged

@@ -20,6 +20,7 @@ from coder.core.messages import (
     UserMessage,
 )
 from coder.core.ports.model import Model
+from coder.models.wire.grammar import reply_grammar
 
 GUIDE_TEMPLATE = """\
 # Tools
@@ -71,8 +72,10 @@ class ToolsUnsupported(ModelError):
 class TextProtocolModel:
     """Model wrapper that sends requests without tools."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, has_grammar: bool = False) -> None:
+        """Wrap a model; `has_grammar` if its server constrains replies to a grammar, as llama.cpp does."""
         self._model = model
+        self._has_grammar = has_grammar
 
     @property
     def name(self) -> str:
@@ -94,7 +97,10 @@ class TextProtocolModel:
 
         Its raw text is kept, to be sent back unchanged.
         """
-        reply = await self._model.complete(strip_tools(request), on_delta)
+        plain_request = strip_tools(request)
+        if self._has_grammar and request.tools:
+            plain_request = plain_request.model_copy(update={"grammar": reply_grammar(request.tools)})
+        reply = await self._model.complete(plain_request, on_delta)
         raw = reply.message.text
         text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}")
         message = AssistantMessage(text=text, calls=calls, opaque=json.dumps({"raw": raw}) if calls else "")

@@ -20,7 +20,7 @@ from coder.repo.delivery.commits import (
 )
 from coder.repo.git import Git, find_checkout
 from coder.repo.worktrees.filters import find_filter_drivers
-from coder.repo.worktrees.trees import changed_entries, encode_diff, merge_change
+from coder.repo.worktrees.trees import changed_entries, encode_diff, make_patch, merge_change
 
 UNFINISHED_OPERATIONS = {
     "MERGE_HEAD": "a merge",
@@ -154,6 +154,20 @@ def check_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> s
         f"{_current_branch(git)} would move on to {fix}, and {', '.join(paths[:10])} would change; "
         "nothing was written."
     )
+
+
+def preview_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> tuple[str, bool]:
+    """Return the diff of what `apply_commit` would change, and whether that is the delivered commit alone.
+
+    Raises:
+        UserError: it would refuse.
+    """
+    check_commit(directory, commit, earlier)
+    git = find_checkout(directory).git
+    head = _require_head(git)
+    brought = _stack_commits(git, (*earlier, commit), head=head)
+    is_delivered = brought == commit and delivery_base(git, commit) == head
+    return make_patch(git, old=head, new=brought).diff, is_delivered
 
 
 def apply_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> str:

@@ -8,7 +8,8 @@ matched against the path that a file has at the time, so what carries a rule mus
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from coder.core.errors import SandboxError
@@ -20,6 +21,8 @@ EXECUTABLE = "/usr/bin/sandbox-exec"
 """Never searched on PATH, which may contain directories that a repository can write to."""
 PROFILE_ERROR, EXEC_ERROR = 65, 71
 """Exit codes of sandbox-exec for a profile it cannot compile, and for a program it cannot start."""
+PROFILE_BYTES = 65_535
+"""Longest profile that macOS is relied on to take; the limit is not documented."""
 READ, WRITE = "file-read*", "file-write*"
 BASE_RULES = """\
 (version 1)
@@ -125,10 +128,10 @@ def build_profile(view: FileSystemView, *, network: bool) -> str:
     whole.
 
     Raises:
-        SandboxError: a path cannot be written in a profile.
+        SandboxError: a path cannot be written in a profile, or there are too many of them.
     """
     git_directories = [path.parent for path in view.replacements if may_contain_keys(path)]
-    return "\n".join(
+    profile = "\n".join(
         (
             BASE_RULES,
             *_path_rules(view, git_directories),
@@ -137,6 +140,13 @@ def build_profile(view: FileSystemView, *, network: bool) -> str:
             *((NETWORK_RULES,) if network else ()),
         )
     )
+    if (size := len(profile.encode("utf-8", "surrogateescape"))) > PROFILE_BYTES:
+        raise SandboxError(
+            f"the sandbox profile has {size:,} bytes, and macOS may take no more than {PROFILE_BYTES:,}. It "
+            f"names {len(view.masked):,} private files: move them out of the repository, or allow those that "
+            'hold no secret (deny_read = ["!PATTERN"])'
+        )
+    return profile
 
 
 def _path_rules(view: FileSystemView, denied: Iterable[Path]) -> Iterator[str]:
@@ -187,7 +197,44 @@ def _socket_rules(writable: Iterable[Path]) -> Iterator[str]:
 
 
 def _resolve(path: Path) -> Path:
-    return Path(os.path.realpath(path))
+    return find_stored_spelling(Path(os.path.realpath(path)), list_names)
+
+
+def find_stored_spelling(path: Path, list_names: Callable[[Path], Collection[str]]) -> Path:
+    """Return a path as its directories spell it, which is what rules are matched against.
+
+    On macOS a file may also be reached by other letter cases and Unicode forms. What does not exist, or lies
+    in a directory that cannot be listed, stays as it is.
+    """
+    spelling = Path(path.anchor)
+    for name in path.parts[1:]:
+        names = list_names(spelling)
+        if name not in names:
+            name = next((other for other in names if _are_same(spelling / other, spelling / name)), name)
+        spelling /= name
+    return spelling
+
+
+def list_names(directory: Path) -> Collection[str]:
+    """Return the names in a directory; none if it cannot be listed."""
+    try:
+        return _names_at(directory, directory.stat().st_mtime_ns)
+    except OSError:
+        return ()
+
+
+@lru_cache(maxsize=1000)
+def _names_at(directory: Path, _changed_ns: int) -> frozenset[str]:
+    return frozenset(path.name for path in directory.iterdir())
+
+
+def _are_same(first: Path, second: Path) -> bool:
+    """Return whether two names that differ in case or Unicode form only lead to one file."""
+    first_key, second_key = (unicodedata.normalize("NFC", path.name).casefold() for path in (first, second))
+    try:
+        return first_key == second_key and os.path.samestat(first.lstat(), second.lstat())
+    except OSError:
+        return False
 
 
 def _subpath(path: Path) -> str:

@@ -120,6 +120,7 @@ class Approval:
                 accepted=decision.accepted,
                 comments=decision.comments,
                 edits=decision.edits,
+                refused=decision.refused,
                 by="person",
             )
         self._log.append(answer)

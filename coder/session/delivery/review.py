@@ -107,39 +107,37 @@ async def review_change(
         review = review.model_copy(
             update={"accepted": answer.accepted, "edits": answer.edits, "comments": answer.comments}
         )
-        if answer.comments and context.revise is None:
+        if answer.comments and context.revise is None and not answer.refused:
             context.log.append(Warned(text="There is no model that could work on your comments."))
             review = review.model_copy(update={"comments": ()})
             continue
         outcome = await _judge_answer(context, candidate, patch, verdict, answer)
-        if isinstance(outcome, tuple):
-            findings = _comment_findings(patch, answer)
-            return RevisionRequest(findings=findings, patch=outcome[0]) if findings else outcome
-        if outcome == DELIVER_NOTHING:
-            return None
+        if outcome != KEEP_EDITING:
+            return None if isinstance(outcome, str) else outcome
 
 
 async def _judge_answer(
     context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict, answer: ReviewAnswered
-) -> tuple[Patch, Verdict] | str:
+) -> tuple[Patch, Verdict] | RevisionRequest | str:
     """Return the change that the user wants with its verdict; KEEP_EDITING or DELIVER_NOTHING otherwise.
 
-    With comments that is the whole change with the user's edits, since it is reviewed once more.
+    Comments are about the whole change with the user's edits, since it is reviewed once more.
     """
     all_hunks = tuple(range(len(split_git_diff(patch.diff))))
-    accepted = all_hunks if answer.comments else answer.accepted
+    accepted = () if answer.refused else all_hunks if answer.comments else answer.accepted
+    findings = _comment_findings(patch, answer)
     if accepted == all_hunks and not answer.edits:
-        return patch, verdict
+        return RevisionRequest(findings=findings, patch=patch) if findings else (patch, verdict)
     part = await _verify_reviewed(context, candidate, patch, accepted, answer.edits)
-    is_as_good = isinstance(part, tuple) and part[1].kind is verdict.kind
-    decision = DELIVER_PART if is_as_good else await _ask_how_to_go_on(context, verdict, part)
+    if isinstance(part, tuple) and part[1].kind is verdict.kind:
+        log_partial_change(context, candidate, *part)
+        return RevisionRequest(findings=findings, patch=part[0]) if findings else part
+    decision = await _ask_how_to_go_on(context, verdict, part)
     if isinstance(part, tuple) and decision in (DELIVER_PART, DELIVER_NOTHING):
         log_partial_change(context, candidate, *part)
         return part if decision == DELIVER_PART else DELIVER_NOTHING
-    if decision == DELIVER_NOTHING:
-        return DELIVER_NOTHING
     await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
-    return (patch, verdict) if decision == DELIVER_ALL else KEEP_EDITING
+    return (patch, verdict) if decision == DELIVER_ALL else decision
 
 
 def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[Finding, ...]:

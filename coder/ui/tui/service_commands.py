@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 200
 """Lines of an output that are shown."""
+SINGLE_WORD_COMMANDS = ("theme", "model", "strategy", "cost", "diff", "apply", "undo")
 
 
 class ServiceCommands:
@@ -71,8 +72,11 @@ class ServiceCommands:
         Raises:
             CoderError: it cannot be done.
         """
-        if text and name in CLOSED_COMMANDS:
-            await self._check_argument(name, text.split()[0])
+        words = text.split()
+        if name in SINGLE_WORD_COMMANDS and len(words) > 1:
+            raise UserError(f"/{name} takes one word, not {text!r}.")
+        if words and name in CLOSED_COMMANDS:
+            await self._check_argument(name, words[0])
         await self._handlers[name](text)
 
     async def _check_argument(self, name: str, value: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY, Policy
 from coder.sandbox.backends.remedies import suggest_remedy
-from coder.sandbox.backends.seatbelt import Seatbelt, build_profile
+from coder.sandbox.backends.seatbelt import Seatbelt, build_profile, find_stored_spelling, list_names
 from coder.sandbox.process.process import ProcessSandbox
 from coder.sandbox.view.view import FileSystemView
 from tests.builders import repo, write
@@ -211,6 +211,30 @@ def test_quotes_paths_and_refuses_control_characters(tmp_path: Path) -> None:
     broken = FileSystemView(hidden=(), readable=(), writable=(tmp_path / "a\nb",), protected=(), masked=())
     with pytest.raises(SandboxError, match=r"a sandbox profile cannot contain the path '.*a\\nb'"):
         build_profile(broken, network=False)
+
+
+def test_profile_names_files_as_directories_spell_them(tmp_path: Path) -> None:
+    # Two names of one file, of which the directory lists one, stand for a file system that ignores case.
+    write(tmp_path, {"Clé.txt": "key", "other.txt": ""})
+    (tmp_path / "cle\u0301.TXT").hardlink_to(tmp_path / "Clé.txt")
+
+    def list_stored(directory: Path) -> list[str]:
+        return ["Clé.txt", "OTHER.TXT"] if directory == tmp_path else [*list_names(directory)]
+
+    def spell(name: str) -> str:
+        return find_stored_spelling(tmp_path / name, list_stored).name
+
+    assert spell("cle\u0301.TXT") == "Clé.txt"
+    assert spell("other.txt") == "other.txt", "another file of a system that heeds case"
+    assert spell("none.txt") == "none.txt"
+    assert find_stored_spelling(tmp_path / "none/x", list_names) == tmp_path / "none/x"
+
+
+def test_profile_that_is_too_long_says_what_to_do(tmp_path: Path) -> None:
+    private = tuple(tmp_path / f"directory-{number}/.env" for number in range(1000))
+    view = FileSystemView(hidden=(), readable=(), writable=(tmp_path,), protected=(), masked=private)
+    with pytest.raises(SandboxError, match=r"bytes, and macOS may take .* names 1,000 private files: move"):
+        build_profile(view, network=False)
 
 
 def test_reports_profile_that_does_not_compile() -> None:

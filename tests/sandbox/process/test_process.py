@@ -14,9 +14,10 @@ from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Limits
 from coder.sandbox.process.process import ProcessSandbox
 from coder.sandbox.view.build_tools import build_environment
+from tests.portable import adopts_orphans
 from tests.sandbox.processes import MARK, all_gone, child_processes, has_appeared, marked_processes
 
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="daemons are adopted on Linux only")
+linux_only = pytest.mark.skipif(not adopts_orphans(), reason="daemons are adopted on Linux only")
 DAEMON = """
 import os, sys, time
 if os.fork() == 0:

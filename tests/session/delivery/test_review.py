@@ -218,6 +218,15 @@ def test_edit_holds_the_secret_whose_placeholder_was_shown(tmp_path: Path) -> No
     assert (tmp_path / "a.py").read_text() == "VALUE = 7\nhunter2hunter2\n"
 
 
+def test_refusal_keeps_decisions_for_the_review_that_goes_on(tmp_path: Path) -> None:
+    context = replace(review_context(tmp_path, FakeVerifier()), revise=revise_flagged)
+    first = decide(1, edits=(EDITED,), comment="use 3").model_copy(update={"refused": True})
+    session_end = run_with_decisions(context, first, decide(0, 1))
+    asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
+    assert (asked[1].accepted, asked[1].edits, asked[1].comments) == ((1,), (EDITED,), first.comments)
+    assert session_end.kind is VerdictKind.PROVEN
+
+
 def test_comments_are_worked_on_in_the_edited_change(tmp_path: Path) -> None:
     repair = FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 7")
     context = replace(

@@ -97,12 +97,12 @@ def test_wide_review_lists_files_and_shows_both_sides() -> None:
         async with stage(size=(150, 40)) as terminal:
             await terminal.fix(*story.LOCATED)
             terminal.session.tell(story.REVIEW)
-            await terminal.wait_for_question("2/2  clock/arithmetic.py  +2 -3")
+            await terminal.wait_for_question("2/2 arithmetic.py +2 -3")
             await terminal.pilot.press("n")
-            await terminal.wait_for_question("1/2  clock/arithmetic.py  +2 -3")
+            await terminal.wait_for_question("1/2 arithmetic.py +2 -3")
             (both,) = [line for line in terminal.text.splitlines() if "if hour >= 24" in line]
             assert "return (hour % HOURS, minute)" in both
-            await terminal.pilot.click("FileList", offset=(3, 1))
+            await terminal.pilot.click("FileTree", offset=(12, 3))
             await terminal.pilot.press("n", "enter")
             await terminal.settle()
             return terminal.session.commands
@@ -137,7 +137,7 @@ def test_narrow_review_shows_one_column() -> None:
         terminal.session.tell(story.REVIEW)
         await terminal.wait_for_question()
         await terminal.pilot.resize_terminal(150, 40)
-        await terminal.wait_for_question("2/2  clock/arithmetic.py")
+        await terminal.wait_for_question("2/2 arithmetic.py")
         await terminal.pilot.resize_terminal(80, 40)
         await terminal.settle()
         assert "2/2" not in terminal.text
@@ -247,7 +247,7 @@ def test_dismisses_question_answered_elsewhere() -> None:
     ("question", "command"),
     [
         (story.QUESTION, Answer(question="q1", option="refuse")),
-        (story.REVIEW, Decide(question="q1", accepted=())),
+        (story.REVIEW, Decide(question="q1", accepted=(0, 1, 2), refused=True)),
     ],
 )
 def test_escape_declines_and_does_not_stop_session(question: QuestionAsked, command: SessionCommand) -> None:

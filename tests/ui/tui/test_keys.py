@@ -5,13 +5,14 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 from textual.binding import Binding
 
-from coder.core.commands import Stop
+from coder.core.commands import Decide, Stop
 from coder.core.errors import UserError
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.keys import BINDINGS, KeyBindings, read_key_bindings
 from coder.ui.tui.running import SessionModel, UserRequest
 from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.widgets.prompt import Prompt
+from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 
 HANDLED_BY_PROMPT = {"send", "new_line", "mode", "earlier", "later"}
@@ -105,3 +106,38 @@ def test_question_mark_in_a_text_is_a_character() -> None:
         await terminal.pilot.press("question_mark")
 
     assert play(scene, KeyBindings()) == ([], "a?")
+
+
+@pytest.mark.parametrize(
+    ("keys", "accepted"),
+    [(["G", "n", "enter"], (0, 1)), (["G", "g", "n", "enter"], (1, 2)), (["j", "n", "enter"], (0, 2))],
+)
+def test_review_has_the_keys_of_vim(keys: list[str], accepted: tuple[int, ...]) -> None:
+    session = FakeSession()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        session.tell(*story.LOCATED, story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.press(*keys)
+        await terminal.settle()
+
+    play(scene, KeyBindings(), session)
+    assert [command.accepted for command in session.commands if isinstance(command, Decide)] == [accepted]
+
+
+def test_help_scrolls_as_vim_does() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.resize_terminal(100, 24)
+        await terminal.pilot.press("f1")
+        await terminal.settle()
+        text = terminal.app.screen.query_one("#help")
+        places = []
+        for key in ("ctrl+d", "j", "ctrl+u", "G", "k", "g"):
+            await terminal.pilot.press(key)
+            await terminal.settle()
+            places.append(text.scroll_y)
+        half, last = text.size.height // 2, text.max_scroll_y
+        assert places == [half, half + 1, 1, last, last - 1, 0]
+
+    play(scene, KeyBindings())

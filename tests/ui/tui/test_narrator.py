@@ -13,6 +13,7 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, UserMessage
 from coder.core.phases import StageState
+from coder.core.values.verdict import VerdictKind
 from coder.ui.tui.widgets.reply import ReplyView
 from coder.ui.tui.widgets.tool_call import CallFold
 from coder.ui.tui.widgets.transcript import Transcript
@@ -192,3 +193,15 @@ def test_stage_of_a_build_is_updated_in_place() -> None:
     assert [line.strip() for line in screen.splitlines() if "GENERATE" in line] == [
         "GENERATE …  words ✗  counts ✓  It broke off."
     ]
+
+
+def test_shows_verdict_once() -> None:
+    shown = render_events(*story.REPAIRED, story.FINISHED)
+    assert shown.count("PROVEN  1 test failed before and passes now") == 1
+    assert "changed" in shown
+
+
+def test_shows_outcome_that_differs_from_the_verdict_above() -> None:
+    gave_up = story.FINISHED.model_copy(update={"kind": VerdictKind.GAVE_UP, "summary": "The user stopped."})
+    shown = render_events(*story.REPAIRED, gave_up)
+    assert ("PROVEN  1 test failed" in shown, "GAVE UP  The user stopped." in shown) == (True, True)

@@ -8,6 +8,7 @@ from coder.core.events import MessageFinished, PhaseEntered, SessionFinished
 from coder.core.messages import AssistantMessage
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
+from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.running import SessionModel, UserRequest
 from coder.ui.tui.services import Services
 from tests.session.fakes import ticking_clock
@@ -50,6 +51,33 @@ async def review(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.REVIEW, issue=story.ISSUE)
     await stage.wait_for_question()
     await stage.pilot.press("y", "n")
+
+
+async def review_lines(stage: Stage) -> None:
+    await review(stage)
+    for key in ("up", "l", "space"):
+        await stage.pilot.press(key)
+        await stage.settle()
+
+
+async def review_text(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, story.REVIEW, issue=story.ISSUE)
+    await stage.wait_for_question()
+    await stage.pilot.press("e")
+    await stage.settle()
+    await stage.pilot.press(*["down"] * 3, "end", "enter")
+    await stage.type("# a day")
+
+
+async def review_edited(stage: Stage) -> None:
+    await review_text(stage)
+    await stage.pilot.press("ctrl+s")
+    await stage.settle()
+
+
+async def review_files(stage: Stage) -> None:
+    await review_edited(stage)
+    await stage.pilot.press("t", "down")
 
 
 async def plan(stage: Stage) -> None:
@@ -116,7 +144,13 @@ async def stopping(stage: Stage) -> None:
         (review, DARK, (80, 24)),
         (review, LIGHT, (80, 24)),
         (review, ANSI, (60, 16)),
-        (review, DARK, (150, 40)),
+        (review, DARK, (160, 40)),
+        (review_lines, DARK, (80, 24)),
+        (review_lines, ANSI, (60, 16)),
+        (review_text, LIGHT, (80, 24)),
+        (review_edited, DARK, (80, 24)),
+        (review_files, DARK, (80, 24)),
+        (review_files, LIGHT, (160, 40)),
         (plan, DARK, (80, 24)),
         (plan, LIGHT, (60, 16)),
         (finished, DARK, (100, 30)),
@@ -142,7 +176,15 @@ def test_matches_snapshot(
     asyncio.run(scenario())
 
 
-def test_completion_matches_snapshot(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "typed", "keys"),
+    [
+        ("completion", "see @t", KeyBindings()),
+        ("arguments", "/theme te", KeyBindings({"send": "ctrl+s"})),
+        ("vim", "it wraps", KeyBindings(has_vim=True)),
+    ],
+)
+def test_prompt_matches_snapshot(name: str, typed: str, keys: KeyBindings, tmp_path: Path) -> None:
     async def scenario() -> None:
         async def start(_: UserRequest) -> FakeSession:
             return FakeSession()
@@ -152,11 +194,14 @@ def test_completion_matches_snapshot(tmp_path: Path) -> None:
             repository="/home/ada/clock",
             model=lambda: SessionModel("acme:large"),
             services=Services(names=Names()),
+            keys=keys,
         )
         async with stage(app) as terminal:
-            await terminal.type("see @t")
+            await terminal.type(typed)
+            if keys.has_vim:
+                await terminal.pilot.press("escape", "b", "d")
             await terminal.settle()
-            pictures.check_picture(terminal, "completion-dark-80x24", tmp_path)
+            pictures.check_picture(terminal, f"{name}-dark-80x24", tmp_path)
 
     asyncio.run(scenario())
 

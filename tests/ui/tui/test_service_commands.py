@@ -176,6 +176,7 @@ def test_model_is_listed_and_changed(world: World) -> None:
         ("/theme", "* textual-dark"),
         ("/theme drakula", "There is no theme drakula. Do you mean dracula?"),
         ("/strategy tre", "There is no strategy tre. Do you mean tree?"),
+        ("/model acme:large /ask why", "/model takes one word, not 'acme:large /ask why'."),
         ("/strategy x", "There is no strategy x. There are: linear, tree."),
         ("/budget token 5", "There is no limit token. Do you mean tokens?"),
         ("/copy", "There is no answer to copy yet."),

@@ -21,6 +21,7 @@ from coder.verify.running.runner import PytestRunner
 from coder.verify.running.tree_edits import temporary_edits
 from coder.verify.warm.warm_tests import Edits, WarmRefusal, WarmResult, WarmRunner
 from tests.builders import write
+from tests.portable import adopts_orphans
 
 CODE = '''\
 import functools
@@ -565,6 +566,7 @@ def test_run_leaves_tree_unchanged(open_project: Open, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.skipif(not adopts_orphans(), reason="daemons are adopted on Linux only")
 def test_run_leaves_nothing_behind(open_project: Open, sandbox: ProcessSandbox) -> None:
     code = """\
         import subprocess, sys, tempfile

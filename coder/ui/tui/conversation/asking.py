@@ -14,10 +14,11 @@ from coder.core.events import (
     ReviewAnswered,
     ReviewAsked,
 )
+from coder.core.values.hunk import HunkDecisions
 from coder.ui.tui.running import TrustQuestion
 from coder.ui.tui.screens.plan import PlanDecision, PlanScreen
 from coder.ui.tui.screens.question import QuestionScreen
-from coder.ui.tui.screens.review import ReviewDecision, ReviewScreen
+from coder.ui.tui.screens.review import ReviewScreen
 
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 
@@ -78,14 +79,14 @@ class QuestionQueue:
             self._show(question, screen)
 
     def _show(self, question: str, screen: AnyQuestionScreen) -> None:
-        def send_answer(result: str | ReviewDecision | PlanDecision | None) -> None:
+        def send_answer(result: str | HunkDecisions | PlanDecision | None) -> None:
             self._open.pop(question, None)
             if isinstance(result, str):
                 self._send(Answer(question=question, option=result))
             elif isinstance(result, PlanDecision):
                 self._send(Amend(question=question, plan=result.plan))
             elif result is not None:
-                self._send(Decide(question=question, accepted=result.accepted, comments=result.comments))
+                self._send(Decide(question=question, **dict(result)))
             if self._open:
                 self._show(*next(iter(self._open.items())))
 

@@ -71,6 +71,8 @@ class Narrator:
         self._calls: dict[tuple[str, str], CallFold] = {}
         """By candidate and id: servers may count the calls of each conversation anew."""
         self._stages: dict[str, StageRow] = {}
+        self._shown_verdict = ""
+        """Verdict of the phase that is shown."""
 
     def show_record(self, record: Record) -> None:
         """Show one record."""
@@ -100,7 +102,17 @@ class Narrator:
             case SessionFinished():
                 self._finish(record.event)
             case _:
+                self._take_verdict(record.event)
                 self._transcript.add(*_event_widgets(record.event))
+
+    def _take_verdict(self, event: Event) -> None:
+        match event:
+            case Verified(verdict=verdict):
+                self._shown_verdict = _verdict_text(verdict)
+            case PhaseEntered():
+                self._shown_verdict = ""
+            case _:
+                pass
 
     def _show_stage(self, event: StageChanged) -> None:
         if event.stage not in self._stages:
@@ -131,14 +143,17 @@ class Narrator:
         self._replies.pop(candidate, None)
 
     def _finish(self, event: SessionFinished) -> None:
-        """Mark interrupted calls, then show the summary."""
+        """Mark interrupted calls, then show the summary, without the verdict if it stands right above."""
         for call in self._calls.values():
             call.set_remark("stopped")
         if self._status.phase == "answer" and event.report and self._newest_reply is not None:
             self._newest_reply.remove()  # the report is the same text, rendered
         session = self._status.session
         command = f"/{{}} {session}" if self._is_recorded else "/{}"
-        self._transcript.add(*_summary_widgets(event, session=session, command=command))
+        lines = [line.plain for line in summary_lines(event, session=session, command=command)]
+        if lines[0] == self._shown_verdict:
+            lines[0] = ""
+        self._transcript.add(*_summary_widgets(event, lines))
 
 
 def _format_status(status: Status) -> str:
@@ -211,10 +226,13 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
 
 
 def _describe_review(event: ReviewAnswered) -> list[str]:
+    if event.refused:
+        return ["reviewed: nothing is to be delivered"]
     if event.comments:
         return [f"comment: {comment.text}" for comment in event.comments]
-    count = len(event.accepted)
-    return [f"reviewed: {count} hunk{'s' * (count != 1)} accepted"]
+    count, edited = len(event.accepted), len({edit.hunk for edit in event.edits} & {*event.accepted})
+    edits = f", {edited} of them edited" if edited else ""
+    return [f"reviewed: {count} hunk{'s' * (count != 1)} accepted{edits}"]
 
 
 def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
@@ -236,8 +254,12 @@ def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
             yield _line(f"  {number}. {component.name}: {component.purpose}", "note")
 
 
+def _verdict_text(verdict: Verdict) -> str:
+    return f"{verdict.label}  {verdict.reason}"
+
+
 def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
-    yield _line(f"{verdict.label}  {verdict.reason}", f"verdict {verdict.kind.name.lower()}")
+    yield _line(_verdict_text(verdict), f"verdict {verdict.kind.name.lower()}")
     reds = [*verdict.still_red, *verdict.broken]
     for result in reds[:MAX_RED_TESTS]:
         yield _line(result.id, "red")
@@ -251,16 +273,18 @@ def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
         yield _line(f"noted: {note}", "about")
 
 
-def _summary_widgets(event: SessionFinished, *, session: str, command: str) -> Iterable[Widget]:
+def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[Widget]:
+    """Show the end: the change, the report, and `lines`, of which the first is the outcome or empty."""
     delivery = event.delivery
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
         yield Markdown(sanitize_text(report), classes="report", open_links=False)
-    first, *rest = summary_lines(event, session=session, command=command)
-    yield _line(first.plain, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
+    first, *rest = lines
+    if first:
+        yield _line(first, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
     for line in rest:
-        name, _, text = line.plain.partition(" ")
+        name, _, text = line.partition(" ")
         yield Horizontal(_line(name, "name"), _line(text.strip(), "value"), classes="ending")
 
 

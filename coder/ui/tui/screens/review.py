@@ -1,33 +1,35 @@
-"""Screen on which the user reviews a fix before delivery, hunk by hunk."""
+"""Screen on which the user reviews a change, hunk by hunk."""
 
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.events import DescendantFocus
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from coder.core.events import ReviewAsked
-from coder.core.values.hunk import HunkComment
+from coder.core.values.hunk import HunkComment, HunkDecisions
 from coder.core.values.text import sanitize_text
+from coder.patching.git_hunks import hunk_lines, replace_new_lines
+from coder.ui.tui.screens.hunk_editor import HunkEditor, HunkText
+from coder.ui.tui.screens.line_choice import LineChoiceScreen
 from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
-from coder.ui.tui.widgets.review.file_list import FileList
-from coder.ui.tui.widgets.review.hunk_choice import HunkChoice
+from coder.ui.tui.widgets.review.file_tree import FileTree
+from coder.ui.tui.widgets.review.hunk_choice import HunkChoice, ReviewPurpose
 from coder.ui.tui.widgets.review.hunk_list import HunkList
 
-KEYS = "y accept · n reject · a/r all · c comment · f/F file · enter confirm · esc deliver nothing"
+DECISION_KEYS = "y accept · n reject · a/r all · l lines · e edit · u undo edits"
+KEYS: Mapping[ReviewPurpose, str] = {
+    "deliver": f"{DECISION_KEYS} · c comment · f/F file · t files · enter confirm · esc deliver nothing",
+    "apply": f"{DECISION_KEYS} · f/F file · t files · enter confirm · esc apply nothing",
+    "read": "up/down hunk · f/F file · t files · q close",
+}
 MOST_NOTES = 4
-FILE_LIST_COLUMNS = 100
-"""Width of the terminal from which the files are listed."""
-
-
-class ReviewDecision(NamedTuple):
-    """The user's decision on a change."""
-
-    accepted: tuple[int, ...]
-    """Numbers of the accepted hunks."""
-    comments: tuple[HunkComment, ...] = ()
+FILE_TREE_COLUMNS = 100
+"""Width of the terminal from which the files are always shown."""
 
 
 class CommentScreen(ModalScreen[str]):
@@ -51,16 +53,27 @@ class CommentScreen(ModalScreen[str]):
         self.dismiss(event.value.strip())
 
 
-class ReviewScreen(ModalScreen[ReviewDecision]):
-    """Dismisses with a decision; initially all hunks are accepted."""
+class ReviewScreen(ModalScreen[HunkDecisions]):
+    """Dismisses with the user's decisions, with None if there is nothing to decide.
+
+    Initially all hunks are accepted.
+    """
 
     CSS_PATH = "review.tcss"
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "put_aside", "deliver nothing")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "refuse", "deliver nothing"),
+        Binding("q", "close", "close"),
+        Binding("t", "show_files", "files"),
+    ]
 
-    def __init__(self, review: ReviewAsked) -> None:
+    def __init__(
+        self, review: ReviewAsked, *, purpose: ReviewPurpose = "deliver", title: str = "Review"
+    ) -> None:
         super().__init__()
         self._review = review
+        self._purpose = purpose
+        self._heading = title
 
     def compose(self) -> ComposeResult:
         yield Static(id="outcome", markup=False)
@@ -73,67 +86,145 @@ class ReviewScreen(ModalScreen[ReviewDecision]):
             for note in verdict.notes[:MOST_NOTES]:
                 yield Static(sanitize_text(f"noted: {note}"), classes="about", markup=False)
         with Horizontal(id="change"):
-            yield FileList()
-            yield HunkList(self._review.diff, self._review.droppable, accepted=self._review.accepted)
-        yield Static(KEYS, id="keys", markup=False)
+            yield FileTree()
+            yield HunkList(self._review, purpose=self._purpose)
+        yield Static(KEYS[self._purpose], id="keys", markup=False)
 
     def on_mount(self) -> None:
-        self.set_timer(INPUT_DELAY_SECONDS, self.focus_next)
+        self.set_timer(INPUT_DELAY_SECONDS, self._focus_first)
 
-    def action_put_aside(self) -> None:
-        """Accept nothing; the session asks whether that is meant."""
-        self.dismiss(ReviewDecision(()))
+    def _focus_first(self) -> None:
+        for choice in self.query(HunkChoice).results(HunkChoice):
+            choice.focus()
+            return
+
+    def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
+        """Close by a letter only where nothing can be lost."""
+        return action != "close" or self._purpose == "read"
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def action_refuse(self) -> None:
+        """Accept nothing; the session asks whether that is meant, and may go on with these decisions."""
+        decisions = self._decisions.model_copy(update={"refused": True})
+        self.dismiss(None if self._purpose == "read" else decisions)
 
     def on_resize(self) -> None:
         self._show_files()
 
     def _show_files(self) -> None:
-        has_room = self.app.size.width >= FILE_LIST_COLUMNS
-        for files in self.query(FileList):
-            files.show(self.query_one(HunkList).files if has_room else {})
+        has_room = self.app.size.width >= FILE_TREE_COLUMNS
+        for tree in self.query(FileTree):
+            files = self.query_one(HunkList).files
+            tree.show(files)
+            tree.display = len(files) > 1 and (has_room or tree.has_focus)
 
-    def on_option_list_option_selected(self, event: FileList.OptionSelected) -> None:
-        self.query_one(HunkList).show_file(self.query_one(FileList).paths[event.option_index])
+    def action_show_files(self) -> None:
+        """Go to the tree of files, which appears for this where it has no room beside the hunks."""
+        tree = self.query_one(FileTree)
+        tree.display = True
+        tree.focus()
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        if isinstance(event.widget, HunkChoice):
+            self.query_one(FileTree).point_at(event.widget.hunk.path)
+            self._show_files()
+
+    def on_tree_node_selected(self, event: FileTree.NodeSelected[str]) -> None:
+        if event.node.data is not None:
+            self.query_one(HunkList).show_file(event.node.data)
+
+    def on_file_tree_left(self) -> None:
+        path = self.query_one(FileTree).file
+        self.query_one(HunkList).show_file(path)
 
     def on_hunk_choice_decided(self) -> None:
         self._show_files()
+        self._show_outcome(self._describe_outcome())
+
+    def _show_outcome(self, text: str) -> None:
+        self.query_one("#outcome", Static).update(f"{self._heading}: {text}")
+
+    def _describe_outcome(self) -> str:
+        """Return what enter does with the decisions so far."""
         choices = self.query_one(HunkList).choices
-        comments = len(self._comments)
-        outcome = (
-            f"enter has the model work on {comments} comment{'s' * (comments != 1)}; then you review again"
-            if comments
-            else _describe_outcome(sum(choices), of=len(choices))
+        decisions = self._decisions
+        count, accepted = len(choices), len(decisions.accepted)
+        edited = sum(choice.is_changed and choice.accepted for choice in choices)
+        if self._purpose == "read":
+            return f"{count} hunk{'s' * (count != 1)}"
+        if comments := len(decisions.comments):
+            noun = f"{comments} comment{'s' * (comments != 1)}"
+            return f"enter has the model work on {noun}; then you review again"
+        verb = "delivers" if self._purpose == "deliver" else "applies"
+        changed_fate = (
+            "verifies them again, then delivers"
+            if self._purpose == "deliver"
+            else "applies them, uncommitted and not verified"
         )
-        self.query_one("#outcome", Static).update(f"Review: {outcome}")
+        if accepted == count and not edited:
+            return f"enter {verb} the whole fix"
+        changed = f", {edited} changed" if edited else ""
+        return (
+            f"{accepted} of {count} hunks{changed}: enter {changed_fate}"
+            if accepted
+            else f"enter {verb} nothing"
+        )
 
     @property
-    def _comments(self) -> tuple[HunkComment, ...]:
-        return tuple(
-            HunkComment(hunk=number, text=choice.comment)
-            for number, choice in enumerate(self.query(HunkChoice))
-            if choice.comment
+    def _decisions(self) -> HunkDecisions:
+        choices = self.query_one(HunkList).choices
+        return HunkDecisions(
+            accepted=tuple(number for number, choice in enumerate(choices) if choice.accepted),
+            comments=tuple(
+                HunkComment(hunk=number, text=choice.comment)
+                for number, choice in enumerate(choices)
+                if choice.comment
+            ),
+            edits=tuple(choice.edit for choice in choices if choice.is_changed),
         )
 
-    def on_hunk_choice_commented(self, event: HunkChoice.Commented) -> None:
-        """Ask for the comment on a hunk."""
+    def on_hunk_choice_opened(self, event: HunkChoice.Opened) -> None:
+        """Open what the user wants to do with a hunk."""
+        choice = event.choice
+        if event.dialog == "comment":
+            self._ask_for_comment(choice)
+        elif not hunk_lines(choice.full_hunk.body):
+            self._show_outcome("this hunk has no lines to choose or edit: y accepts it, n rejects it")
+        elif event.dialog == "lines":
+            self._choose_lines(choice)
+        else:
+            self._edit_text(choice)
 
+    def _ask_for_comment(self, choice: HunkChoice) -> None:
         def keep_comment(text: str | None) -> None:
             if text is not None:
-                event.choice.show_comment(text)
+                choice.show_comment(text)
 
-        self.app.push_screen(CommentScreen(event.choice.hunk.path, event.choice.comment), keep_comment)
+        self.app.push_screen(CommentScreen(choice.hunk.path, choice.comment), keep_comment)
+
+    def _choose_lines(self, choice: HunkChoice) -> None:
+        def keep_choice(omitted: tuple[int, ...] | None) -> None:
+            if omitted is not None:
+                choice.show_edit(choice.edit.model_copy(update={"omitted": omitted}))
+
+        omitted = choice.edit.omitted
+        self.app.push_screen(LineChoiceScreen(choice.full_hunk, omitted), keep_choice)
+
+    def _edit_text(self, choice: HunkChoice) -> None:
+        def keep_text(edited: HunkText | None) -> None:
+            if edited is None or edited.lines == tuple(
+                line.text for line in choice.lines if line.sign != "-"
+            ):
+                choice.show_draft("")
+            elif edited.is_kept:
+                body = replace_new_lines(choice.full_hunk.body, edited.lines)
+                choice.show_edit(choice.edit.model_copy(update={"body": body, "omitted": ()}))
+            else:
+                choice.show_draft(edited.text)
+
+        self.app.push_screen(HunkEditor(choice.hunk, choice.draft), keep_text)
 
     def on_hunk_list_confirmed(self) -> None:
-        choices = self.query_one(HunkList).choices
-        accepted = tuple(number for number, accepted in enumerate(choices) if accepted)
-        self.dismiss(ReviewDecision(accepted, self._comments))
-
-
-def _describe_outcome(accepted: int, *, of: int) -> str:
-    if accepted == of:
-        return "enter delivers the whole fix"
-    return (
-        f"{accepted} of {of} hunks: enter verifies them again, then delivers"
-        if accepted
-        else "enter delivers nothing"
-    )
+        self.dismiss(self._decisions)

@@ -56,14 +56,19 @@ def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
 
 
 def _coloured_runs(diff: str, *, path: str) -> Iterator[tuple[str, Content]]:
-    lines = sanitize_text(diff).removesuffix("\n").expandtabs(4).split("\n")
-    kinds = [KINDS.get(line[:1], "about") for line in lines]
-    for number, (line, following) in enumerate(pairwise(lines)):
-        if line.startswith("--- ") and following.startswith("+++ "):
-            kinds[number : number + 2] = ["about", "about"]
-    coloured_lines = _highlight_lines([*zip(kinds, lines, strict=True)], path)
-    for kind, run in groupby(zip(kinds, coloured_lines, strict=True), key=lambda line: line[0]):
+    for kind, run in groupby(colour_lines(diff, path=path), key=lambda line: line[0]):
         yield kind, Content("\n").join(line for _, line in run)
+
+
+def colour_lines(diff: str, *, path: str) -> list[tuple[str, Content]]:
+    """Return the kind of each line (added, removed, kept or about) and its text with highlighted code."""
+    lines = [sanitize_text(line).expandtabs(4) for line in diff.removesuffix("\n").split("\n")]
+    kinds = [KINDS.get(line[:1], "about") for line in lines]
+    if not diff.startswith("@@ "):
+        for number, (line, following) in enumerate(pairwise(lines)):
+            if line.startswith("--- ") and following.startswith("+++ "):
+                kinds[number : number + 2] = ["about", "about"]
+    return [*zip(kinds, _highlight_lines([*zip(kinds, lines, strict=True)], path), strict=True)]
 
 
 def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:

@@ -4,19 +4,25 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.message import Message
 
+from coder.core.events import ReviewAsked
+from coder.core.values.hunk import EditedHunk
 from coder.patching.git_hunks import split_git_diff
-from coder.ui.tui.widgets.review.hunk_choice import HunkChoice
+from coder.ui.tui.widgets.review.hunk_choice import HunkChoice, ReviewPurpose
+from coder.ui.tui.widgets.review.vim_scroll import VimScroll
 
 
-class HunkList(VerticalScroll, can_focus=False):
+class HunkList(VimScroll, can_focus=False):
     """List of hunks; its keys work while one of its hunks has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "decide(True)", "accept all"),
-        Binding("r", "decide(False)", "reject all"),
+        Binding("up,k", "move(-1)", "previous hunk", show=False),
+        Binding("down,j", "move(1)", "next hunk", show=False),
+        Binding("y", "decide(True)", "accept"),
+        Binding("n", "decide(False)", "reject"),
+        Binding("a", "decide_all(True)", "accept all"),
+        Binding("r", "decide_all(False)", "reject all"),
         Binding("f", "jump_file(1)", "next file"),
         Binding("F", "jump_file(-1)", "previous file"),
         Binding("enter", "confirm", "confirm"),
@@ -25,36 +31,51 @@ class HunkList(VerticalScroll, can_focus=False):
     class Confirmed(Message):
         """Posted when the user confirms the decisions."""
 
-    def __init__(
-        self, diff: str, droppable: tuple[int, ...] = (), *, accepted: tuple[int, ...] | None = None
-    ) -> None:
-        """Take `droppable`, the numbers of hunks whose removal changes no verdict, and those `accepted`."""
+    def __init__(self, review: ReviewAsked, *, purpose: ReviewPurpose = "deliver") -> None:
         super().__init__()
-        self._accepted = accepted
-        self._diff = diff
-        self._droppable = droppable
+        self._review = review
+        self._purpose = purpose
 
     def compose(self) -> ComposeResult:
-        for number, hunk in enumerate(split_git_diff(self._diff)):
-            is_accepted = self._accepted is None or number in self._accepted
-            yield HunkChoice(hunk, droppable=number in self._droppable, accepted=is_accepted)
+        review = self._review
+        edit_by_number = {edit.hunk: edit for edit in review.edits}
+        comment_by_number = {comment.hunk: comment.text for comment in review.comments}
+        for number, hunk in enumerate(split_git_diff(review.diff)):
+            yield HunkChoice(
+                hunk,
+                edit_by_number.get(number, EditedHunk(hunk=number)),
+                comment=comment_by_number.get(number, ""),
+                droppable=number in review.droppable,
+                accepted=review.accepted is None or number in review.accepted,
+                purpose=self._purpose,
+            )
+
+    def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
+        """Offer decisions where there is something to decide."""
+        return self._purpose != "read" or action not in ("decide", "decide_all", "confirm")
 
     @property
-    def choices(self) -> tuple[bool, ...]:
-        """Whether each hunk is accepted, by its number."""
-        return tuple(choice.accepted for choice in self.query(HunkChoice))
+    def choices(self) -> tuple[HunkChoice, ...]:
+        """The hunks, by their numbers."""
+        return tuple(self.query(HunkChoice))
 
     @property
     def files(self) -> dict[str, list[HunkChoice]]:
         """Hunks of each file, in their order."""
         files: dict[str, list[HunkChoice]] = {}
-        for choice in self.query(HunkChoice):
+        for choice in self.choices:
             files.setdefault(choice.hunk.path, []).append(choice)
         return files
 
     def show_file(self, path: str) -> None:
         """Focus the first hunk of a file."""
         self.files[path][0].focus()
+
+    def action_move(self, step: int) -> None:
+        """Focus the next or the previous hunk, after the last one the first."""
+        choices, focused = self.choices, self.screen.focused
+        if isinstance(focused, HunkChoice):
+            choices[(choices.index(focused) + step) % len(choices)].focus()
 
     def action_jump_file(self, step: int) -> None:
         """Focus the first hunk of the next or the previous file."""
@@ -66,8 +87,14 @@ class HunkList(VerticalScroll, can_focus=False):
             self.show_file(paths[place])
 
     def action_decide(self, accepted: bool) -> None:
+        """Decide on the focused hunk, and go on to the next one."""
+        if isinstance(focused := self.screen.focused, HunkChoice):
+            focused.decide(accepted=accepted)
+            self.action_move(1)
+
+    def action_decide_all(self, accepted: bool) -> None:
         with self.prevent(HunkChoice.Decided):
-            for choice in self.query(HunkChoice):
+            for choice in self.choices:
                 choice.decide(accepted=accepted)
         self.post_message(HunkChoice.Decided())
 

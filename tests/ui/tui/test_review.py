@@ -1,0 +1,241 @@
+"""The review screen: lines of a hunk, edits in place, the tree of files; outside of a session, too."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from coder.core.commands import Decide, SessionCommand
+from coder.core.events import ReviewAsked
+from coder.core.values.hunk import EditedHunk, HunkComment, HunkDecisions
+from coder.ui.tui.review_app import ReviewApp
+from coder.ui.tui.screens.hunk_editor import restore_lines
+from coder.ui.tui.widgets.review.hunk_choice import ReviewPurpose
+from tests.ui.tui import story
+from tests.ui.tui.fakes import Stage, stage
+
+EDITED = "@@ -1,6 +1,8 @@\n" + "".join(
+    f"{line}\n"
+    for line in (
+        ' """Arithmetic on the time of day."""',
+        " ",
+        " MINUTES = 60",
+        "+HOURS = 24",
+        "+# a day",
+        " ",
+        " ",
+        " def add(clock: tuple[int, int], minutes: int) -> tuple[int, int]:",
+    )
+)
+
+
+def review_with(
+    scene: Callable[[Stage], Awaitable[None]],
+    review: ReviewAsked = story.REVIEW,
+    *,
+    size: tuple[int, int] = (80, 24),
+) -> list[SessionCommand]:
+    """Return the commands that a session receives in a scene of its review."""
+
+    async def scenario() -> list[SessionCommand]:
+        async with stage(size=size) as terminal:
+            await terminal.fix(*story.LOCATED, review)
+            await terminal.wait_for_question()
+            await scene(terminal)
+            await terminal.settle()
+            return terminal.session.commands
+
+    return asyncio.run(scenario())
+
+
+async def press_each(terminal: Stage, *keys: str) -> None:
+    """Press keys one after another, each on the screen that the one before has opened or left."""
+    for key in keys:
+        await terminal.pilot.press(key)
+        await terminal.settle()
+
+
+@pytest.mark.parametrize(
+    ("keys", "accepted", "omitted"),
+    [
+        (["space", "enter"], (0, 1, 2), (3,)),
+        (["y", "n", "enter"], (0, 1, 2), (4,)),
+        (["r", "down", "y", "enter"], (0, 1, 2), (3, 5, 6)),
+        (["space", "escape"], (0, 1, 2), ()),
+        (["space", "space", "enter"], (0, 1, 2), ()),
+        (["r", "enter"], (0, 2), ()),
+    ],
+)
+def test_chooses_single_lines(keys: list[str], accepted: tuple[int, ...], omitted: tuple[int, ...]) -> None:
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "down", "l", *keys, "enter")
+
+    edits = (EditedHunk(hunk=1, omitted=omitted),) if omitted else ()
+    assert review_with(scene) == [Decide(question="q1", accepted=accepted, edits=edits)]
+
+
+def test_review_shows_what_is_left_of_a_hunk() -> None:
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "down", "l")
+        assert "[x] -    if hour >= 24:" in terminal.text
+        await press_each(terminal, "space")
+        assert "[ ] -    if hour >= 24:" in terminal.text
+        await press_each(terminal, "enter")
+        assert "@@ -14,6 +15,5 @@ def add" in terminal.text
+        assert "-    if hour >= 24:" not in terminal.text
+        assert "clock/arithmetic.py · 1 line left out · untested" in terminal.text
+        assert "Review: 3 of 3 hunks, 1 changed: enter verifies them again" in terminal.text
+        await press_each(terminal, "u")
+        assert "-    if hour >= 24:" in terminal.text
+        assert "Review: enter delivers the whole fix" in terminal.text
+
+    assert review_with(scene) == []
+
+
+def test_edits_a_hunk_in_place() -> None:
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "e", *["down"] * 3, "end", "enter")
+        await terminal.type("# a day")
+        await press_each(terminal, "ctrl+s")
+        assert "[accepted] clock/arithmetic.py · edited" in terminal.text
+        assert "+# a day" in terminal.text
+        await press_each(terminal, "l", "down", "space")
+        assert "[ ] +# a day" in terminal.text
+        await press_each(terminal, "escape", "enter")
+
+    assert review_with(scene) == [
+        Decide(question="q1", accepted=(0, 1, 2), edits=(EditedHunk(hunk=0, body=EDITED),))
+    ]
+
+
+def test_escape_keeps_what_was_typed_for_later() -> None:
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "e", *["down"] * 3, "end", "enter")
+        await terminal.type("# a day")
+        await press_each(terminal, "escape")
+        assert "clock/arithmetic.py · an edit is not kept yet: e" in terminal.text
+        assert "+# a day" not in terminal.text
+        await press_each(terminal, "e")
+        assert "# a day" in terminal.text
+        await press_each(terminal, "ctrl+s", "enter")
+
+    assert review_with(scene) == [
+        Decide(question="q1", accepted=(0, 1, 2), edits=(EditedHunk(hunk=0, body=EDITED),))
+    ]
+
+
+def test_edit_that_leaves_the_old_lines_rejects_the_hunk() -> None:
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "e", *["down"] * 3, "home", "shift+down", "delete", "ctrl+s")
+        assert "[rejected] clock/arithmetic.py" in terminal.text
+        await press_each(terminal, "enter")
+
+    assert review_with(scene) == [Decide(question="q1", accepted=(1, 2))]
+
+
+def test_unchanged_text_is_no_edit() -> None:
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "e", "ctrl+s", "e", "escape", "enter")
+
+    assert review_with(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+
+
+def test_change_without_lines_is_decided_as_a_whole() -> None:
+    renamed = "diff --git a/a.py b/b.py\nsimilarity index 100%\nrename from a.py\nrename to b.py\n"
+
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "l")
+        assert "Review: this hunk has no lines to choose or edit" in terminal.text
+        await press_each(terminal, "e", "enter")
+
+    review = story.REVIEW.model_copy(update={"diff": renamed, "droppable": ()})
+    assert review_with(scene, review) == [Decide(question="q1", accepted=(0,))]
+
+
+def test_review_goes_on_with_all_decisions() -> None:
+    edits = (EditedHunk(hunk=0, body=EDITED), EditedHunk(hunk=1, omitted=(3,)))
+    comments = (HunkComment(hunk=1, text="one constant"),)
+    review = story.REVIEW.model_copy(update={"accepted": (0, 1), "edits": edits, "comments": comments})
+
+    async def scene(terminal: Stage) -> None:
+        assert "clock/arithmetic.py · edited" in terminal.text
+        assert "comment: one constant" in terminal.text
+        await press_each(terminal, "escape")
+
+    assert review_with(scene, review) == [
+        Decide(question="q1", accepted=(0, 1), edits=edits, comments=comments, refused=True)
+    ]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
+def test_tree_of_files_leads_to_a_file(size: tuple[int, int]) -> None:
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "t")
+        assert "▼ 2/2 clock/ +2 -3" in terminal.text
+        await press_each(terminal, "down", "down", "enter", "n")
+        assert ("0/1 test_arithmetic.py +5 -0" in terminal.text) == (size[0] > 100)
+        await press_each(terminal, "t", "escape", "enter")
+
+    assert review_with(scene, size=size) == [Decide(question="q1", accepted=(0, 1))]
+
+
+def test_directories_of_one_directory_share_a_line() -> None:
+    paths = ("src/app/core/a.py", "src/app/core/b/c.py", "src/app/core/b", "z.py")
+    diff = "".join(f"diff --git a/{path} b/{path}\nold mode 100644\nnew mode 100755\n" for path in paths)
+
+    async def scene(terminal: Stage) -> None:
+        lines = [line[: line.index(" ▎")] if " ▎" in line else line for line in terminal.text.splitlines()]
+        for name in ("▼ 3/3 src/app/core/ +0 -0", "1/1 a.py", "▼ 1/1 b/", "1/1 c.py", "1/1 b ", "1/1 z.py"):
+            assert any(name in line for line in lines), (name, terminal.text)
+
+    review_with(scene, story.REVIEW.model_copy(update={"diff": diff, "droppable": ()}), size=(120, 30))
+
+
+@pytest.mark.parametrize(
+    ("lines", "edited", "restored"),
+    [
+        (["a\r\n", "b\r\n"], ["a", "x", "b"], ("a\r\n", "x\r\n", "b\r\n")),
+        (["a\x0cb\n", "c"], ["a�b", "x"], ("a\x0cb\n", "x")),
+        (["a\n", "b"], ["b", "a"], ("b\n", "a")),
+        (["a\n"], [], ()),
+        ([], ["a"], ("a\n",)),
+    ],
+)
+def test_lines_keep_what_is_not_shown(lines: list[str], edited: list[str], restored: tuple[str, ...]) -> None:
+    shown = [line.rstrip("\r\n").replace("\x0c", "�") for line in lines]
+    assert restore_lines(lines, shown, edited) == restored
+
+
+async def shown_by(
+    purpose: ReviewPurpose, *keys: str, review: ReviewAsked = story.REVIEW
+) -> tuple[str, HunkDecisions | None]:
+    """Return the screen after keys in a review outside of a session, and its result."""
+    app = ReviewApp(review, purpose=purpose, title="Change")
+    async with app.run_test(size=(120, 30)) as pilot:
+        while app.screen.focused is None:
+            await pilot.pause(0.05)
+        await pilot.press(*keys)
+        await pilot.pause(0.2)
+        lines = app.screen._compositor.render_strips()
+        text = "\n".join("".join(segment.text for segment in line) for line in lines)
+    return text, app.return_value
+
+
+def test_reading_decides_nothing() -> None:
+    text, result = asyncio.run(shown_by("read", "n", "r", "space", "e", "l", "c", "enter", "t"))
+    assert "Change: 3 hunks" in text and "q close" in text
+    assert "[accepted]" not in text and "[rejected]" not in text
+    assert "PROVEN  1 test failed before and passes now" in text
+    assert result is None
+
+
+@pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])
+def test_reading_ends_without_a_decision(key: str) -> None:
+    assert asyncio.run(shown_by("read", key))[1] is None
+
+
+def test_applying_takes_no_comments_and_returns_the_choice() -> None:
+    text, _ = asyncio.run(shown_by("apply", "n", "c", "q"))
+    assert "Change: 2 of 3 hunks: enter applies them, uncommitted and not verified" in text
+    assert asyncio.run(shown_by("apply", "n", "enter"))[1] == HunkDecisions(accepted=(1, 2))
+    assert asyncio.run(shown_by("apply", "escape"))[1] == HunkDecisions(accepted=(0, 1, 2), refused=True)
