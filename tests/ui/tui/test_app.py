@@ -14,6 +14,7 @@ from coder.session.log import EventLog
 from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import OpenedRepository, RunningSession, SessionModel, UserRequest
+from coder.ui.tui.widgets.earlier import EarlierRecords
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.transcript import Transcript
 from tests.session.fakes import ticking_clock
@@ -563,20 +564,56 @@ def test_remark_that_came_too_late_returns_to_prompt() -> None:
     play(scene)
 
 
-def test_long_session_opens_with_its_end() -> None:
+def long_log(count: int) -> EventLog:
     log = EventLog(clock=ticking_clock())
     log.append(story.STARTED)
-    for number in range(400):
+    for number in range(count):
         log.append(Warned(text=f"warning {number}"))
     log.append(story.FINISHED)
     log.close()
+    return log
 
+
+def warnings_shown(terminal: Stage) -> list[str]:
+    transcript = terminal.app.screen.query_one(Transcript)
+    lines = [str(child.render()) for child in transcript.children if isinstance(child, Static)]
+    return [line for line in lines if line.startswith("warning")]
+
+
+def test_long_session_opens_with_its_end() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert warnings_shown(terminal)[0] == "warning 370"
+        assert "coder/clock-add-wraps-1a2b" in terminal.text
+
+    play(scene, replay_app(long_log(400)))
+
+
+def test_scrolling_up_shows_earlier_events_in_chunks_and_stays_in_place() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.settle()
         transcript = terminal.app.screen.query_one(Transcript)
-        lines = [str(child.render()) for child in transcript.children if isinstance(child, Static)]
-        assert [line for line in lines if "warning" in line][:1] == ["warning 370"], lines
-        assert any("370 earlier events are left out here" in line for line in lines)
-        assert "coder/clock-add-wraps-1a2b" in terminal.text
+        assert "370 earlier events" in str(terminal.app.screen.query_one(EarlierRecords).render())
+        await terminal.pilot.press("pageup")
+        await terminal.settle()
+        assert [*map(int, (line.split()[1] for line in warnings_shown(terminal)))] == [*range(270, 400)]
+        assert "warning 370" in terminal.text and "warning 300" not in terminal.text  # where the user reads
+        for _ in range(40):
+            if warnings_shown(terminal)[0] != "warning 0":
+                await terminal.pilot.press("pageup")
+                await terminal.settle()
+        assert [*map(int, (line.split()[1] for line in warnings_shown(terminal)))] == [*range(400)]
+        assert not transcript.query(EarlierRecords)
 
-    play(scene, replay_app(log))
+    play(scene, replay_app(long_log(400)))
+
+
+def test_enter_on_the_line_of_earlier_events_shows_them() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        terminal.app.screen.query_one(EarlierRecords).focus(scroll_visible=False)
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+        assert len(warnings_shown(terminal)) == 130
+
+    play(scene, replay_app(long_log(400)))

@@ -40,13 +40,14 @@ from coder.core.values.verdict import Verdict
 from coder.ui.lines import current_activity
 from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
 from coder.ui.tui.widgets.diff import render_diff
+from coder.ui.tui.widgets.earlier import EarlierRecords
 from coder.ui.tui.widgets.fold import Fold
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.reply import ReplyView
 from coder.ui.tui.widgets.stage_row import StageRow
 from coder.ui.tui.widgets.status_bar import StatusBar
 from coder.ui.tui.widgets.tool_call import CallFold
-from coder.ui.tui.widgets.transcript import Transcript
+from coder.ui.tui.widgets.transcript import Insertion, Transcript
 
 MAX_RED_TESTS = 5
 
@@ -55,9 +56,17 @@ class Narrator:
     """Shows the records of one session, and keeps replies and calls that are still incomplete."""
 
     def __init__(
-        self, transcript: Transcript, status_bar: StatusBar, prompt: Prompt, *, is_recorded: bool = False
+        self,
+        transcript: Transcript | Insertion,
+        status_bar: StatusBar | None,
+        prompt: Prompt | None,
+        *,
+        is_recorded: bool = False,
     ) -> None:
-        """Take `is_recorded`: the session is an earlier one, which commands have to name."""
+        """Take `is_recorded`: the session is an earlier one, which commands have to name.
+
+        Without status bar and prompt, records before those that are shown already are added.
+        """
         self._transcript = transcript
         self._status_bar = status_bar
         self._prompt = prompt
@@ -78,15 +87,13 @@ class Narrator:
         """Show one record."""
         self._status = advance_status(self._status, record)
         self._activity = current_activity(record.event) or self._activity
-        self._status_bar.show(
-            _format_status(self._status), seconds=self._status.seconds, activity=self._activity
-        )
+        self._show_status()
         match record.event:
             case TextStreamed(candidate=candidate, text=text):
                 self._reply(candidate).stream(text)
             case MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
                 self._finish_reply(candidate, text)
-            case DeliverNowOffered(offered=offered):
+            case DeliverNowOffered(offered=offered) if self._prompt is not None:
                 self._prompt.offer_delivery(offered=offered)
             case ToolStarted(candidate=candidate, call=call):
                 self._calls[candidate, call.id] = CallFold(call)
@@ -105,6 +112,12 @@ class Narrator:
                 self._take_verdict(record.event)
                 self._transcript.add(*_event_widgets(record.event))
 
+    def _show_status(self) -> None:
+        if self._status_bar is not None:
+            self._status_bar.show(
+                _format_status(self._status), seconds=self._status.seconds, activity=self._activity
+            )
+
     def _take_verdict(self, event: Event) -> None:
         match event:
             case Verified(verdict=verdict):
@@ -121,12 +134,11 @@ class Narrator:
         self._stages[event.stage].show_change(event)
 
     def skip(self, records: Sequence[Record]) -> None:
-        """Take note of records that are not shown."""
+        """Take note of records that are only shown when the user asks for them."""
         newest_of_type = {record.event.type: record for record in records}
         for record in sorted(newest_of_type.values(), key=lambda record: record.number):
             self._status = advance_status(self._status, record)
-        text = f"{len(records):,} earlier events are left out here: coder log show {self._status.session}"
-        self._transcript.add_line(text, "about")
+        self._transcript.add(EarlierRecords(records))
 
     def _reply(self, candidate: str) -> ReplyView:
         if candidate not in self._replies:

@@ -13,6 +13,7 @@ from coder.ui.tui.arguments import CommandArguments
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.running import SessionModel
 from coder.ui.tui.services import RepositoryNames
+from coder.ui.tui.widgets.earlier import EarlierRecords
 from coder.ui.tui.widgets.masthead import Masthead
 from coder.ui.tui.widgets.prompt import Prompt, make_prompt
 from coder.ui.tui.widgets.queue import MessageQueue
@@ -99,9 +100,21 @@ class SessionScreen(Screen[None]):
         self._narrator.show_record(record)
 
     def skip_records(self, records: "Sequence[Record]") -> None:
-        """Show that earlier records are not shown."""
+        """Show that there are earlier records, which the user can ask for."""
         assert self._narrator is not None, "a session begins before it is told"
         self._narrator.skip(records)
+
+    def on_earlier_records_wanted(self, message: EarlierRecords.Wanted) -> None:
+        """Show the records before those that are shown; what the user reads stays where it is."""
+        from coder.ui.tui.conversation.narrator import Narrator
+
+        earlier, transcript = message.earlier, self.query_one(Transcript)
+        narrator = Narrator(transcript.insertion_below(earlier), None, None, is_recorded=True)
+        for follower in transcript.children[transcript.children.index(earlier) + 1 :][:1]:
+            transcript.keep_in_view(follower)
+        for record in earlier.take_chunk():
+            narrator.show_record(record)
+        self.call_after_refresh(earlier.finish)
 
     def stop(self) -> None:
         """Show that the session will end soon."""
@@ -155,6 +168,8 @@ class SessionScreen(Screen[None]):
     def action_scroll(self, direction: int) -> None:
         transcript = self.query_one(Transcript)
         (transcript.scroll_page_up if direction < 0 else transcript.scroll_page_down)(animate=False)
+        if direction < 0 and transcript.scroll_y == 0:
+            transcript.ask_for_earlier()
 
     def action_follow(self) -> None:
         """Scroll back to the newest line."""

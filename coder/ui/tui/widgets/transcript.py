@@ -5,6 +5,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from coder.core.values.text import sanitize_text
+from coder.ui.tui.widgets.earlier import EarlierRecords
 from coder.ui.tui.widgets.fold import Fold
 
 MOST_ISSUE_LINES = 20
@@ -42,6 +43,29 @@ class Transcript(VerticalScroll, can_focus=False):
         fits = fold.size.height + inside.size.height <= self.size.height
         self.scroll_to_widget(inside if fits else fold, animate=False, top=not fits, force=True)
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Ask for earlier events once the user has scrolled up to the line that stands for them."""
+        super().watch_scroll_y(old_value, new_value)
+        if new_value < old_value:
+            self.ask_for_earlier()
+
+    def ask_for_earlier(self) -> None:
+        """Ask for earlier events if the line that stands for them is in view, or above it."""
+        for earlier in self.query(EarlierRecords):
+            if self.scroll_y <= earlier.virtual_region.bottom:
+                earlier.call_next(earlier.ask)  # Textual stops messages of a child that its parent sends
+
+    def insertion_below(self, widget: Widget) -> "Insertion":
+        """Return the place below a widget."""
+        return Insertion(self, widget)
+
+    def keep_in_view(self, widget: Widget) -> None:
+        """Keep what the user sees of a widget where it is, when others are mounted above it."""
+        offset = widget.virtual_region.y - self.scroll_y
+        self.call_after_refresh(
+            lambda: self.scroll_to(y=widget.virtual_region.y - offset, animate=False, force=True)
+        )
+
     def add(self, *widgets: Widget) -> None:
         self.mount(*widgets)
 
@@ -53,3 +77,23 @@ class Transcript(VerticalScroll, can_focus=False):
     def add_line(self, text: str, kind: str) -> None:
         """Show a line of a kind that the style sheet knows, such as `phase` or `warning`."""
         self.mount(Static(sanitize_text(text), markup=False, classes=kind))
+
+
+class Insertion:
+    """Place inside a transcript where widgets are added, in order."""
+
+    def __init__(self, transcript: Transcript, after: Widget) -> None:
+        self._transcript = transcript
+        self._after = after
+
+    def add(self, *widgets: Widget) -> None:
+        for widget in widgets:
+            self._transcript.mount(widget, after=self._after)
+            self._after = widget
+
+    def add_issue(self, text: str) -> None:
+        self.add(IssueText(text))
+
+    def add_line(self, text: str, kind: str) -> None:
+        """Show a line of a kind that the style sheet knows."""
+        self.add(Static(sanitize_text(text), markup=False, classes=kind))
