@@ -10,11 +10,13 @@ from coder.sandbox.process import launcher_client
 from coder.sandbox.process.launcher_client import SERVE_SCRIPT
 from coder.verify.running import launch
 
-PORTABLE_SCRIPT = SERVE_SCRIPT.replace(
+NO_PROC_SCRIPT = SERVE_SCRIPT.replace(
     "import serve",
     "import serve\nfrom coder.sandbox.process import launcher\nlauncher.has_proc = lambda: False",
-).replace("import socket, sys", 'import socket, sys; sys.platform = "posix"')
+)
 """Start of a launcher whose process table comes from ps(1)."""
+PORTABLE_SCRIPT = NO_PROC_SCRIPT.replace("import socket, sys", 'import socket, sys; sys.platform = "posix"')
+"""Start of a launcher that takes no path of Linux."""
 LINUX_CHECKS = {'"/proc': '"/none', 'sys.platform == "linux"': "False", 'sys.platform != "linux"': "True"}
 """Texts in modules that run in the project's interpreter, whose own platform must stay what it is."""
 

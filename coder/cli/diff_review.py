@@ -26,8 +26,11 @@ def review_on_terminal(
     from coder.cli.tui_services import remembered_theme
     from coder.core.events import ReviewAsked
     from coder.session.delivery.removable_hunks import removable_hunk_numbers
+    from coder.settings import load_config
+    from coder.ui.tui.keys import read_key_bindings
     from coder.ui.tui.review_app import ReviewApp
 
     droppable = removable_hunk_numbers(diff, verdict.guarded) if verdict else ()
     review = ReviewAsked(question="", diff=diff, droppable=droppable, verdict=verdict)
-    return ReviewApp(review, purpose=purpose, title=title, theme=remembered_theme()).run()
+    keys = read_key_bindings(load_config(None, {}).keys)
+    return ReviewApp(review, purpose=purpose, title=title, theme=remembered_theme(), keys=keys).run()

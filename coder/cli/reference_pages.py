@@ -31,10 +31,9 @@ def render_settings() -> str:
     keys = (
         (f"`{name}`", f"`{key.default.replace(',', '`, `')}`", key.purpose) for name, key in BINDINGS.items()
     )
-    return (
-        f"{_table(('setting', 'default', 'meaning', 'a repository may'), rows)}\n## Keys of the interface\n\n"
-        f"{_table(('name', 'default', 'purpose'), keys)}"
-    )
+    settings = _table(("setting", "default", "meaning", "a repository may"), rows)
+    bindings = _table(("name", "default", "purpose"), keys)
+    return f"{settings}\n## Keys of the interface and of reviews\n\n{bindings}"
 
 
 def describe_settings() -> dict[str, str]:

@@ -15,6 +15,14 @@ from tests.walls import flags
 
 PLAIN_TEST = "\n\ndef test_nine():\n    assert minutes('09:00') == 540\n"
 
+CLAIM = "I fixed it, and all tests pass."
+DOCUMENTED_FIELDS: dict[str, dict[str, Any]] = {
+    "claude": {"permission_mode": "default", "last_assistant_message": CLAIM},
+    "codex": {"turn_id": "t1", "model": "m", "permission_mode": "default", "last_assistant_message": CLAIM},
+    "gemini": {"timestamp": "2026-01-01T00:00:00Z", "prompt": "Fix it.", "prompt_response": CLAIM},
+}
+"""Fields of each agent's event at the end of a turn, beside those that all have in common."""
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
@@ -35,6 +43,7 @@ def send(
         "cwd": str(place.repository),
         "hook_event_name": event,
         "stop_hook_active": is_continued,
+        **DOCUMENTED_FIELDS[agent],
     }
     result = subprocess.run(
         [sys.executable, "-m", "coder", "hook", "run", agent, *options, *flags()],
@@ -184,6 +193,28 @@ def test_broken_push_is_refused_after_an_earlier_hook(place: Place, tmp_path: Pa
     assert sessions(place) == judged
     assert place.coder("hook", "remove", "git").returncode == 0
     assert earlier.read_bytes() == before
+
+
+def test_tags_and_force_pushes(place: Place, tmp_path: Path) -> None:
+    pushes = Pushes(place, tmp_path)
+    assert place.coder("hook", "install", "git", *flags()).returncode == 0
+    edit(place, "* 60", "* 61")
+    git(place.repository, "commit", "-qam", "break it")
+    git(place.repository, "tag", "broken")
+    assert pushes.push("origin", "broken").returncode == 0
+    assert sessions(place) == 0
+    git(place.repository, "commit", "-q", "--amend", "-m", "break it anew")
+    edit(place, "* 61 - ", "* 60 + ")
+    git(place.repository, "commit", "-qam", "repair it")
+    good = pushes.push("origin", "main")
+    assert (good.returncode, "coder verify main: P" in good.stderr) == (0, True)
+    # The remote has commits that the new history lacks: the change is judged from where they part.
+    git(place.repository, "reset", "-q", "--hard", "HEAD~2")
+    edit(place, "int(rest)", "int(rest) + 1")
+    git(place.repository, "commit", "-qam", "another history")
+    refused = pushes.push("--force", "origin", "main")
+    assert (refused.returncode, "coder verify main: BROKEN" in refused.stderr) == (1, True)
+    assert git(tmp_path / "remote.git", "log", "-1", "--format=%s", "main") == "repair it"
 
 
 def test_hooks_elsewhere_are_refused_with_one_line(place: Place) -> None:

@@ -69,7 +69,7 @@ def sign_if_configured(git: Git, make: Callable[[bool], str]) -> NewCommit:
 
 def _describe_failure(commit: str, reason: str) -> str:
     return (
-        f"{commit[:10]} is not signed, although your git configuration asks for it: {reason.rstrip('.')}. "
+        f"{commit[:10]} is not signed, although your git configuration asks for it: {reason.rstrip('.?')}. "
         "Sign it on your branch: git commit --amend --no-edit -S"
     )
 

@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from coder.sandbox.kernel import broker
@@ -46,7 +47,7 @@ class LimitMonitor:
     def find_exceeded_limit(self, root: int) -> str:
         """Return which limit the processes below `root` exceed, in words; empty if none."""
         started = time.monotonic()
-        limit = self._find_exceeded(descendants(root))
+        limit = self._find_exceeded(descendants(root, parents()))
         self.pause = min(max(SHORTEST_PAUSE, CHECK_TIME_SHARE * (time.monotonic() - started)), LONGEST_PAUSE)
         return limit
 
@@ -61,10 +62,10 @@ class LimitMonitor:
         return ""
 
 
-def descendants(root: int) -> list[int]:
-    """Return the ids of all processes below `root`."""
+def descendants(root: int, table: Mapping[int, int]) -> list[int]:
+    """Return the ids of all processes below `root`, by the table of parents."""
     children: dict[int, list[int]] = {}
-    for pid, parent in parents().items():
+    for pid, parent in table.items():
         children.setdefault(parent, []).append(pid)
     pids: list[int] = []
     pending = [root]
@@ -336,16 +337,38 @@ def wait_briefly(wakeup: int) -> None:
 def kill_tree(child: int) -> None:
     """Kill all remaining processes.
 
-    On Linux orphans become our children, so no daemon escapes; elsewhere only what still descends from us
-    and the command's process group are killed.
+    On Linux orphans become our children, so no daemon escapes; elsewhere what still descends from us is
+    killed, and the command's session: only a daemon that has left it escapes.
     """
     give_up = time.monotonic() + KILL_WAIT_SECONDS
-    while reap_children()[0] and time.monotonic() < give_up:
+    while time.monotonic() < give_up:
+        has_children, _ = reap_children()
+        pids = find_remaining(child) if has_children or not has_proc() else []
+        if not has_children and not pids:
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
         # Stop processes first, since they could fork faster than they are found.
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in descendants(os.getpid()):
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, number)
+        send_signal(signal.SIGSTOP, pids)
+        send_signal(signal.SIGKILL, find_remaining(child))
         time.sleep(0.002)
+
+
+def send_signal(number: signal.Signals, pids: Iterable[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def find_remaining(leader: int) -> list[int]:
+    """Return the processes below this one and, where none adopts orphans, those of a session."""
+    table = parents()
+    session = () if has_proc() else (pid for pid in table if is_in_session(pid, leader))
+    return [*descendants(os.getpid(), table), *session]
+
+
+def is_in_session(pid: int, leader: int) -> bool:
+    try:
+        return os.getsid(pid) == leader
+    except OSError:
+        return False

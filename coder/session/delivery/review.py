@@ -164,7 +164,7 @@ async def _verify_reviewed(
 ) -> tuple[Patch, Verdict] | str:
     """Return what the user has accepted and edited with its verdict, or why there is none."""
     if not accepted:
-        return "You have accepted nothing."
+        return "Nothing would be delivered."
     try:
         edits = [_restore_secrets(context, edit, patch) for edit in edits]
         if not rebuild_diff(patch.diff, accepted, edits):
@@ -188,7 +188,7 @@ async def _ask_how_to_go_on(
     if isinstance(part, str):
         reason, options = part, (DELIVER_ALL, KEEP_EDITING, DELIVER_NOTHING)
     else:
-        reason = f"As you want it, it is {part[1].label}: {part[1].reason}"
+        reason = f"With your changes it is {part[1].label}: {part[1].reason}"
         deliver_part = (DELIVER_PART,) if part[1].is_deliverable else ()
         options = (DELIVER_ALL, KEEP_EDITING, *deliver_part, DELIVER_NOTHING)
     text = f"{reason}\nThe whole change is {verdict.label}. How shall it go on?"

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.theme import Theme
@@ -19,7 +19,7 @@ from coder.ui.tui.alerts import TerminalAlerts
 from coder.ui.tui.arguments import CommandArguments
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
 from coder.ui.tui.conversation.conversation import Conversation
-from coder.ui.tui.keys import KeyBindings
+from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.running import (
     OpenedRepository,
     RunningSession,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 DOUBLE_KEY_SECONDS = 1.0
 
 
-class CoderApp(App[None]):
+class CoderApp(KeyedApp[None]):
     """Runs one session at a time, and shows each by following its log."""
 
     TITLE = "coder"
@@ -73,7 +73,7 @@ class CoderApp(App[None]):
         the reason; `model` returns the model of sessions, and loads what they need. `theme`, `keys` are the
         user's, if they still exist. `draft` is what the user has typed already. `clock` counts seconds.
         """
-        super().__init__()
+        super().__init__(keys)
         self._model = model
         self._services = services or Services()
         self._start = start
@@ -84,9 +84,7 @@ class CoderApp(App[None]):
         self._wished_theme = theme
         self._draft = draft
         self._alerts = TerminalAlerts(self._write_to_terminal, name=PurePath(repository).name)
-        self._key_bindings = keys or KeyBindings()
-        self.set_keymap({**self._key_bindings.changed})
-        self._main = SessionScreen(repository, keys=self._key_bindings, clock=clock)
+        self._main = SessionScreen(repository, keys=self.key_bindings, clock=clock)
         self._conversation = Conversation(
             self,
             self._main,
@@ -214,13 +212,13 @@ class CoderApp(App[None]):
         if name not in HELP and name != "!":
             self._refuse(suggest_command(name), typed)
         elif name == "help":
-            self._main.show_lines(help_lines(self._key_bindings))
+            self._main.show_lines(help_lines(self.key_bindings))
         elif name == "quit":
             self.run_worker(self.action_quit())
         elif name == "context":
             self._commands.show_context(self._conversation.current_log)
         elif self._conversation.is_busy:
-            stop = self._key_bindings.label("stop")
+            stop = self.key_bindings.label("stop")
             self._refuse(f"{typed.split()[0]} has to wait until this has ended; {stop} stops it.", typed)
         elif not text and (name == "!" or (is_request and name != "verify")):
             self._refuse(f"/{name} {HELP[name]}" if is_request else "! needs a command, such as !ls", typed)
@@ -286,7 +284,7 @@ class CoderApp(App[None]):
     def action_help(self) -> None:
         from coder.ui.tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen(self._key_bindings))
+        self.push_screen(HelpScreen(self.key_bindings))
 
     def action_stop(self) -> None:
         """Stop the session, or the command of the prompt."""

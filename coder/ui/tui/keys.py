@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, groupby
+from typing import Literal, NamedTuple, TypeVar
 
+from textual.app import App
+from textual.dom import DOMNode
 from textual.keys import Keys
 
 from coder.core.errors import UserError
 
+Result = TypeVar("Result")
 LABELS = {"escape": "esc", "pageup": "page up", "pagedown": "page down", "question_mark": "?"}
+CLOSING_KEYS = ("escape", "q")
 MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 
 
@@ -19,6 +23,7 @@ class Key(NamedTuple):
     default: str
     """Keys, separated by commas."""
     purpose: str
+    place: Literal["prompt", "review", "everywhere"] = "prompt"
 
 
 BINDINGS: Mapping[str, Key] = {
@@ -31,11 +36,30 @@ BINDINGS: Mapping[str, Key] = {
     "scroll_down": Key("pagedown", "scroll down"),
     "follow": Key("ctrl+end", "follow what is new again"),
     "stop": Key("escape", "stop what runs; while nothing does, twice: rewind"),
-    "deliver_now": Key("ctrl+g", "deliver now, while tests run"),
-    "copy": Key("ctrl+c", "copy what is selected; empty the prompt; leave"),
-    "leave": Key("ctrl+q", "leave"),
-    "palette": Key("ctrl+p", "palette: themes and more"),
+    "deliver_now": Key("ctrl+g", "deliver now, while tests run", "everywhere"),
+    "copy": Key("ctrl+c", "copy what is selected; empty the prompt; leave", "everywhere"),
+    "leave": Key("ctrl+q", "leave", "everywhere"),
+    "palette": Key("ctrl+p", "palette: themes and more", "everywhere"),
     "help": Key("f1", "show this list; so does ? in an empty prompt"),
+    "previous_hunk": Key("up,k", "previous hunk", "review"),
+    "next_hunk": Key("down,j", "next hunk", "review"),
+    "first_hunk": Key("g", "first hunk", "review"),
+    "last_hunk": Key("G", "last hunk", "review"),
+    "half_page_down": Key("ctrl+d", "half a page down", "review"),
+    "half_page_up": Key("ctrl+u", "half a page up", "review"),
+    "accept": Key("y", "accept a hunk", "review"),
+    "reject": Key("n", "reject a hunk", "review"),
+    "turn": Key("space", "accept or reject a hunk, by turns", "review"),
+    "accept_all": Key("a", "accept all hunks", "review"),
+    "reject_all": Key("r", "reject all hunks", "review"),
+    "lines": Key("l", "choose lines of a hunk", "review"),
+    "edit": Key("e", "edit a hunk", "review"),
+    "restore": Key("u", "undo edits of a hunk", "review"),
+    "comment": Key("c", "tell the model what to change in a hunk", "review"),
+    "next_file": Key("f", "next file", "review"),
+    "previous_file": Key("F", "previous file", "review"),
+    "files": Key("t", "tree of files", "review"),
+    "confirm": Key("enter", "confirm the review", "review"),
 }
 """Bindings by the name that the user's settings have for them."""
 
@@ -53,20 +77,50 @@ class KeyBindings:
         return _split(self.changed.get(name, BINDINGS[name].default))
 
     def find_name(self, key: str) -> str:
-        """Return the name of the binding of a key; empty if there is none."""
-        return next((name for name in BINDINGS if key in self.keys(name)), "")
+        """Return the name of the binding that a key has in the prompt; empty if there is none."""
+        return next(
+            (
+                name
+                for name, binding in BINDINGS.items()
+                if binding.place != "review" and key in self.keys(name)
+            ),
+            "",
+        )
 
     def label(self, name: str) -> str:
         """Return the first key of a binding, as the user knows it."""
         return _label(self.keys(name)[0])
 
+    def fill(self, hint: str) -> str:
+        """Return a hint with the labels of the bindings that it names, such as `{accept} accept`."""
+        return hint.format_map({name: self.label(name) for name in BINDINGS})
+
     def describe(self) -> Iterator[str]:
-        """Yield a line on each binding."""
-        for name, key in BINDINGS.items():
-            yield f"{', '.join(map(_label, self.keys(name))):<30} {key.purpose}"
-        yield f"{'tab':<30} move to a folded line; enter opens it"
-        if self.has_vim:
-            yield f"{'esc, i':<30} vim: normal mode, insert mode"
+        """Yield a line on each binding, those of the review last."""
+        by_place = groupby(BINDINGS, key=lambda name: BINDINGS[name].place == "review")
+        for is_review, names in by_place:
+            if is_review:
+                yield from ("", "In a review:")
+            for name in names:
+                yield f"{', '.join(map(_label, self.keys(name))):<30} {BINDINGS[name].purpose}"
+            if not is_review:
+                yield f"{'tab':<30} move to a folded line; enter opens it"
+            if not is_review and self.has_vim:
+                yield f"{'esc, i':<30} vim: normal mode, insert mode"
+
+
+class KeyedApp(App[Result]):
+    """Application whose keys the user can change."""
+
+    def __init__(self, keys: KeyBindings | None) -> None:
+        super().__init__()
+        self.key_bindings = keys or KeyBindings()
+        self.set_keymap({**self.key_bindings.changed})
+
+
+def find_key_bindings(node: DOMNode) -> KeyBindings:
+    """Return the key bindings of the application that a widget is part of."""
+    return node.app.key_bindings if isinstance(node.app, KeyedApp) else KeyBindings()
 
 
 def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> KeyBindings:
@@ -81,10 +135,13 @@ def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> 
                 f"[keys] sets {name!r}, which is no key binding. There are: {', '.join(BINDINGS)}."
             )
         for key in _split(text) or ("",):
-            if objection := _objection(key):
+            if objection := _objection(key, BINDINGS[name]):
                 raise UserError(f"[keys] {name} = {text!r}: {objection}")
     bindings = KeyBindings(dict(settings), has_vim)
     for first, second in combinations(BINDINGS, 2):
+        places = {BINDINGS[first].place, BINDINGS[second].place}
+        if places == {"prompt", "review"}:
+            continue
         if shared := {*bindings.keys(first)} & {*bindings.keys(second)}:
             raise UserError(
                 f"[keys] {_label(min(shared))} is the key of {first} and of {second}: give one of them "
@@ -93,13 +150,15 @@ def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> 
     return bindings
 
 
-def _objection(key: str) -> str:
+def _objection(key: str, binding: Key) -> str:
     """Return why a key cannot be that of a binding; empty if it can."""
     *modifiers, last = key.split("+")
     is_character = len(last) == 1 or last == "space"
     if not {*modifiers} <= {*MODIFIERS} or not (is_character or last in [name.value for name in Keys]):
         return f"{key!r} is no key. Keys are such as f2, ctrl+x, shift+enter or pageup."
-    if is_character and not {*modifiers} - {"shift"}:
+    if binding.place == "review" and key in CLOSING_KEYS:
+        return f"{key!r} closes the review."
+    if binding.place != "review" and is_character and not {*modifiers} - {"shift"}:
         return f"{key!r} is a character that you type. Keys are such as f2, ctrl+x, shift+enter or pageup."
     return ""
 

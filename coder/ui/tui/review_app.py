@@ -3,16 +3,16 @@
 from pathlib import PurePath
 from typing import ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 
 from coder.core.events import ReviewAsked
 from coder.core.values.hunk import HunkDecisions
+from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.screens.review import ReviewScreen
 from coder.ui.tui.widgets.review.hunk_choice import ReviewPurpose
 
 
-class ReviewApp(App[HunkDecisions]):
+class ReviewApp(KeyedApp[HunkDecisions]):
     """Shows a change, and ends with the user's decisions; with None if there are none."""
 
     TITLE = "coder"
@@ -20,9 +20,17 @@ class ReviewApp(App[HunkDecisions]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "quit", "Quit", priority=True)]
 
-    def __init__(self, review: ReviewAsked, *, purpose: ReviewPurpose, title: str, theme: str = "") -> None:
-        """Take `theme`, the user's, if it still exists."""
-        super().__init__()
+    def __init__(
+        self,
+        review: ReviewAsked,
+        *,
+        purpose: ReviewPurpose,
+        title: str,
+        theme: str = "",
+        keys: KeyBindings | None = None,
+    ) -> None:
+        """Take `theme` and `keys`, the user's, if they still exist."""
+        super().__init__(keys)
         self._review = review
         self._purpose = purpose
         self._heading = title

@@ -36,10 +36,10 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.usefixtures("table")
 def test_finds_descendants_and_their_memory(child: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 30
-    while not (below := launcher.descendants(child.pid)) and time.monotonic() < deadline:
+    while not (below := launcher.descendants(child.pid, launcher.parents())) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert len(below) == 1
-    assert child.pid in launcher.descendants(os.getpid())
+    assert child.pid in launcher.descendants(os.getpid(), launcher.parents())
     assert launcher.private_bytes([child.pid, *below]) > 1 << 20
     assert launcher.private_bytes([]) == 0
 

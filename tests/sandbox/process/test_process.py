@@ -31,6 +31,9 @@ while not os.path.exists("daemon"):
 """
 
 
+ORPHAN = DAEMON.replace("setsid()", "setpgid(0, 0)")
+
+
 def python(code: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", code, *arguments]
 
@@ -112,6 +115,13 @@ def test_time_limit_kills_process_tree(sandbox: ProcessSandbox, tree: Path) -> N
 @linux_only
 def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Path) -> None:
     result = sandbox.run(python(DAEMON), cwd=tree, environment={MARK: str(tree)})
+    assert result.exit_code == 0
+    assert (tree / "daemon").exists()
+    assert marked_processes(str(tree)) == []
+
+
+def test_an_orphan_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Path) -> None:
+    result = sandbox.run(python(ORPHAN), cwd=tree, environment={MARK: str(tree)})
     assert result.exit_code == 0
     assert (tree / "daemon").exists()
     assert marked_processes(str(tree)) == []

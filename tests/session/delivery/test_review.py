@@ -179,7 +179,7 @@ def test_failing_edit_returns_to_the_review_with_everything_in_it(tmp_path: Path
     asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
     assert (asked[1].accepted, asked[1].edits, asked[1].comments) == ((0,), (EDITED,), first.comments)
     (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
-    assert question.text.startswith("As you want it, it is NOT FIXED: ")
+    assert question.text.startswith("With your changes it is NOT FIXED: ")
     assert (session_end.kind, (tmp_path / "a.py").read_text()) == (VerdictKind.PROVEN, "VALUE = 2\n")
 
 

@@ -8,10 +8,14 @@ from textual.binding import Binding
 from coder.core.commands import Decide, Stop
 from coder.core.errors import UserError
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.keys import BINDINGS, KeyBindings, read_key_bindings
+from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyBindings, read_key_bindings
 from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.screens.review import ReviewScreen
 from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.widgets.review.hunk_choice import HunkChoice
+from coder.ui.tui.widgets.review.hunk_list import HunkList
+from coder.ui.tui.widgets.review.vim_scroll import VimScroll
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 
@@ -41,8 +45,9 @@ def play(
 def test_every_binding_has_a_name_and_the_default_key() -> None:
     bound = {
         binding.id: binding.key
-        for binding in (*CoderApp.BINDINGS, *SessionScreen.BINDINGS)
-        if isinstance(binding, Binding)
+        for owner in (CoderApp, SessionScreen, ReviewScreen, HunkList, HunkChoice, VimScroll)
+        for binding in owner.BINDINGS
+        if isinstance(binding, Binding) and (binding.id or binding.key not in CLOSING_KEYS)
     }
     named = {name: key.default for name, key in BINDINGS.items() if name not in HANDLED_BY_PROMPT}
     assert bound == named
@@ -55,6 +60,9 @@ def test_every_binding_has_a_name_and_the_default_key() -> None:
         ({"send": "contrl+x"}, "'contrl+x' is no key. Keys are such as f2"),
         ({"help": "h"}, "'h' is a character that you type"),
         ({"send": ""}, "'' is no key"),
+        ({"accept": "escape"}, "'escape' closes the review"),
+        ({"accept": "n"}, "n is the key of accept and of reject: give one of them another"),
+        ({"deliver_now": "ctrl+d"}, "ctrl+d is the key of deliver_now and of half_page_down"),
         ({"send": "ctrl+q"}, "ctrl+q is the key of send and of leave: give one of them another"),
     ],
 )
@@ -124,6 +132,24 @@ def test_review_has_the_keys_of_vim(keys: list[str], accepted: tuple[int, ...]) 
 
     play(scene, KeyBindings(), session)
     assert [command.accepted for command in session.commands if isinstance(command, Decide)] == [accepted]
+
+
+def test_review_uses_the_keys_of_the_settings_and_shows_them() -> None:
+    session = FakeSession()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        session.tell(*story.LOCATED, story.REVIEW)
+        await terminal.wait_for_question()
+        text = " ".join(terminal.text.split())
+        assert "space accept · x reject" in text and "ctrl+s confirm" in text
+        assert "ctrl+s delivers the whole fix" in text
+        await terminal.pilot.press("x", "space", "x", "ctrl+s")
+        await terminal.settle()
+
+    changed = {"accept": "space", "turn": "z", "reject": "x", "confirm": "ctrl+s"}
+    play(scene, read_key_bindings(changed), session)
+    assert [command.accepted for command in session.commands if isinstance(command, Decide)] == [(1,)]
 
 
 def test_help_scrolls_as_vim_does() -> None:

@@ -77,7 +77,9 @@ async def review_edited(stage: Stage) -> None:
 
 async def review_files(stage: Stage) -> None:
     await review_edited(stage)
-    await stage.pilot.press("t", "down")
+    for key in ("t", "down"):
+        await stage.pilot.press(key)
+        await stage.settle()
 
 
 async def plan(stage: Stage) -> None:

@@ -115,6 +115,8 @@ def test_escape_keeps_what_was_typed_for_later() -> None:
         await press_each(terminal, "escape")
         assert "clock/arithmetic.py · an edit is not kept yet: e" in terminal.text
         assert "+# a day" not in terminal.text
+        await press_each(terminal, "down", "enter")
+        assert "Review: an edit is not kept yet: e opens it, u drops it" in terminal.text
         await press_each(terminal, "e")
         assert "# a day" in terminal.text
         await press_each(terminal, "ctrl+s", "enter")
@@ -122,6 +124,13 @@ def test_escape_keeps_what_was_typed_for_later() -> None:
     assert review_with(scene) == [
         Decide(question="q1", accepted=(0, 1, 2), edits=(EditedHunk(hunk=0, body=EDITED),))
     ]
+
+
+def test_dropped_draft_leaves_the_hunk_as_proposed() -> None:
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "e", "x", "escape", "u", "enter")
+
+    assert review_with(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
 def test_edit_that_leaves_the_old_lines_rejects_the_hunk() -> None:

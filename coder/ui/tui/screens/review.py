@@ -14,6 +14,7 @@ from coder.core.events import ReviewAsked
 from coder.core.values.hunk import HunkComment, HunkDecisions
 from coder.core.values.text import sanitize_text
 from coder.patching.git_hunks import hunk_lines, replace_new_lines
+from coder.ui.tui.keys import find_key_bindings
 from coder.ui.tui.screens.hunk_editor import HunkEditor, HunkText
 from coder.ui.tui.screens.line_choice import LineChoiceScreen
 from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
@@ -21,12 +22,18 @@ from coder.ui.tui.widgets.review.file_tree import FileTree
 from coder.ui.tui.widgets.review.hunk_choice import HunkChoice, ReviewPurpose
 from coder.ui.tui.widgets.review.hunk_list import HunkList
 
-DECISION_KEYS = "y accept · n reject · a/r all · l lines · e edit · u undo edits"
+DECISION_KEYS = (
+    "{accept} accept · {reject} reject · {accept_all}/{reject_all} all · {lines} lines · {edit} edit · "
+    "{restore} undo edits"
+)
+FILE_KEYS = "{next_file}/{previous_file} file · {files} files"
+END_KEYS = f"{FILE_KEYS} · {{confirm}} confirm"
 KEYS: Mapping[ReviewPurpose, str] = {
-    "deliver": f"{DECISION_KEYS} · c comment · f/F file · t files · enter confirm · esc deliver nothing",
-    "apply": f"{DECISION_KEYS} · f/F file · t files · enter confirm · esc apply nothing",
-    "read": "up/down hunk · f/F file · t files · q close",
+    "deliver": f"{DECISION_KEYS} · {{comment}} comment · {END_KEYS} · esc deliver nothing",
+    "apply": f"{DECISION_KEYS} · {END_KEYS} · esc apply nothing",
+    "read": f"{{previous_hunk}}/{{next_hunk}} hunk · {FILE_KEYS} · q close",
 }
+"""Hints, with names of bindings instead of their keys."""
 MOST_NOTES = 4
 FILE_TREE_COLUMNS = 100
 """Width of the terminal from which the files are always shown."""
@@ -64,7 +71,7 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "refuse", "deliver nothing"),
         Binding("q", "close", "close"),
-        Binding("t", "show_files", "files"),
+        Binding("t", "show_files", "files", id="files"),
     ]
 
     def __init__(
@@ -88,15 +95,16 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         with Horizontal(id="change"):
             yield FileTree()
             yield HunkList(self._review, purpose=self._purpose)
-        yield Static(KEYS[self._purpose], id="keys", markup=False)
+        hint = find_key_bindings(self).fill(KEYS[self._purpose])
+        yield Static(hint, id="keys", markup=False)
 
     def on_mount(self) -> None:
+        self.call_after_refresh(self.on_hunk_choice_decided)
         self.set_timer(INPUT_DELAY_SECONDS, self._focus_first)
 
     def _focus_first(self) -> None:
-        for choice in self.query(HunkChoice).results(HunkChoice):
+        for choice in self.query_one(HunkList).choices[:1]:
             choice.focus()
-            return
 
     def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
         """Close by a letter only where nothing can be lost."""
@@ -111,14 +119,14 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         self.dismiss(None if self._purpose == "read" else decisions)
 
     def on_resize(self) -> None:
-        self._show_files()
+        self._place_files()
 
-    def _show_files(self) -> None:
+    def _place_files(self) -> None:
+        """Show the tree of files where it has room, or while the user is in it."""
         has_room = self.app.size.width >= FILE_TREE_COLUMNS
         for tree in self.query(FileTree):
-            files = self.query_one(HunkList).files
-            tree.show(files)
-            tree.display = len(files) > 1 and (has_room or tree.has_focus)
+            has_several = len(self.query_one(HunkList).files) > 1
+            tree.display = has_several and (has_room or tree.has_focus)
 
     def action_show_files(self) -> None:
         """Go to the tree of files, which appears for this where it has no room beside the hunks."""
@@ -129,7 +137,7 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         if isinstance(event.widget, HunkChoice):
             self.query_one(FileTree).point_at(event.widget.hunk.path)
-            self._show_files()
+            self._place_files()
 
     def on_tree_node_selected(self, event: FileTree.NodeSelected[str]) -> None:
         if event.node.data is not None:
@@ -140,7 +148,7 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         self.query_one(HunkList).show_file(path)
 
     def on_hunk_choice_decided(self) -> None:
-        self._show_files()
+        self.query_one(FileTree).show(self.query_one(HunkList).files)
         self._show_outcome(self._describe_outcome())
 
     def _show_outcome(self, text: str) -> None:
@@ -148,6 +156,7 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
 
     def _describe_outcome(self) -> str:
         """Return what enter does with the decisions so far."""
+        confirm = find_key_bindings(self).label("confirm")
         choices = self.query_one(HunkList).choices
         decisions = self._decisions
         count, accepted = len(choices), len(decisions.accepted)
@@ -156,7 +165,7 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
             return f"{count} hunk{'s' * (count != 1)}"
         if comments := len(decisions.comments):
             noun = f"{comments} comment{'s' * (comments != 1)}"
-            return f"enter has the model work on {noun}; then you review again"
+            return f"{confirm} has the model work on {noun}; then you review again"
         verb = "delivers" if self._purpose == "deliver" else "applies"
         changed_fate = (
             "verifies them again, then delivers"
@@ -164,12 +173,12 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
             else "applies them, uncommitted and not verified"
         )
         if accepted == count and not edited:
-            return f"enter {verb} the whole fix"
+            return f"{confirm} {verb} the whole fix"
         changed = f", {edited} changed" if edited else ""
         return (
-            f"{accepted} of {count} hunks{changed}: enter {changed_fate}"
+            f"{accepted} of {count} hunks{changed}: {confirm} {changed_fate}"
             if accepted
-            else f"enter {verb} nothing"
+            else f"{confirm} {verb} nothing"
         )
 
     @property
@@ -227,4 +236,10 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
         self.app.push_screen(HunkEditor(choice.hunk, choice.draft), keep_text)
 
     def on_hunk_list_confirmed(self) -> None:
-        self.dismiss(self._decisions)
+        """End the review, unless the user has typed something that it would lose."""
+        drafted = next((choice for choice in self.query_one(HunkList).choices if choice.draft), None)
+        if drafted is None:
+            self.dismiss(self._decisions)
+            return
+        drafted.focus()
+        self._show_outcome("an edit is not kept yet: e opens it, u drops it")

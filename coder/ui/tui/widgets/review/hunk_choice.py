@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from coder.core.values.hunk import EditedHunk, Hunk
 from coder.core.values.text import sanitize_text
-from coder.patching.git_hunks import DiffLine, edited_body, hunk_lines
+from coder.patching.git_hunks import edited_body, hunk_lines
 from coder.ui.tui.widgets.diff import render_hunk, render_hunk_side_by_side
 
 ReviewPurpose = Literal["deliver", "apply", "read"]
@@ -25,11 +25,11 @@ class HunkChoice(Vertical, can_focus=True):
     """Shows a hunk and the decision on it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "turn", "turn round"),
-        Binding("l", "open('lines')", "choose lines"),
-        Binding("e", "open('text')", "edit"),
-        Binding("u", "restore", "as proposed"),
-        Binding("c", "open('comment')", "comment"),
+        Binding("space", "turn", "turn round", id="turn"),
+        Binding("l", "open('lines')", "choose lines", id="lines"),
+        Binding("e", "open('text')", "edit", id="edit"),
+        Binding("u", "restore", "as proposed", id="restore"),
+        Binding("c", "open('comment')", "comment", id="comment"),
     ]
 
     class Decided(Message):
@@ -64,6 +64,8 @@ class HunkChoice(Vertical, can_focus=True):
         """The user's request for this hunk."""
         self.draft = ""
         """What the user has typed and not kept."""
+        self.lines = hunk_lines(self.hunk.body)
+        """The lines of the hunk as the user wants it; none if it has no text."""
         self._is_wide = False
 
     @property
@@ -75,11 +77,6 @@ class HunkChoice(Vertical, can_focus=True):
     def full_hunk(self) -> Hunk:
         """The hunk with all of its lines, which the user may have edited."""
         return self._hunk.model_copy(update={"body": self.edit.body or self._hunk.body})
-
-    @property
-    def lines(self) -> tuple[DiffLine, ...]:
-        """The lines of the hunk as the user wants it; none if it has no text."""
-        return hunk_lines(self.hunk.body)
 
     @property
     def is_changed(self) -> bool:
@@ -114,7 +111,7 @@ class HunkChoice(Vertical, can_focus=True):
         return f"{mark}{' · '.join(remarks)}"
 
     def on_mount(self) -> None:
-        self.decide(accepted=self.accepted)
+        self.set_class(not self.accepted, "rejected")
 
     def on_resize(self) -> None:
         """Show old and new lines side by side where there is room for both."""
@@ -142,6 +139,7 @@ class HunkChoice(Vertical, can_focus=True):
         """Accept the hunk with the user's changes; reject it as it was if they leave no changed line."""
         if accepted := bool(edited_body(self._hunk, edit)):
             self.edit = edit
+            self.lines = hunk_lines(self.hunk.body)
         self.draft = ""
         self.refresh(recompose=True)
         self.decide(accepted=accepted)

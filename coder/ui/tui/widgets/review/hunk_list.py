@@ -17,15 +17,15 @@ class HunkList(VimScroll, can_focus=False):
     """List of hunks; its keys work while one of its hunks has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "previous hunk", show=False),
-        Binding("down,j", "move(1)", "next hunk", show=False),
-        Binding("y", "decide(True)", "accept"),
-        Binding("n", "decide(False)", "reject"),
-        Binding("a", "decide_all(True)", "accept all"),
-        Binding("r", "decide_all(False)", "reject all"),
-        Binding("f", "jump_file(1)", "next file"),
-        Binding("F", "jump_file(-1)", "previous file"),
-        Binding("enter", "confirm", "confirm"),
+        Binding("up,k", "move(-1)", "previous hunk", show=False, id="previous_hunk"),
+        Binding("down,j", "move(1)", "next hunk", show=False, id="next_hunk"),
+        Binding("y", "decide(True)", "accept", id="accept"),
+        Binding("n", "decide(False)", "reject", id="reject"),
+        Binding("a", "decide_all(True)", "accept all", id="accept_all"),
+        Binding("r", "decide_all(False)", "reject all", id="reject_all"),
+        Binding("f", "jump_file(1)", "next file", id="next_file"),
+        Binding("F", "jump_file(-1)", "previous file", id="previous_file"),
+        Binding("enter", "confirm", "confirm", id="confirm"),
     ]
 
     class Confirmed(Message):
@@ -33,39 +33,32 @@ class HunkList(VimScroll, can_focus=False):
 
     def __init__(self, review: ReviewAsked, *, purpose: ReviewPurpose = "deliver") -> None:
         super().__init__()
-        self._review = review
         self._purpose = purpose
-
-    def compose(self) -> ComposeResult:
-        review = self._review
         edit_by_number = {edit.hunk: edit for edit in review.edits}
         comment_by_number = {comment.hunk: comment.text for comment in review.comments}
-        for number, hunk in enumerate(split_git_diff(review.diff)):
-            yield HunkChoice(
+        self.choices = tuple(
+            HunkChoice(
                 hunk,
                 edit_by_number.get(number, EditedHunk(hunk=number)),
                 comment=comment_by_number.get(number, ""),
                 droppable=number in review.droppable,
                 accepted=review.accepted is None or number in review.accepted,
-                purpose=self._purpose,
+                purpose=purpose,
             )
+            for number, hunk in enumerate(split_git_diff(review.diff))
+        )
+        """The hunks, by their numbers."""
+        self.files: dict[str, list[HunkChoice]] = {}
+        """Hunks of each file, in their order."""
+        for choice in self.choices:
+            self.files.setdefault(choice.hunk.path, []).append(choice)
+
+    def compose(self) -> ComposeResult:
+        yield from self.choices
 
     def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
         """Offer decisions where there is something to decide."""
         return self._purpose != "read" or action not in ("decide", "decide_all", "confirm")
-
-    @property
-    def choices(self) -> tuple[HunkChoice, ...]:
-        """The hunks, by their numbers."""
-        return tuple(self.query(HunkChoice))
-
-    @property
-    def files(self) -> dict[str, list[HunkChoice]]:
-        """Hunks of each file, in their order."""
-        files: dict[str, list[HunkChoice]] = {}
-        for choice in self.choices:
-            files.setdefault(choice.hunk.path, []).append(choice)
-        return files
 
     def show_file(self, path: str) -> None:
         """Focus the first hunk of a file."""

@@ -10,10 +10,10 @@ class VimScroll(VerticalScroll):
     """Goes to both ends, and scrolls by half of its height."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "go_to_end(0)", "first", show=False),
-        Binding("G", "go_to_end(-1)", "last", show=False),
-        Binding("ctrl+d", "scroll_half(1)", "half a page down", show=False),
-        Binding("ctrl+u", "scroll_half(-1)", "half a page up", show=False),
+        Binding("g", "go_to_end(0)", "first", show=False, id="first_hunk"),
+        Binding("G", "go_to_end(-1)", "last", show=False, id="last_hunk"),
+        Binding("ctrl+d", "scroll_half(1)", "half a page down", show=False, id="half_page_down"),
+        Binding("ctrl+u", "scroll_half(-1)", "half a page up", show=False, id="half_page_up"),
     ]
 
     def action_go_to_end(self, place: int) -> None:
