@@ -71,15 +71,21 @@ def search(
 def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
     """Return a line for each session of a repository, or of all, the newest first.
 
-    With a `query`, only those that contain it, each followed by a line for each match.
+    With a `query`, only those that contain it, each followed by a line for each match. A last line counts
+    the sessions whose log cannot be read.
     """
+    from coder.core.errors import UserError
     from coder.directories import sessions_directory
     from coder.store.jsonl import boundary_events
     from coder.store.jsonl import list_sessions as stored
 
-    lines = []
+    lines, problems = [], []
     for directory in reversed(stored(sessions_directory())):
-        start_event, finish_event = boundary_events(directory)
+        try:
+            start_event, finish_event = boundary_events(directory)
+        except UserError as error:
+            problems.append(str(error))
+            continue
         if start_event is None or (repository is not None and start_event.repository != str(repository)):
             continue
         matches = _match_lines(directory, query) if query else []
@@ -87,6 +93,8 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
             line = _session_line(directory, start_event, finish_event)
             place = "" if repository else f"  ({start_event.repository})"
             lines += [f"{line}{place}", *matches]
+    if problems and (lines or not query):
+        lines.append(f"{len(problems)} not listed: {problems[0]}")
     return lines
 
 

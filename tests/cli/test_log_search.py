@@ -1,4 +1,4 @@
-"""`coder log search` over a store of recorded sessions."""
+"""`coder log` and `coder log search` over a store of recorded sessions."""
 
 import shutil
 from pathlib import Path
@@ -42,3 +42,13 @@ def test_searches_the_sessions_of_this_repository_only(
     monkeypatch.chdir(repo(tmp_path / "elsewhere", {"a.py": ""}))
     assert run_command_line(["log", "search", "red to green"]) == 1
     assert "--all" in capsys.readouterr().err
+
+
+def test_lists_sessions_beside_one_of_an_unknown_format(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (sessions / "20260102-gives-up" / "events.jsonl").write_text('{"format": 99}\n')
+    assert run_command_line(["log", "--all"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["20260103-offline", "20260101-plan", "1"]
+    assert "20260102-gives-up/events.jsonl was not written in format 1" in lines[-1]
