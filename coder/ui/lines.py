@@ -38,7 +38,7 @@ from coder.core.events import (
     Verified,
     Warned,
 )
-from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.messages import AssistantMessage, ToolCall, UserMessage
 from coder.core.notes.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text, shorten_line
@@ -286,7 +286,7 @@ def current_activity(event: Event) -> str:
             return "the model writes"
         case PhaseEntered(phase=phase):
             return "tests run" if phase == "verify" else "thinking"
-        case ToolFinished():
+        case ToolFinished() | Verified() | MessageFinished(message=UserMessage()):
             return "thinking"
         case _:
             return ""

@@ -39,6 +39,7 @@ from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict
 from coder.ui.lines import current_activity
 from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
+from coder.ui.tui.prose import quote_names
 from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.earlier import EarlierRecords
 from coder.ui.tui.widgets.fold import Fold
@@ -291,7 +292,7 @@ def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[W
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
-        yield Markdown(sanitize_text(report), classes="report", open_links=False)
+        yield Markdown(quote_names(sanitize_text(report)), classes="report", open_links=False)
     first, *rest = lines
     if first:
         yield _line(first, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
