@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from coder.core.cutoff import Cutoff
@@ -28,6 +29,7 @@ from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.sandbox_failures import Denied
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
+from coder.verify.review.persisting_errors import find_persisting_errors
 from coder.verify.running.dependencies import OverlayInstaller
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.running.runner import PytestRunner
@@ -104,10 +106,12 @@ class ProjectRuntime:
         return SpectrumFaults(self.tracer())
 
     def instruments(self) -> ExaminationTools:
+        scripts = IssueScripts(self.project, self.sandbox, self.sandbox.scratch)
         return ExaminationTools(
             warm=self.warm_runner,
             checks=LinterChecks(self.project, self.sandbox, self.sandbox.scratch).compare,
-            scripts=IssueScripts(self.project, self.sandbox, self.sandbox.scratch).compare,
+            scripts=scripts.compare,
+            persisting_errors=partial(find_persisting_errors, scripts),
             trace=self._trace_new_code if self.builds_code else None,
             strict=self.strict,
         )
