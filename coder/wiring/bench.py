@@ -19,6 +19,7 @@ from coder.repair.search.fault import SpectrumFaults
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config
+from coder.verify.change.persisting_errors import find_persisting_errors
 from coder.verify.change.runs import WHOLE, SuiteLimits
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.impact.reach import TracedImpact
@@ -29,7 +30,6 @@ from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.sandbox_failures import Denied
 from coder.verify.review.issue_scripts import IssueScripts
 from coder.verify.review.linters import LinterChecks
-from coder.verify.review.persisting_errors import find_persisting_errors
 from coder.verify.running.dependencies import OverlayInstaller
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.running.runner import PytestRunner

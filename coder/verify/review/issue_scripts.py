@@ -85,24 +85,24 @@ class IssueScripts:
                 if self._succeeds(code, new) is False and self._succeeds(code, old):
                     yield name
 
-    def run_quoted(self, request: str, tree: Path) -> str:
-        """Run a request to `coder_quoted_code.py` in a tree and return its output; empty if it cannot run."""
-        execution = self._run("coder_quoted_code.py", request, tree)
+    def run_request(self, request: str, tree: Path) -> str:
+        """Run `coder_script.py --error` in a tree and return its output; empty if it cannot be run."""
+        execution = self._run(request, tree, "--error")
         return execution.output if execution is not None and execution.exit_code == 0 else ""
 
     def _succeeds(self, code: str, tree: Path) -> bool | None:
         """Run code in a tree and tell whether it succeeds; None if that cannot be determined."""
-        execution = self._run("coder_script.py", code, tree)
+        execution = self._run(code, tree)
         if execution is None or execution.exit_code is None:
             return None
         return {0: True, 1: False}.get(execution.exit_code)
 
-    def _run(self, script: str, text: str, tree: Path) -> Execution | None:
-        """Run a script of ours on a file with this text; None if the sandbox fails."""
+    def _run(self, text: str, tree: Path, *options: str) -> Execution | None:
+        """Run `coder_script.py` on a file with this text; None if the sandbox fails."""
         with tempfile.TemporaryDirectory(prefix="script-", dir=self._scratch) as place:
             file = Path(place, "piece")
             file.write_text(text, encoding="utf-8")
-            argv = (str(self._project.interpreter), str(TARGET / script), str(file))
+            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), *options, str(file))
             try:
                 return self._sandbox.run(
                     argv,

@@ -59,10 +59,10 @@ def find_persisting_errors(
     findings = []
     for code in quoted_code(issue) if tests else ():
         request = json.dumps({"imports": imports, "modules": modules, "code": code})
-        before = _read_error(scripts.run_quoted(request, old))
+        before = _read_error(scripts.run_request(request, old))
         if before is None or before.type in _INCOMPLETE or not before.is_reported_in(issue):
             continue
-        after = _read_error(scripts.run_quoted(request, new))
+        after = _read_error(scripts.run_request(request, new))
         if after is not None and _comparable(after) == _comparable(before):
             first_line = code.strip().partition("\n")[0]
             findings.append(f"`{first_line}` of the issue raises {after.type} as before: {after.message}")
