@@ -1,8 +1,8 @@
 """Runner for one piece of an issue's code: `python coder_script.py [--error] FILE`.
 
-Runs in the project's interpreter. Exit code 1 means that the code fails. With `--error`, FILE is JSON: statements
-that import names, modules to take further names from, and the code; the last line of output is then the
-exception that the code raised, as JSON, or `null`.
+Runs in the project's interpreter. Exit code 1 means that the code fails. With `--error`, FILE is JSON:
+statements that import names, modules to take further names from, and the code; the last line of output is
+then the exception that the code raised, as JSON, or `null`.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import importlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 
 def run_piece(text: str) -> int:
@@ -23,7 +24,7 @@ def run_piece(text: str) -> int:
     return 1 if runner.run(test).failed else 0
 
 
-def print_error(request: dict) -> int:
+def print_error(request: dict[str, Any]) -> int:
     """Execute the code among the imported names, and print the exception that it raises."""
     code = compile(request["code"], "the issue", "exec")
     names = {"__name__": "__main__"}
@@ -45,7 +46,7 @@ def print_error(request: dict) -> int:
     return 0
 
 
-def main(arguments: list) -> int:
+def main(arguments: list[str]) -> int:
     """Run what the command line asks for and return the exit code."""
     text = Path(arguments[-1]).read_text(encoding="utf-8")
     return print_error(json.loads(text)) if "--error" in arguments else run_piece(text)
