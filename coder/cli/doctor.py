@@ -102,6 +102,12 @@ def _check_repository(directory: Path, *, walls: "SandboxBackend | None") -> Ite
         )
     else:
         yield True, "tests", project.command.text
+        if not project.command.is_selective:
+            yield (
+                True,
+                "",
+                "judged by its exit code, which never proves a fix, unless it writes a report",
+            )
     for reason in project.why:
         yield True, "", reason
 

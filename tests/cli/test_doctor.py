@@ -50,8 +50,12 @@ def test_missing_directory_gives_one_clear_line(capsys: pytest.CaptureFixture[st
             {"package.json": "{}", "a.spec.js": "test('a', () => {})\n"},
             "no  tests        `python -m pytest` runs, but no Python file here defines a test: name",
         ),
+        (
+            {"pyproject.toml": '[tool.coder]\ntest = "make test"\n', "Makefile": "test:\n\ttrue\n"},
+            "make test\nok               judged by its exit code, which never proves a fix",
+        ),
     ],
-    ids=["one test", "no test", "tests in another language"],
+    ids=["one test", "no test", "tests in another language", "exit code"],
 )
 def test_reports_whether_tests_exist(
     files: dict[str, str],
