@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools.base import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
@@ -132,7 +133,17 @@ def build_server(directory: Path, *, unsafe_no_sandbox: bool = False) -> MCPServ
         server.add_tool(reader, annotations=READS)
     for writer in (tools.apply, tools.fix):
         server.add_tool(writer, annotations=WRITES)
+    for tool in server._tool_manager.list_tools():
+        _refuse_unknown_arguments(tool)
     return server
+
+
+def _refuse_unknown_arguments(tool: Tool) -> None:
+    """Make a tool refuse arguments that it does not have: a misspelt one must not be passed over."""
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
 
 
 async def _call(function: Callable[[], AnyResult]) -> AnyResult:
