@@ -33,6 +33,8 @@ from coder.core.errors import CoderError, UserError
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
 """Commands that programs start, whose messages nobody reads."""
+JSON_COMMANDS = ("fix", "do", "ask", "build", "verify", "review")
+"""Commands whose --json prints the events of a session."""
 app = typer.Typer(
     name="coder",
     help="Fix bugs in your repository, and prove that they are fixed. Without a command: the interface.",
@@ -148,9 +150,23 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     except CoderError as error:
         from coder.core.values.text import sanitize_text
 
-        print(f"coder: {sanitize_text(_mask_secrets(str(error)))}", file=sys.stderr)
-        return 2 if isinstance(error, UserError) else 1
+        message = sanitize_text(_mask_secrets(str(error)))
+        code = 2 if isinstance(error, UserError) else 1
+        print(f"coder: {message}", file=sys.stderr)
+        _finish_json(sys.argv[1:] if arguments is None else arguments, message, code)
+        return code
     return code if isinstance(code, int) else 0
+
+
+def _finish_json(arguments: list[str], message: str, code: int) -> None:
+    """End the lines of --json, which a failure before the session would leave empty."""
+    if not ("--json" in arguments and arguments[0] in JSON_COMMANDS):
+        return
+    from datetime import UTC, datetime
+
+    from coder.ui.jsonl import write_failure
+
+    write_failure(message, code, at=datetime.now(UTC))
 
 
 def _advise(message: str) -> str:

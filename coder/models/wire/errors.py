@@ -20,6 +20,10 @@ MALFORMED_STREAM_ERRORS = (ValueError, TypeError, AttributeError, LookupError, A
 
 QUOTED_CHARACTERS = 200
 
+CONTEXT_ADVICE = (
+    "Start the server with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or take another with --model."
+)
+
 OVERFLOW_ERROR = re.compile(
     r"context (size|length|window)|too many tokens|prompt is too long"
     r"|maximum number of tokens|exceeds? the (available|model)",
@@ -37,7 +41,10 @@ def translate_error(error: Exception, *, choice: ModelChoice, key: SecretStr | N
     message = _provider_message(error, key.get_secret_value() if key else "")
     # Checked first, since servers use different codes for it: Ollama 400, OpenRouter 404, llama.cpp 500.
     no_tools = (
-        ToolsUnsupported(f"{choice.name} does not support tool calling: {message}")
+        ToolsUnsupported(
+            f"{choice.name} does not support tool calling: {message} Set tool_calling = false in your "
+            "settings."
+        )
         if NO_TOOLS_ERROR.search(message)
         else None
     )
@@ -53,7 +60,7 @@ def _permanent_error(error: Exception, choice: ModelChoice, message: str) -> Mod
             return ModelError(f"{name} refused the key or its rights: {message} Check {variables}.")
         case wrong.ModelContextWindowExceededError():
             return ModelError(
-                f"The conversation no longer fits into the context of {name}: {message}",
+                f"The conversation does not fit into the context of {name}: {message} {CONTEXT_ADVICE}",
                 context_overflow=True,
             )
         case wrong.ModelNotFoundError():
@@ -110,7 +117,8 @@ def _rejection_error(name: str, error: wrong.ModelAPIError, message: str) -> Mod
     """
     if OVERFLOW_ERROR.search(message):
         return ModelError(
-            f"The conversation no longer fits into the context of {name}: {message}", context_overflow=True
+            f"The conversation does not fit into the context of {name}: {message} {CONTEXT_ADVICE}",
+            context_overflow=True,
         )
     is_retryable = isinstance(error, wrong.ModelHTTPError) and error.status_code in (408, 409, 425)
     return ModelError(f"{name} rejected the request: {message}", retryable=is_retryable)
