@@ -127,7 +127,8 @@ def test_proves_applies_and_undoes_fix(place: Place, server: FakeServer) -> None
     )
     assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", branch)
     assert {**place.user_state(), "branches": ""} == {**before, "branches": ""}
-    assert place.coder("apply", "last").returncode == 0
+    assert place.coder("log", "diff", branch).stdout == place.coder("log", "diff", "last").stdout
+    assert place.coder("apply", branch).returncode == 0
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
     undone = place.coder("undo", "last", "--yes")
     assert undone.returncode == 0, undone.stderr

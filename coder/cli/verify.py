@@ -106,7 +106,9 @@ def verify(
 
         flags: dict[str, Any] = {
             "suite": suite and suite.value,
-            "test": test or (statement and _check_command(statement.test_command, repo)),
+            "test": test
+            if test is not None
+            else (statement and _check_command(statement.test_command, repo)),
         }
         handle = run_task(
             repo,

@@ -1,6 +1,7 @@
 """Conversion of pydantic_ai and HTTP errors to one-line messages that say what to do."""
 
 import re
+from socket import gaierror
 
 import httpx2
 from pydantic import SecretStr
@@ -78,10 +79,21 @@ def _permanent_error(error: Exception, choice: ModelChoice, message: str) -> Mod
                 f"Nothing answers at {choice.base_url}. Start the server of {name} there, or take "
                 "another with --model."
             )
+        case wrong.ModelConnectionError() if choice.base_url and _is_unresolved(error):
+            return ModelError(f"The host of {choice.base_url} cannot be found. Check it, and the network.")
         case wrong.UserError():
             return ModelError(f"{name} cannot be asked this way: {message}")
         case _:
             return None
+
+
+def _is_unresolved(error: BaseException | None) -> bool:
+    """Return whether the name of a host could not be resolved, by the causes of an error."""
+    while error is not None:
+        if isinstance(error, gaierror):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _transient_error(error: Exception, choice: ModelChoice, message: str) -> ModelError:
@@ -140,6 +152,8 @@ def _provider_message(error: Exception, secret: str) -> str:
         " ".join((body if isinstance(body, str) and body.strip() else str(error)).split())
         or type(error).__name__
     )
+    if text.lower().startswith(("<!doctype html", "<html")):
+        text = "a web page came instead of a reply of an API: check the base URL"
     text = text.replace(secret, "***") if len(secret) >= MIN_OWN_LENGTH else text
     status = f"HTTP {error.status_code}, " if isinstance(error, wrong.ModelHTTPError) else ""
     return f"{status}{text[:QUOTED_CHARACTERS].rstrip('.')}."
