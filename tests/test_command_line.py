@@ -188,6 +188,16 @@ def test_makes_edits_and_runs_plan(place: Place, server: FakeServer, tmp_path: P
     assert "The sign is a plus." in json.dumps(server.requests[1])
 
 
+def test_request_limit_stands_in_for_money_without_a_price(place: Place, server: FakeServer) -> None:
+    server.turns += [PATCH]
+    refused = place.fix(server, "--max-usd", "0.5")
+    assert refused.returncode == 5
+    assert "the limit of $0.5 (max_usd) cannot be kept. Add --max-tokens" in " ".join(refused.stdout.split())
+    admitted = place.fix(server, "--max-usd", "0.5", "--max-requests", "20")
+    assert admitted.returncode == 0, admitted.stdout
+    assert "instead it is limited to 20 requests" in " ".join(admitted.stdout.split())
+
+
 def test_merge_brings_a_proven_fix_onto_the_branch(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     assert place.fix(server, "--merge").returncode == 0

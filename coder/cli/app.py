@@ -1,7 +1,9 @@
 """Table of commands and entry point of the command line."""
 
 import os
+import re
 import sys
+from difflib import get_close_matches
 
 import typer
 
@@ -171,7 +173,12 @@ def _finish_json(arguments: list[str], message: str, code: int) -> None:
 
 def _advise(message: str) -> str:
     """Return what to do about wrong use: a request in words is likely an issue."""
+    if choice := re.search(r": '(.*)' is not one of (.*)$", message):
+        matches = get_close_matches(choice[1], re.findall(r"'([^']*)'", choice[2]), n=1)
+        return f"Do you mean {matches[0]!r}?" if matches else "See coder --help."
     request = message.removeprefix("No such command ")
+    if "extra argument" in message and sys.argv[1:2] == ["config"]:
+        return "coder config only shows settings, and names the file to write yours into."
     is_sentence = request != message and " " in request
     return "To fix an issue: coder fix 'what is wrong'" if is_sentence else "See coder --help."
 
