@@ -222,7 +222,7 @@ def _read_diff(what: str) -> str | None:
     path = Path(what)
     if what == "-":
         return _decode(_read_stdin())
-    if what.startswith("session:"):
+    if what.startswith("session:") or (what.startswith("coder/") and not path.exists()):
         return None
     try:
         return _decode(path.read_bytes())
