@@ -2,11 +2,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from textual.events import Paste
 
 from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand
-from coder.core.events import QuestionAnswered, QuestionAsked
+from coder.core.events import Event, QuestionAnswered, QuestionAsked
 from coder.core.notes import Plan, Step
 from coder.core.values.hunk import HunkComment
+from coder.ui.tui.screens.dialog import PAUSE_SECONDS
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
@@ -164,15 +166,46 @@ def test_prompt_keys_do_not_answer_question() -> None:
             if is_modal(terminal):
                 break
             await asyncio.sleep(0)
-        # On a busy machine a pilot's key presses take longer than the review ignores keys.
         terminal.press_at_once("r", "n", "enter")
         assert is_modal(terminal) and terminal.app.focused is None
         await terminal.wait_for_question()
         await terminal.pilot.press("enter")
         await terminal.settle()
-        assert terminal.app.screen.query_one(Prompt).text == "wai"
+        assert terminal.app.screen.query_one(Prompt).text == "wairn"
 
     assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+
+
+@pytest.mark.parametrize("question", [story.QUESTION, story.REVIEW, story.PLANNED])
+def test_slow_typing_goes_on_in_the_prompt(question: Event) -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("how does it ")
+        terminal.session.tell(question)
+        await terminal.settle()
+        for letter in "apply n":
+            terminal.pass_time(0.9 * PAUSE_SECONDS)
+            await terminal.settle()
+            assert is_modal(terminal) and terminal.app.focused is None
+            assert "… what you type" in terminal.text
+            await terminal.type(letter)
+        await terminal.wait_for_question()
+        await terminal.settle()
+        assert "… what you type" not in terminal.text
+        assert terminal.app.screen_stack[0].query_one(Prompt).text == "how does it apply n"
+
+    assert received_commands(scene) == []
+
+
+def test_paste_before_the_pause_goes_into_the_prompt() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.QUESTION)
+        await terminal.settle()
+        terminal.app.post_message(Paste("yes y"))
+        await terminal.settle()
+        assert is_modal(terminal)
+        assert terminal.app.screen_stack[0].query_one(Prompt).text == "yes y"
+
+    assert received_commands(scene) == []
 
 
 @pytest.mark.parametrize(("keys", "plan"), [(["ctrl+s"], story.PLAN), (["ctrl+r"], None)])

@@ -10,7 +10,7 @@ from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, Stage, stage
+from tests.ui.tui.fakes import FakeClock, FakeSession, Stage, stage
 
 
 @dataclass
@@ -62,7 +62,7 @@ def play(scene: Callable[[Stage], Awaitable[None]]) -> tuple[FakeArchive, list[U
         repository="/r",
         model=lambda: SessionModel("acme:large"),
         services=Services(archive=archive),
-        clock=lambda: 0.0,
+        clock=FakeClock(),
     )
 
     async def scenario() -> None:

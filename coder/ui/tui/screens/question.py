@@ -5,15 +5,12 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from coder.core.events import QuestionAsked
 from coder.core.values.text import sanitize_text
-
-INPUT_DELAY_SECONDS = 0.4
-"""Time during which typing is ignored, since it began before the screen appeared."""
+from coder.ui.tui.screens.dialog import Dialog
 
 
 class AnswerList(OptionList):
@@ -33,11 +30,10 @@ class AnswerList(OptionList):
             super().action_cursor_down()
 
 
-class QuestionScreen(ModalScreen[str]):
+class QuestionScreen(Dialog[str]):
     """Dismisses with one of the options; the default option is highlighted first."""
 
     CSS_PATH = "question.tcss"
-    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "decline", "the safe answer"),
     ]
@@ -57,7 +53,9 @@ class QuestionScreen(ModalScreen[str]):
     def on_mount(self) -> None:
         options = self.query_one(OptionList)
         options.highlighted = self._question.options.index(self._question.default)
-        self.set_timer(INPUT_DELAY_SECONDS, options.focus)
+
+    def focus_first(self) -> None:
+        self.query_one(OptionList).focus()
 
     @property
     def _is_yes_or_no(self) -> bool:
