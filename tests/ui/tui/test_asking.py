@@ -40,6 +40,9 @@ def is_modal(terminal: Stage) -> bool:
         (["down", "enter"], "refuse"),
         (["y"], "allow"),
         (["n"], "refuse"),
+        (["1"], "allow"),
+        (["2"], "refuse"),
+        (["3", "enter"], "refuse"),
     ],
 )
 def test_answers_question_with_chosen_option(keys: list[str], option: str) -> None:
@@ -47,6 +50,38 @@ def test_answers_question_with_chosen_option(keys: list[str], option: str) -> No
         terminal.session.tell(story.QUESTION)
         await terminal.wait_for_question()
         await terminal.pilot.press(*keys)
+
+    assert received_commands(scene) == [Answer(question="q1", option=option)]
+
+
+APPROVAL = story.QUESTION.model_copy(update={"takes_instruction": True})
+
+
+def test_refusal_says_what_to_do_instead() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(APPROVAL)
+        await terminal.wait_for_question("no, do this instead: …")
+        await terminal.pilot.press("down", "enter", "up", "down")
+        await terminal.type("yes, by hand")
+        await terminal.pilot.press("enter")
+
+    assert received_commands(scene) == [Answer(question="q1", option="refuse", instruction="yes, by hand")]
+
+
+@pytest.mark.parametrize(("takes_instruction", "option"), [(True, "allow"), (False, "refuse")])
+def test_y_answers_only_approvals_among_several_options(takes_instruction: bool, option: str) -> None:
+    question = QuestionAsked(
+        question="q1",
+        text="Which?",
+        options=("allow", "always", "refuse"),
+        default="refuse",
+        takes_instruction=takes_instruction,
+    )
+
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(question)
+        await terminal.wait_for_question("y allow" if takes_instruction else "1-3")
+        await terminal.pilot.press("y", "enter")
 
     assert received_commands(scene) == [Answer(question="q1", option=option)]
 

@@ -81,9 +81,10 @@ def test_escape_twice_goes_back_and_offers_the_request_again() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.pilot.press("escape", "escape")
         await terminal.wait_for_question("Go back to before which request?")
-        await terminal.pilot.press("up", "enter")
+        await terminal.pilot.press("2")
         await terminal.wait_for_question("What goes back to before request 2?")
-        await terminal.pilot.press("y")
+        assert "y code" not in terminal.text
+        await terminal.pilot.press("y", "1")
         await terminal.settle()
         assert "Back before request 2." in terminal.text
         assert terminal.app.screen.query_one(Prompt).text == "the second"
