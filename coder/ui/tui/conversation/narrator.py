@@ -99,9 +99,9 @@ class Narrator:
             case ToolStarted(candidate=candidate, call=call):
                 self._calls[candidate, call.id] = CallFold(call)
                 self._transcript.add(self._calls[candidate, call.id])
-            case ToolFinished(candidate=candidate, message=message, seconds=seconds):
+            case ToolFinished(candidate=candidate, message=message, seconds=seconds, refused=refused):
                 if (call_fold := self._calls.pop((candidate, message.call_id), None)) is not None:
-                    call_fold.finish(message, seconds)
+                    call_fold.finish(message, seconds, refused=refused)
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._transcript.add(*_event_widgets(record.event))
@@ -232,8 +232,9 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
             )
         case QuestionAsked(text=text):
             yield _line(text, "question")
-        case QuestionAnswered(option=option, by=by):
-            yield _line(option if by == "person" else f"nobody to ask: {option}", "answer")
+        case QuestionAnswered(option=option, by=by, instruction=instruction):
+            reply = f"{option}: {instruction}" if instruction else option
+            yield _line(reply if by == "person" else f"nobody to ask: {option}", "answer")
         case PlanAnswered(plan=plan):
             yield _line("the plan is accepted" if plan else "the plan is refused", "answer")
 
