@@ -9,7 +9,7 @@ EXIT_CODES = (
     ("0", "PROVEN; for commands without a verdict: done"),
     ("2", "wrong use"),
     ("3", "PASSING or NOT FIXED"),
-    ("4", "GAVE UP"),
+    ("4", "GAVE UP; or you declined the change"),
     ("5", "LIMIT"),
     ("6", "BROKEN"),
     ("7", "INCONCLUSIVE"),
