@@ -27,6 +27,8 @@ class StoredSessions:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self.loaded = ""
+        """Id of the session that was loaded last; empty if none was."""
 
     def list(self) -> Sequence[str]:
         from coder.cli.log import session_lines
@@ -41,6 +43,7 @@ class StoredSessions:
         directory = find_session(sessions_directory(), session, repository=self._root, conversation=True)
         log = EventLog(records=read_records(directory))
         log.close()
+        self.loaded = directory.name
         return log
 
     def requests(self, session: str) -> Sequence[str]:

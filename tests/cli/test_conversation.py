@@ -217,3 +217,23 @@ def test_applied_change_is_named_when_rewound(place: Place, server: FakeServer) 
     make_two_requests(place, server)
     place.coder("apply", "last")
     assert "coder undo" in place.coder("log", "rewind", "last").stdout
+
+
+def test_continued_session_keeps_model_and_server(place: Place, server: FakeServer) -> None:
+    server.turns += [PATCH, Turn(text="It counts them (`clock.py:1`).")]
+    request(place, server, "fix", ISSUE, "--no-offline-first")
+    (place.repository / "coder.toml").write_text('base_url = "http://127.0.0.1:9/v1"\n')
+    result = place.coder("ask", "What does minutes() do?", "-c", "--trust")
+    assert "It counts them" in result.stdout, result.stderr
+    assert len(server.requests) == 2
+    other = place.coder("ask", "And then?", "-c", "--trust", "--base-url", "http://127.0.0.1:9/v1")
+    assert "http://127.0.0.1:9/v1" in other.stderr + other.stdout
+    assert len(server.requests) == 2
+
+
+def test_log_commands_default_to_the_newest_session(place: Place, server: FakeServer) -> None:
+    server.turns.append(PATCH)
+    request(place, server, "fix", ISSUE, "--no-offline-first")
+    outputs = [place.coder("log", command) for command in ("diff", "show", "evidence", "context")]
+    assert [output.returncode for output in outputs] == [0] * 4, [output.stderr for output in outputs]
+    assert outputs[0].stdout.startswith("diff --git a/clock.py")

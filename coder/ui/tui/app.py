@@ -228,8 +228,12 @@ class CoderApp(KeyedApp[None]):
             self._conversation.forget()
         else:
             self._conversation.is_busy = True
-            resume = self._conversation.resume
-            self.run_worker(resume(text or "last") if name == "resume" else self._carry_out(name, text))
+            self.run_worker(self._resume(text or "last") if name == "resume" else self._carry_out(name, text))
+
+    async def _resume(self, session: str) -> None:
+        """Show a recorded session, whose model the next request asks unless the user names another."""
+        await self._conversation.resume(session)
+        await self._choose_model()
 
     def _refuse(self, reason: str, typed: str) -> None:
         self._main.warn(reason)
