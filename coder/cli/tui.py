@@ -131,7 +131,13 @@ def run_tui(
         UserError: there is none, or it cannot be worked on.
     """
     from coder.cli.farewell import print_farewell
-    from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
+    from coder.cli.tui_services import (
+        IndexedNames,
+        InterfaceSettings,
+        SandboxShell,
+        StoredHistory,
+        StoredSessions,
+    )
     from coder.repo.git import find_checkout, find_root
     from coder.ui.tui.background import BackgroundQuery
     from coder.ui.tui.services import Services
@@ -147,6 +153,7 @@ def run_tui(
         names=IndexedNames(root),
         shell=SandboxShell(root, settings, walls=repository.walls),
         settings=settings,
+        history=StoredHistory(root),
     )
     if settings.is_on("screen_reader"):
         print_farewell(_converse(repository, services), root, is_told=True)

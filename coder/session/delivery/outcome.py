@@ -91,13 +91,13 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         warn_of_risky_files(context, patch)
         accepted_part = await review_change(context, candidate, patch, newest)
         if accepted_part is None:
-            return await _declined_outcome(context, patch, newest, "you accepted nothing of it")
+            return _declined_outcome(context, patch, newest, "you accepted nothing of it")
         if isinstance(accepted_part, RevisionRequest):
             return await _revise(context, candidate, accepted_part)
         patch, newest = accepted_part
     confirmed_verdict = await confirm_risky_files(context, patch, newest)
     if confirmed_verdict is None:
-        return await _declined_outcome(context, patch, newest, "you did not want these files changed")
+        return _declined_outcome(context, patch, newest, "you did not want these files changed")
     verdict, delivery = await _deliver(context, candidate, patch, confirmed_verdict)
     return SessionOutcome(
         kind=verdict.kind,
@@ -117,20 +117,13 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     )
 
 
-async def _declined_outcome(
-    context: SessionContext, patch: Patch, verdict: Verdict, reason: str
-) -> SessionOutcome:
+def _declined_outcome(context: SessionContext, patch: Patch, verdict: Verdict, reason: str) -> SessionOutcome:
     """Return the outcome of a declined change: nothing is written, and its diff can be applied."""
-    rebased = (
-        None
-        if context.repository.dirty
-        else await asyncio.to_thread(context.repository.rebase_on_head, patch)
-    )
     return SessionOutcome(
         kind=verdict.kind,
         summary=f"Not delivered: {reason}.",
         verdict=verdict,
-        delivery=Delivery(diff=(rebased or patch).diff, needs_uncommitted_work=rebased is None),
+        delivery=Delivery(diff=patch.diff, needs_uncommitted_work=context.repository.dirty),
         exit_code=DECLINED,
     )
 

@@ -170,7 +170,10 @@ class CoderApp(KeyedApp[None]):
         self._alerts.show_state("")
 
     async def _warm_up(self) -> None:
-        """Load completion, the model, and what shows a session, while the user reads or types."""
+        """Load earlier messages, completion, the model, and what shows a session, while the user types."""
+        if self._services.history is not None:
+            messages = await asyncio.to_thread(self._services.history.read)
+            self._main.query_one(Prompt).add_earlier(messages)
         if self._services.names is not None:
             await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
             await self._main.add_completion(self._services.names, self._arguments)
@@ -186,6 +189,8 @@ class CoderApp(KeyedApp[None]):
             self._main.show_model(self._conversation.model)
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
+        if self._services.history is not None:
+            self._services.history.add(message.text)
         command = parse_command(message.text)
         if command is not None:
             self._run_command(command, message.text)
