@@ -19,7 +19,15 @@ def sessions_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return state_directory(environment) / "sessions"
 
 
+def prompt_history_file(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the file with the messages that were sent from the prompt in a repository."""
+    return state_directory(environment) / "history" / f"{_path_digest(root)}.jsonl"
+
+
 def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
     """Return the path of the symbol index of a tree and all its worktrees."""
-    digest = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
-    return state_directory(environment) / "index" / f"{digest}.sqlite"
+    return state_directory(environment) / "index" / f"{_path_digest(root)}.sqlite"
+
+
+def _path_digest(root: Path) -> str:
+    return sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]

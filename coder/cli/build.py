@@ -121,6 +121,7 @@ def build(
             output=output,
             verbose=verbose,
             mode="build",
+            continues=earlier,
         )
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)

@@ -186,7 +186,7 @@ def describe_point(point: "ConversationPoint", *, forks: bool) -> str:
 
 
 @app.command()
-def show(id: SessionArgument) -> None:
+def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
     import asyncio
 
@@ -214,7 +214,7 @@ def show(id: SessionArgument) -> None:
 
 
 @app.command()
-def context(id: SessionArgument) -> None:
+def context(id: SessionArgument = "last") -> None:
     """Show what fills the context window of a session's model."""
     from coder.core.context_use import describe_context
     from coder.directories import sessions_directory
@@ -227,7 +227,7 @@ def context(id: SessionArgument) -> None:
 
 
 @app.command()
-def diff(id: SessionArgument) -> None:
+def diff(id: SessionArgument = "last") -> None:
     """Show a session's fix, or the patch that came closest; print it as a diff where no terminal is."""
     from coder.cli.diff_review import can_review, review_on_terminal
     from coder.core.errors import UserError
@@ -260,7 +260,7 @@ def diff(id: SessionArgument) -> None:
 
 @app.command()
 def evidence(
-    id: SessionArgument,
+    id: SessionArgument = "last",
     json: Annotated[bool, typer.Option("--json", help="All of it, as evidence.json.")] = False,
     in_toto: Annotated[
         bool, typer.Option("--in-toto", help="All of it, as an in-toto statement (predicate test-result).")

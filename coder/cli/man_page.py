@@ -12,7 +12,7 @@ EXIT_CODES = (
         "wrong use or setup: an option, a setting, the model's key, quota or address; nothing was delivered",
     ),
     ("3", "PASSING or NOT FIXED"),
-    ("4", "GAVE UP"),
+    ("4", "GAVE UP; or you declined the change"),
     ("5", "LIMIT"),
     ("6", "BROKEN"),
     ("7", "INCONCLUSIVE"),

@@ -239,6 +239,7 @@ def run_request(
             output=output,
             verbose=verbose,
             mode=mode,
+            continues=fields["continues"],
         )
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)

@@ -38,10 +38,12 @@ def run_task(
     verbose: bool,
     chosen_approach: Approach | None = None,
     mode: Mode = "fix",
+    continues: str = "",
 ) -> SessionHandle:
     """Open, run and show a session, and return it.
 
-    Without `chosen_approach` the configuration decides on it, by `mode`.
+    Without `chosen_approach` the configuration decides on it, by `mode`. `continues` names the session that
+    this one goes on from.
 
     Raises:
         UserError: before anything was started.
@@ -55,6 +57,7 @@ def run_task(
         unsafe=unsafe,
         chosen_approach=chosen_approach,
         mode=mode,
+        continues=continues,
         confirm=typer.confirm if attended else None,
     )
     console = PipedConsole(highlight=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from coder.cli.tui_services import InterfaceSettings
+    from coder.cli.tui_services import InterfaceSettings, StoredSessions
     from coder.core.commands import SessionCommand
     from coder.core.events import SessionFinished
     from coder.core.values.task import Mode
@@ -53,11 +53,19 @@ class InterfaceRepository:
     """The repository that the interface works on; it is opened after the first paint."""
 
     def __init__(
-        self, directory: Path, root: Path, settings: "InterfaceSettings", *, unsafe: bool, resumed: str
+        self,
+        directory: Path,
+        root: Path,
+        settings: "InterfaceSettings",
+        *,
+        archive: "StoredSessions",
+        unsafe: bool,
+        resumed: str,
     ) -> None:
         self._directory = directory
         self._root = root
         self._settings = settings
+        self._archive = archive
         self._unsafe = unsafe
         self._resumed = resumed
         self._walls: SandboxBackend | None = None
@@ -69,7 +77,6 @@ class InterfaceRepository:
             UserError: the repository cannot be worked on, or there is no such session.
         """
         from coder.cli.reporting import broken_change_notices
-        from coder.cli.tui_services import StoredSessions
         from coder.repo.git import find_checkout
         from coder.sandbox.choice import require_backend
         from coder.trust import is_trusted
@@ -80,12 +87,11 @@ class InterfaceRepository:
         self._walls = require_backend(unsafe=self._unsafe, image=config.image)
         is_sandboxed = self._walls is not None and not self._walls.limitations
         needs_trust = not is_sandboxed and not is_trusted(self._root)
-        archive = StoredSessions(self._root)
         return OpenedRepository(
             trust=_trust_question(self._root, self._walls) if needs_trust else None,
             has_alerts=config.alerts,
             notices=broken_change_notices(),
-            initial_session=RecordedSession(archive.load(self._resumed)) if self._resumed else None,
+            initial_session=RecordedSession(self._archive.load(self._resumed)) if self._resumed else None,
         )
 
     def walls(self) -> "SandboxBackend | None":
@@ -98,7 +104,7 @@ class InterfaceRepository:
 
     def choose_model(self) -> "SessionModel":
         """Return the model of sessions, and load what they need."""
-        return _choose_model(self._root, self._settings.flags)
+        return _choose_model(self._root, self._settings.flags, resumed=self._archive.loaded)
 
     def _open_session(self, request: "UserRequest") -> InteractiveSession:
         from coder.trust import is_trusted
@@ -108,6 +114,7 @@ class InterfaceRepository:
             self._directory,
             self._root,
             self._settings.flags,
+            resumed=self._archive.loaded,
             trusted=is_trusted(self._root),
             walls=self._walls,
         )
@@ -128,19 +135,29 @@ def run_tui(
         UserError: there is none, or it cannot be worked on.
     """
     from coder.cli.farewell import print_farewell
-    from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell, StoredSessions
+    from coder.cli.tui_services import (
+        IndexedNames,
+        InterfaceSettings,
+        SandboxShell,
+        StoredHistory,
+        StoredSessions,
+    )
     from coder.repo.git import find_checkout, find_root
     from coder.ui.tui.background import BackgroundQuery
     from coder.ui.tui.services import Services
 
     root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
     settings = InterfaceSettings(root, flags)
-    repository = InterfaceRepository(directory, root, settings, unsafe=unsafe, resumed=resumed)
+    archive = StoredSessions(root)
+    repository = InterfaceRepository(
+        directory, root, settings, archive=archive, unsafe=unsafe, resumed=resumed
+    )
     services = Services(
-        archive=StoredSessions(root),
+        archive=archive,
         names=IndexedNames(root),
         shell=SandboxShell(root, settings, walls=repository.walls),
         settings=settings,
+        history=StoredHistory(root),
     )
     if settings.is_on("screen_reader"):
         print_farewell(_converse(repository, services), root, is_told=True)
@@ -207,13 +224,15 @@ def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestio
     )
 
 
-def _choose_model(root: Path, flags: Mapping[str, Any]) -> "SessionModel":
+def _choose_model(root: Path, flags: Mapping[str, Any], *, resumed: str) -> "SessionModel":
     from coder.settings import load_config
     from coder.ui.tui.running import SessionModel
     from coder.wiring.approach import choose_approach
+    from coder.wiring.conversations import inherit_model
 
     import_module("coder.wiring.session")  # what the first request needs, while the user reads or types
-    chosen_approach = choose_approach(load_config(root, flags), model_name=flags.get("model"))
+    config = inherit_model(load_config(root, flags), resumed, root)
+    chosen_approach = choose_approach(config, model_name=flags.get("model"))
     return SessionModel(
         "" if chosen_approach.is_offline else chosen_approach.model.name, chosen_approach.reason
     )
@@ -225,13 +244,16 @@ def _open_session(
     root: Path,
     flags: Mapping[str, Any],
     *,
+    resumed: str,
     trusted: bool,
     walls: "SandboxBackend | None",
 ) -> InteractiveSession:
+    """Open a session for a request; `resumed` is the session whose model it takes unless `flags` name one."""
     from coder.cli.options import read_issue, typed_mentions
     from coder.core.values.task import Attachment
     from coder.settings import load_config
     from coder.wiring.approach import choose_approach
+    from coder.wiring.conversations import inherit_model
     from coder.wiring.preparation import make_task, read_attachments
     from coder.wiring.session import open_session
 
@@ -239,6 +261,7 @@ def _open_session(
         return _open_judgement(request.text, directory, root, flags, trusted=trusted, walls=walls)
     plans = request.mode == "plan"
     config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
+    config = inherit_model(config, resumed, root)
     modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
     mode = modes.get(request.mode, "fix")
     outputs = tuple(

@@ -2,7 +2,9 @@
 
 import json
 import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from coder.ui.tui.keys import KeyBindings
 
 COMMAND_SECONDS = 600
+MOST_MESSAGES = 1_000
+"""Messages of earlier sessions that the prompt recalls."""
 LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "requests": "max_requests"}
 """Settings of the limits that /budget shows and sets."""
 
@@ -27,6 +31,8 @@ class StoredSessions:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self.loaded = ""
+        """Id of the session that was loaded last; empty if none was."""
 
     def list(self) -> Sequence[str]:
         from coder.cli.log import session_lines
@@ -41,6 +47,7 @@ class StoredSessions:
         directory = find_session(sessions_directory(), session, repository=self._root, conversation=True)
         log = EventLog(records=read_records(directory))
         log.close()
+        self.loaded = directory.name
         return log
 
     def requests(self, session: str) -> Sequence[str]:
@@ -71,6 +78,49 @@ class StoredSessions:
         from coder.cli.cost import Grouping, cost_lines
 
         return cost_lines(Grouping(unit or "day"))
+
+
+class StoredHistory:
+    """Messages sent from the prompt in a repository: lines of JSON, which only the user may read."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self) -> Sequence[str]:
+        from coder.directories import prompt_history_file
+
+        try:
+            lines = prompt_history_file(self._root).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            return []
+        return [text for line in lines[-MOST_MESSAGES:] if (text := _read_message(line))]
+
+    def add(self, text: str) -> None:
+        """Append a message, with secrets masked; drop the oldest ones once there are too many."""
+        from coder.directories import prompt_history_file
+        from coder.files.replacing import replace_text
+        from coder.permissions.secrets import Secrets, secret_environment_values
+
+        private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
+        path = prompt_history_file(self._root)
+        with suppress(OSError):  # a message that is not kept is no reason to refuse it
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(handle, "a+", encoding="utf-8") as file:
+                file.write(f"{json.dumps(private.mask(text))}\n")
+                file.seek(0)
+                lines = file.readlines()
+            if len(lines) > 2 * MOST_MESSAGES:
+                replace_text(path, "".join(lines[-MOST_MESSAGES:]))
+
+
+def _read_message(line: str) -> str:
+    """Return the message of a line; empty if it cannot be read."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return ""
+    return message if isinstance(message, str) else ""
 
 
 class IndexedNames:

@@ -88,6 +88,8 @@ class SessionStarted(EventValue):
     dirty: bool
     """Whether the base holds uncommitted work."""
     model: str
+    base_url: str | None = None
+    """The server that the user gave; empty for the provider's own; None without a model, or if unknown."""
     version: str
 
 

@@ -76,6 +76,8 @@ class SessionContext:
     system: str = "system"
     """Name of the system prompt of every request."""
     temperature: float | None = None
+    base_url: str | None = None
+    """The model's server, to be recorded as in SessionStarted."""
     seed: int | None = None
     revise: "Revise | None" = None
     """Works on what the user flags in a review; None if there is no model to do so."""

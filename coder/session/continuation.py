@@ -61,6 +61,8 @@ class Continuation(Value):
     """Whether the conversation and the code are of different points: one of them alone was rewound."""
     question: str = ""
     """Its request."""
+    unfinished_requests: tuple[str, ...] = ()
+    """Requests of its conversation, the newest first, that were interrupted since the last one that ended."""
     answer: str = ""
     """Its report, which answers a question."""
     sources: tuple[Source, ...] = ()

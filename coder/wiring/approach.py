@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from coder.core.errors import UserError
 from coder.core.ports.model import Model
@@ -45,6 +46,8 @@ class Approach:
     """Reason of the choice, for the user."""
     is_offline: bool = False
     """Whether no model is asked."""
+    base_url: str | None = None
+    """The server that the user gave; empty for the provider's own; None if it must not be recorded."""
 
 
 def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix") -> Approach:
@@ -65,7 +68,11 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
     if choice is not None:
         model, models = _open_models(choice, config)
         return Approach(
-            model=model, models=models, strategy=choose_strategy(config, mode), reason=choice.reason
+            model=model,
+            models=models,
+            strategy=choose_strategy(config, mode),
+            reason=choice.reason,
+            base_url=_recordable_url(config.base_url or ""),
         )
     if mode != "fix":
         requests = {"ask": "A question", "build": "New code"}
@@ -80,6 +87,12 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
         reason=f"{NO_MODEL} So the built-in engine looks for a repair.",
         is_offline=True,
     )
+
+
+def _recordable_url(url: str) -> str | None:
+    """Return a URL unless it may hold a password or a key."""
+    parts = urlsplit(url)
+    return None if parts.username or parts.query else url
 
 
 def choose_strategy(config: Config, mode: Mode) -> Strategy:

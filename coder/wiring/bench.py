@@ -142,7 +142,14 @@ class ProjectRuntime:
         )
 
     def verifier_factory(
-        self, issue: str, *, requested_tests: tuple[str, ...], needs_ties: bool, accepts_test_edits: bool
+        self,
+        issue: str,
+        *,
+        unfinished_issues: tuple[str, ...],
+        requires_identifier_ties: bool,
+        requested_tests: tuple[str, ...],
+        needs_ties: bool,
+        accepts_test_edits: bool,
     ) -> Callable[[Repository], WorktreeVerifier]:
         """Return a function that makes one verifier for each base, which remembers the base's results."""
         verifiers_by_base: dict[str, WorktreeVerifier] = {}
@@ -155,6 +162,8 @@ class ProjectRuntime:
                     trees=repository,
                     runner=ParallelRunner(self.runner(), history),
                     issue=issue,
+                    unfinished_issues=unfinished_issues,
+                    requires_identifier_ties=requires_identifier_ties,
                     named_tests=requested_tests,
                     needs_ties=needs_ties,
                     accepts_test_edits=accepts_test_edits,

@@ -24,8 +24,11 @@ from coder.repo.locks import session_lock
 from coder.session.continuation import Continuation, read_continuation
 from coder.session.delivery.outcome import INTERRUPTED
 from coder.session.log import EventLog
+from coder.settings import Config
 from coder.store.jsonl import SessionStore, boundary_events, find_session, list_conversation, read_records
 
+WENT_BACK = "Back before this request."
+"""Summary of a session that only stores a point of a conversation."""
 START = Continuation(session="")
 """The point before the first request."""
 
@@ -60,6 +63,25 @@ def find_continuation(name: str, root: Path, *, request: str = "") -> Continuati
         return _read_end(directory, request=request)
 
 
+def inherit_model(config: Config, name: str, root: Path) -> Config:
+    """Return the configuration with the model and server of the conversation that a session continues.
+
+    They are the newest ones recorded in it, and count only if the user's own settings name neither. `name` is
+    the continued session's; nothing changes if it is empty or there is no such session.
+    """
+    if not name or config.model is not None or config.base_url is not None:
+        return config
+    try:
+        newest = find_session(sessions_directory(), name, repository=root, conversation=True)
+        starts = [boundary_events(directory)[0] for directory in list_conversation(newest)]
+    except UserError:
+        return config  # reported when the session is opened
+    for started in reversed(starts):
+        if started is not None and started.base_url is not None:
+            return config.model_copy(update={"model": started.model, "base_url": started.base_url or None})
+    return config
+
+
 def _read_end(directory: Path, *, request: str = "") -> Continuation:
     continuation = read_continuation(directory.name, read_records(directory), request=request)
     started, _ = boundary_events(directory)
@@ -67,8 +89,24 @@ def _read_end(directory: Path, *, request: str = "") -> Continuation:
         deliveries = earlier_deliveries(directory)
         newest = deliveries[-1] if deliveries else Delivery(diff="")
         continuation = continuation.model_copy(update={"commit": newest.commit, "branch": newest.branch})
+    continuation = continuation.model_copy(update={"unfinished_requests": _unfinished_requests(directory)})
     is_fork = started is not None and started.task.forks
     return continuation.model_copy(update={"branch": ""}) if is_fork else continuation
+
+
+def _unfinished_requests(directory: Path) -> tuple[str, ...]:
+    """Return the requests, the newest first, that were interrupted since the last one that ended.
+
+    Questions are left out, and requests that the user went back before.
+    """
+    requests = []
+    for session in reversed(list_conversation(directory)):
+        started, finished = boundary_events(session)
+        if started is None or (finished is not None and finished.exit_code != INTERRUPTED):
+            break
+        if started.task.mode != "ask" and (finished is None or finished.summary != WENT_BACK):
+            requests.append(started.task.issue)
+    return tuple(requests)
 
 
 def earlier_deliveries(directory: Path) -> tuple[Delivery, ...]:
@@ -142,6 +180,7 @@ def _store_point(
                 base=started.base,
                 dirty=False,
                 model=started.model,
+                base_url=started.base_url,
                 version=started.version,
             )
         )
@@ -158,9 +197,7 @@ def _store_point(
         log.append(
             SessionFinished(
                 kind=None,
-                summary="The end of a conversation, to go on with."
-                if is_end
-                else "Back before this request.",
+                summary="The end of a conversation, to go on with." if is_end else WENT_BACK,
                 exit_code=0 if is_end else INTERRUPTED,
             )
         )

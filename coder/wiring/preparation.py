@@ -68,20 +68,22 @@ def prepare_session(
     unsafe: bool,
     chosen_approach: "Approach | None" = None,
     mode: Mode = "fix",
+    continues: str = "",
     confirm: Callable[[str], bool] | None = None,
 ) -> SessionSetup:
     """Prepare a session in the repository that contains a directory; nothing is started.
 
-    Without `chosen_approach` the configuration decides on it, by `mode`. `confirm` asks the user; None if
-    nobody can be asked.
+    Without `chosen_approach` the configuration decides on it, by `mode`; of a session that this one
+    `continues` it takes the model. `confirm` asks the user; None if nobody can be asked.
 
     Raises:
         UserError: the repository, the configuration, the model or the sandbox cannot be used.
     """
     from coder.wiring.approach import choose_approach
+    from coder.wiring.conversations import inherit_model
 
     root = find_checkout(directory).root
-    config = load_config(root, flags)
+    config = inherit_model(load_config(root, flags), continues, root)
     walls = require_backend(unsafe=unsafe, image=config.image)
     return SessionSetup(
         root=root,

@@ -132,11 +132,16 @@ def open_session(
         attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
         task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
         log = EventLog(store, secrets=private)
+        unfinished = tuple(
+            request for request in (earlier.unfinished_requests if earlier else ()) if request != task.issue
+        )
         bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
         verifier = bench.verifier_factory(
             task.issue,
-            requested_tests=extract_node_ids(f"{task.issue}\n{task.test_command or ''}"),
+            unfinished_issues=unfinished,
+            requires_identifier_ties=task.mode == "fix",
+            requested_tests=extract_node_ids("\n".join((task.issue, *unfinished, task.test_command or ""))),
             needs_ties=task.needs_ties,
             accepts_test_edits=task.accept_test_edits,
         )
@@ -144,6 +149,7 @@ def open_session(
             task=task,
             model=chosen_approach.model,
             models=chosen_approach.models,
+            base_url=chosen_approach.base_url,
             context_tokens=config.context_tokens,
             rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
             tools=TOOLS,

@@ -243,3 +243,23 @@ def test_refuses_only_that_matches_nothing(place: Place) -> None:
     result = place.coder("fix", ISSUE, "--offline", "--trust", "--only", "nosuch.py")
     assert (result.returncode, "PROVEN" in result.stdout) == (2, False)
     assert "--only nosuch.py matches no file" in result.stderr
+
+
+def test_continued_session_keeps_model_and_server(place: Place, server: FakeServer) -> None:
+    server.turns += [PATCH, Turn(text="It counts them (`clock.py:1`).")]
+    request(place, server, "fix", ISSUE, "--no-offline-first")
+    (place.repository / "coder.toml").write_text('base_url = "http://127.0.0.1:9/v1"\n')
+    result = place.coder("ask", "What does minutes() do?", "-c", "--trust")
+    assert "It counts them" in result.stdout, result.stderr
+    assert len(server.requests) == 2
+    other = place.coder("ask", "And then?", "-c", "--trust", "--base-url", "http://127.0.0.1:9/v1")
+    assert "http://127.0.0.1:9/v1" in other.stderr + other.stdout
+    assert len(server.requests) == 2
+
+
+def test_log_commands_default_to_the_newest_session(place: Place, server: FakeServer) -> None:
+    server.turns.append(PATCH)
+    request(place, server, "fix", ISSUE, "--no-offline-first")
+    outputs = [place.coder("log", command) for command in ("diff", "show", "evidence", "context")]
+    assert [output.returncode for output in outputs] == [0] * 4, [output.stderr for output in outputs]
+    assert outputs[0].stdout.startswith("diff --git a/clock.py")

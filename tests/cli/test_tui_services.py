@@ -1,12 +1,14 @@
 """Services of the interface, in a repository of their own."""
 
+import stat
 from pathlib import Path
 from threading import Event, Timer
 
 import pytest
 
-from coder.cli.tui_services import IndexedNames, InterfaceSettings, SandboxShell
+from coder.cli.tui_services import MOST_MESSAGES, IndexedNames, InterfaceSettings, SandboxShell, StoredHistory
 from coder.core.errors import UserError
+from coder.directories import prompt_history_file
 from coder.sandbox.choice import choose_backend
 from coder.ui.tui.keys import KeyBindings
 from tests.builders import write
@@ -30,6 +32,25 @@ def shell(root: Path) -> SandboxShell:
 def test_names_are_readable_files_and_definitions(root: Path) -> None:
     names = IndexedNames(root)
     assert (names.paths(), names.symbols()) == (["box.py"], ("Box", "size"))
+
+
+def test_history_is_private_and_one_for_each_repository(root: Path, tmp_path: Path) -> None:
+    StoredHistory(root).add("fix it\nplease")
+    StoredHistory(root).add("my key is sk-ant-api03-" + "Ab3dEf6hIj" * 9)
+    first, second = StoredHistory(root).read()
+    assert first == "fix it\nplease"
+    assert second.startswith("my key is [masked") and "Ab3d" not in second
+    assert StoredHistory(tmp_path).read() == []
+    (file,) = prompt_history_file(root).parent.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_history_keeps_the_newest_messages(root: Path) -> None:
+    file = prompt_history_file(root)
+    write(file.parent, {file.name: "[1]\nbroken\n" + '"old"\n' * 2 * MOST_MESSAGES})
+    StoredHistory(root).add("new")
+    assert file.read_text().count("\n") == MOST_MESSAGES
+    assert StoredHistory(root).read()[-2:] == ["old", "new"]
 
 
 def test_command_reads_the_checkout_and_changes_nothing(root: Path) -> None:

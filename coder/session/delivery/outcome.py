@@ -39,6 +39,8 @@ INCOMPLETE = re.compile(r"^\W{0,4}Incomplete\b", re.MULTILINE)
 """The line with which an answer says that something is missing, as its prompt asks for."""
 INTERRUPTED = 130
 MISUSE = 2
+DECLINED = 4
+"""As for VerdictKind.GAVE_UP: nothing was delivered."""
 BUG = 1
 
 
@@ -89,19 +91,13 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         warn_of_risky_files(context, patch)
         accepted_part = await review_change(context, candidate, patch, newest)
         if accepted_part is None:
-            return SessionOutcome(
-                kind=VerdictKind.GAVE_UP,
-                summary="You wanted nothing of it, so nothing was delivered.",
-                exit_code=4,
-            )
+            return _declined_outcome(context, patch, newest, "you accepted nothing of it")
         if isinstance(accepted_part, RevisionRequest):
             return await _revise(context, candidate, accepted_part)
         patch, newest = accepted_part
     confirmed_verdict = await confirm_risky_files(context, patch, newest)
     if confirmed_verdict is None:
-        return outcome_without_fix(
-            VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", context
-        )
+        return _declined_outcome(context, patch, newest, "you did not want these files changed")
     verdict, delivery = await _deliver(context, candidate, patch, confirmed_verdict)
     return SessionOutcome(
         kind=verdict.kind,
@@ -118,6 +114,17 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         verdict=verdict,
         delivery=delivery,
         exit_code=verdict.kind.exit_code,
+    )
+
+
+def _declined_outcome(context: SessionContext, patch: Patch, verdict: Verdict, reason: str) -> SessionOutcome:
+    """Return the outcome of a declined change: nothing is written, and its diff can be applied."""
+    return SessionOutcome(
+        kind=verdict.kind,
+        summary=f"Not delivered: {reason}.",
+        verdict=verdict,
+        delivery=Delivery(diff=patch.diff, needs_uncommitted_work=context.repository.dirty),
+        exit_code=DECLINED,
     )
 
 

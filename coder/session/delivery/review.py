@@ -19,7 +19,7 @@ from coder.session.delivery.removable_hunks import removable_hunk_numbers
 MAX_QUESTION_CHARACTERS = 3_000
 DELIVER, DROP = "deliver", "drop"
 DELIVER_ALL, KEEP_EDITING = "deliver all of it", "keep reviewing"
-DELIVER_PART, DELIVER_NOTHING = "deliver what is accepted", "deliver nothing (coder log diff shows it)"
+DELIVER_PART, DELIVER_NOTHING = "deliver what is accepted", "deliver nothing (coder apply still brings it)"
 NEW_PROJECT = "diff --git a/pyproject.toml b/pyproject.toml\nnew file mode "
 
 

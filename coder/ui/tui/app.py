@@ -169,7 +169,10 @@ class CoderApp(KeyedApp[None]):
         self._alerts.show_state("")
 
     async def _warm_up(self) -> None:
-        """Load completion, the model, and what shows a session, while the user reads or types."""
+        """Load earlier messages, completion, the model, and what shows a session, while the user types."""
+        if self._services.history is not None:
+            messages = await asyncio.to_thread(self._services.history.read)
+            self._main.query_one(Prompt).add_earlier(messages)
         if self._services.names is not None:
             await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
             await self._main.add_completion(self._services.names, self._arguments)
@@ -185,6 +188,8 @@ class CoderApp(KeyedApp[None]):
             self._main.show_model(self._conversation.model)
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
+        if self._services.history is not None:
+            self._services.history.add(message.text)
         command = parse_command(message.text)
         if command is not None:
             self._run_command(command, message.text)
@@ -227,8 +232,12 @@ class CoderApp(KeyedApp[None]):
             self._conversation.forget()
         else:
             self._conversation.is_busy = True
-            resume = self._conversation.resume
-            self.run_worker(resume(text or "last") if name == "resume" else self._carry_out(name, text))
+            self.run_worker(self._resume(text or "last") if name == "resume" else self._carry_out(name, text))
+
+    async def _resume(self, session: str) -> None:
+        """Show a recorded session, whose model the next request asks unless the user names another."""
+        await self._conversation.resume(session)
+        await self._choose_model()
 
     def _refuse(self, reason: str, typed: str) -> None:
         self._main.warn(reason)

@@ -102,6 +102,18 @@ class SessionSettings(Protocol):
         ...
 
 
+class MessageHistory(Protocol):
+    """Messages that the user sent in this repository, kept between sessions."""
+
+    def read(self) -> Sequence[str]:
+        """Return the newest messages, the oldest of them first; may be slow."""
+        ...
+
+    def add(self, text: str) -> None:
+        """Keep a message for later."""
+        ...
+
+
 class Services(NamedTuple):
     """Services of the application; None where one is missing."""
 
@@ -109,6 +121,7 @@ class Services(NamedTuple):
     names: RepositoryNames | None = None
     shell: CommandShell | None = None
     settings: SessionSettings | None = None
+    history: MessageHistory | None = None
 
 
 def require_service(service: Service | None) -> Service:

@@ -61,6 +61,8 @@ class JudgedChange:
     """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
     asked: tuple[str, ...] = ()
     """Tests that the user named."""
+    requires_identifier_ties: bool = True
+    """Whether red tests that only an identifier ties to the issue must turn green if no other test does."""
     accepts_test_edits: bool = False
     """The user accepts that the change edits existing tests."""
     extensions: tuple[str, ...] = ()

@@ -141,7 +141,8 @@ class Judgement:
         weakly = tuple(
             result.id for result in self._change.before.failures if self._change.is_weak(result.id)
         )
-        asked_for = (*self._named, *(test for test in weakly if test in (self._change.ties or {})))
+        required = self._change.ties or {} if self._change.requires_identifier_ties else {}
+        asked_for = (*self._named, *(test for test in weakly if test in required))
         every = self._with_causes(
             unmet_targets(self._change.before, report, named=asked_for, is_new_in_change=is_about)
         )
@@ -281,7 +282,7 @@ class Judgement:
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:
-            found.insert(0, f"nothing ties {', '.join(map(shorten_test_id, untied[:3]))} to this issue")
+            found.insert(0, self._describe_untied(untied))
         edits = [describe_test_edits(rewritten.tests)] if rewritten.tests else []
         edits += weaknesses.weakened_tests
         is_accepted = self._change.accepts_test_edits and bool(edits)
@@ -320,6 +321,13 @@ class Judgement:
                 "accepted_test_edits": is_accepted,
             }
         )
+
+    def _describe_untied(self, untied: Sequence[str]) -> str:
+        tests = ", ".join(map(shorten_test_id, untied[:3]))
+        text = f"nothing ties {tests} to this issue"
+        if not any(map(match_test_ids(self._named), untied)):
+            return text
+        return f"{text} (that the model names it is no evidence: name it, or what it shows, in the request)"
 
     def _confirm(self, suspected: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
         """Return the suspected tests that the change breaks, seen again on both sides."""

@@ -63,6 +63,8 @@ class WorktreeVerifier:
         trees: Trees,
         runner: SelectiveTestRunner,
         issue: str,
+        unfinished_issues: tuple[str, ...] = (),
+        requires_identifier_ties: bool = True,
         named_tests: tuple[str, ...] = (),
         needs_ties: bool = False,
         accepts_test_edits: bool = False,
@@ -79,6 +81,10 @@ class WorktreeVerifier:
 
         `asked` are tests that the user named; if it `needs_ties`, other tests of the base prove only what is
         tied to the issue.
+
+        `unfinished_issues` are earlier requests that this one goes on with: what is tied to them by an
+        example, a message or an identifier is tied by an identifier. `requires_identifier_ties` as in
+        JudgedChange.
 
         If the user `accepts_test_edits`, edited tests do not keep a change from being proven.
 
@@ -100,7 +106,9 @@ class WorktreeVerifier:
         self._sandbox_remedies = sandbox_remedies
         self._compared: dict[str, tuple[JudgedChange, TestReport]] = {}
         """The change and the report on it that was compared with the base's, by the verified tree."""
-        self._issue = issue
+        self._issue = "\n\n".join((issue, *unfinished_issues))
+        self._newest_issue = issue
+        self._requires_identifier_ties = requires_identifier_ties
         self._asked = named_tests
         self._needs_ties = needs_ties
         self._accepts_test_edits = accepts_test_edits
@@ -193,9 +201,12 @@ class WorktreeVerifier:
         with self._trees.checkout(self._trees.base, ()) as tree:
             tests = [result.id for result in before.results]
             is_part = before is not self._base.report or before.problem is not None
-            return tie_tests_to_issue(
-                self._issue, before.failures, tree, [*tests, *find_tests(tree)] if is_part else tests
-            )
+            known = [*tests, *find_tests(tree)] if is_part else tests
+            ties = tie_tests_to_issue(self._newest_issue, before.failures, tree, known)
+            if self._newest_issue == self._issue:
+                return ties
+            earlier = tie_tests_to_issue(self._issue, before.failures, tree, known)
+            return {**dict.fromkeys(earlier, "identifier"), **ties}
 
     def _was_red(self, test: str) -> bool:
         """Tell whether a test was red on the base, run among all others."""
@@ -228,6 +239,7 @@ class WorktreeVerifier:
             cutoff=None if scope.before.by_exit_code else self._cutoff,
             ties=self._ties_of(scope.before) if self._needs_ties else None,
             asked=self._asked,
+            requires_identifier_ties=self._requires_identifier_ties,
             accepts_test_edits=self._accepts_test_edits,
             extensions=self._trees.modules,
         )

@@ -103,22 +103,22 @@ def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reviews", "then", "kind"),
+    ("reviews", "then", "is_delivered"),
     [
-        ([(1,)], DELIVER_NOTHING, VerdictKind.GAVE_UP),
-        ([(1,)], DELIVER_ALL, VerdictKind.PROVEN),
-        ([(1,), (0, 1)], KEEP_EDITING, VerdictKind.PROVEN),
+        ([(1,)], DELIVER_NOTHING, False),
+        ([(1,)], DELIVER_ALL, True),
+        ([(1,), (0, 1)], KEEP_EDITING, True),
     ],
 )
 def test_part_that_fails_does_not_lose_the_proven_whole(
-    tmp_path: Path, reviews: list[tuple[int, ...]], then: str, kind: VerdictKind
+    tmp_path: Path, reviews: list[tuple[int, ...]], then: str, is_delivered: bool
 ) -> None:
     context = review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED]))
     session_end = run_with_hunks(context, *reviews, then=then)
-    assert session_end.kind is kind
-    assert (session_end.delivery is not None) == (kind is VerdictKind.PROVEN)
-    if session_end.delivery is not None:
-        assert "a.py" in session_end.delivery.diff and "b.py" in session_end.delivery.diff
+    assert session_end.kind is VerdictKind.PROVEN
+    assert session_end.delivery is not None
+    assert bool(session_end.delivery.branch) == is_delivered
+    assert "a.py" in session_end.delivery.diff and "b.py" in session_end.delivery.diff
 
 
 def test_review_goes_on_with_what_was_accepted(tmp_path: Path) -> None:
@@ -244,9 +244,15 @@ def test_comments_are_worked_on_in_the_edited_change(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
 
 
-def test_accepting_no_hunk_delivers_nothing(tmp_path: Path) -> None:
-    session_end = run_with_hunks(review_context(tmp_path, FakeVerifier()), ())
-    assert (session_end.kind, session_end.delivery) == (VerdictKind.GAVE_UP, None)
+def test_accepting_no_hunk_writes_nothing_and_keeps_the_proven_change(tmp_path: Path) -> None:
+    context = review_context(tmp_path, FakeVerifier())
+    session_end = run_with_hunks(context, ())
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 4)
+    assert session_end.summary == "Not delivered: you accepted nothing of it."
+    assert isinstance(context.repository, FakeRepository) and not context.repository.deliveries
+    assert session_end.delivery is not None
+    assert (session_end.delivery.branch, session_end.delivery.commit) == ("", "")
+    assert "a.py" in session_end.delivery.diff and "b.py" in session_end.delivery.diff
 
 
 @pytest.mark.parametrize(
@@ -331,7 +337,9 @@ def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
 
 def test_does_not_deliver_rejected_risky_files(tmp_path: Path) -> None:
     session_end = run_with_answer(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
-    assert (session_end.kind, session_end.delivery) == (VerdictKind.GAVE_UP, None)
+    assert session_end.summary == "Not delivered: you did not want these files changed."
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 4)
+    assert session_end.delivery is not None and not session_end.delivery.branch
 
 
 def test_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:

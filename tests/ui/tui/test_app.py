@@ -1,6 +1,6 @@
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from textual.events import Key, Paste
@@ -14,12 +14,14 @@ from coder.session.log import EventLog
 from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import OpenedRepository, RunningSession, SessionModel, UserRequest
+from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.earlier import EarlierRecords
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.transcript import Transcript
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, replay_app, stage
+from tests.ui.tui.test_rewinding import FakeArchive
 
 LOGS = Path(__file__).parents[2] / "logs"
 NO_MODEL = "There is no model to ask: set a key."
@@ -57,6 +59,55 @@ def test_keys_in_one_burst_keep_their_order() -> None:
         terminal.press_at_once("a", "space", "b", "u", "g", "enter")
 
     assert [request.text for request in play(scene).requests] == ["a bug"]
+
+
+class FakeHistory:
+    """History of one earlier message."""
+
+    def __init__(self) -> None:
+        self.messages = ["the first bug"]
+
+    def read(self) -> Sequence[str]:
+        return tuple(self.messages)
+
+    def add(self, text: str) -> None:
+        self.messages.append(text)
+
+
+def app_with(services: Services, model: Callable[[], SessionModel]) -> CoderApp:
+    async def start(_: UserRequest) -> RunningSession:
+        return FakeSession()
+
+    return CoderApp(start, repository="/r", model=model, services=services, clock=lambda: 0.0)
+
+
+def test_messages_of_earlier_sessions_come_back() -> None:
+    history = FakeHistory()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("/help")
+        await terminal.pilot.press("up", "up")
+        assert prompt_text(terminal) == "the first bug"
+        await terminal.pilot.press("up")
+        assert prompt_text(terminal) == "the first bug"
+        await terminal.pilot.press("down")
+        assert prompt_text(terminal) == "/help"
+
+    play(scene, app_with(Services(history=history), lambda: SessionModel("acme:large")))
+    assert history.messages == ["the first bug", "/help"]
+
+
+def test_resumed_session_brings_its_model() -> None:
+    archive = FakeArchive()
+    names = iter(["", "acme:small"])
+
+    async def scene(terminal: Stage) -> None:
+        assert "acme:small" not in terminal.text
+        await terminal.say("/resume")
+        await terminal.settle()
+        assert "acme:small" in terminal.text
+
+    play(scene, app_with(Services(archive=archive), lambda: SessionModel(next(names), "no key is set")))
 
 
 def test_does_not_send_blank_input() -> None:

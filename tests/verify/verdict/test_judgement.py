@@ -681,3 +681,59 @@ def test_deleted_test_is_detected_among_impacted_tests(tmp_path: Path) -> None:
     )
     verdict = verifier.verify(trees.patch, ())
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+
+
+LRU = "tests/test_lru.py::test_lookup_refreshes"
+LRU_TEST = "def test_lookup_refreshes():\n    assert LRUCache(2).get('a') is None\n"
+
+
+def judge_with_ties(
+    root: Path,
+    *,
+    calc: str,
+    issue: str,
+    unfinished: tuple[str, ...] = (),
+    named: Sequence[str] = (),
+    is_fix: bool = True,
+) -> Verdict:
+    """Judge a change of calc.py, where LRU is red until calc.py is `fixed`."""
+
+    def run(files: Files) -> list[TestResult]:
+        lru = passed_result(LRU) if "fixed" in files["calc.py"] else failed_result(LRU)
+        return [passed_result(OLD), lru]
+
+    base = {"calc.py": "bug", TEST: "old", "tests/test_lru.py": LRU_TEST}
+    trees = FakeTrees(root, base, {"calc.py": calc})
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=FakeRunner(run),
+        issue=issue,
+        unfinished_issues=unfinished,
+        requires_identifier_ties=is_fix,
+        needs_ties=True,
+    )
+    verifier.baseline()
+    return verifier.verify(trees.patch, named)
+
+
+def test_unfinished_request_of_conversation_ties_a_test(tmp_path: Path) -> None:
+    untied = judge_with_ties(tmp_path, calc="fixed", issue="Go on, please.")
+    assert (untied.label, f"nothing ties {LRU}" in untied.reason) == ("PASSING", True)
+    earlier = ("LRUCache forgets what was looked up last.",)
+    tied = judge_with_ties(tmp_path, calc="fixed", issue="Go on, please.", unfinished=earlier)
+    assert (tied.label, tied.targets) == ("PROVEN", (LRU,))
+
+
+def test_reason_says_why_a_test_named_by_the_model_is_not_enough(tmp_path: Path) -> None:
+    verdict = judge_with_ties(tmp_path, calc="fixed", issue="Go on, please.", named=(LRU,))
+    assert verdict.label == "PASSING"
+    assert "that the model names it is no evidence" in verdict.reason
+
+
+def test_change_that_is_no_fix_need_not_turn_similar_red_tests_green(tmp_path: Path) -> None:
+    issue = "Add a docstring to LRUCache."
+    fix = judge_with_ties(tmp_path, calc="documented", issue=issue)
+    change = judge_with_ties(tmp_path, calc="documented", issue=issue, is_fix=False)
+    assert (fix.label, change.label) == ("NOT FIXED", "PASSING")
+    assert change.is_deliverable
+    assert "no test went from red to green" in change.reason

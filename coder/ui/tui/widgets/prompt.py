@@ -1,7 +1,7 @@
 """Input for an issue at first, and for remarks while a session runs."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from textual.events import Key, Paste
@@ -152,6 +152,11 @@ class Prompt(TextArea):
         self.text = self._history[self._place] if self._place < len(self._history) else ""
         self.move_cursor(self.document.end)
         return True
+
+    def add_earlier(self, texts: Sequence[str]) -> None:
+        """Let messages of earlier sessions be recalled before those of this one."""
+        self._history[:0] = texts
+        self._place += len(texts)
 
     def recall_previous(self) -> None:
         """Show the message before the one that is shown."""
