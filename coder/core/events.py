@@ -6,15 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from coder.core.messages import (
-    AssistantMessage,
-    Message,
-    ToolCall,
-    ToolMessage,
-    Usage,
-    UsageTotals,
-    UserMessage,
-)
+from coder.core.messages import DialogueMessage, Message, ToolCall, ToolMessage, Usage, UsageTotals
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName, StageState
 from coder.core.values.base import EventValue, Value
@@ -118,7 +110,7 @@ class MessageFinished(EventValue):
 
     type: Literal["message_finished"] = "message_finished"
     candidate: str
-    message: Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]
+    message: DialogueMessage
 
 
 class ToolStarted(EventValue):
@@ -139,7 +131,7 @@ class ToolFinished(EventValue):
     blob: str = ""
     """SHA-256 of the whole output, where the message holds a truncated one."""
     refused: bool = False
-    """True if it was not allowed, so that nothing was done."""
+    """Whether it was not allowed: nothing was done."""
 
 
 class FilesChanged(EventValue):
@@ -200,12 +192,6 @@ class QuestionAsked(EventValue):
     """The option used when nobody answers."""
     takes_instruction: bool = False
     """True for an approval: the default option refuses, and may say what to do instead."""
-
-    @property
-    def is_yes_or_no(self) -> bool:
-        """True if the first option agrees and the last one declines."""
-        has_two = len(self.options) == 2 or self.takes_instruction
-        return has_two and self.default == self.options[-1]
 
 
 class QuestionAnswered(EventValue):

@@ -63,6 +63,8 @@ class ToolMessage(Value):
     ok: bool = True
 
 
+DialogueMessage = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]
+"""A message of a conversation that answers no call."""
 Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
 
 

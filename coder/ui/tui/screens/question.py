@@ -23,6 +23,12 @@ class ChosenOption(NamedTuple):
     """What the model should do instead."""
 
 
+def is_yes_or_no(question: QuestionAsked) -> bool:
+    """Return whether the first option agrees and the last one declines."""
+    has_two = len(question.options) == 2 or question.takes_instruction
+    return has_two and question.default == question.options[-1]
+
+
 class AnswerList(OptionList):
     """Options without a way from the first to the last: what is allowed for good is not chosen by a slip."""
 
@@ -76,7 +82,7 @@ class QuestionScreen(Dialog[ChosenOption]):
     @property
     def _keys(self) -> str:
         options = self._question.options
-        agree = f"y {options[0]}" if self._question.is_yes_or_no else f"1-{min(len(options), MOST_NUMBERS)}"
+        agree = f"y {options[0]}" if is_yes_or_no(self._question) else f"1-{min(len(options), MOST_NUMBERS)}"
         return f"up, down, enter · {agree} · n or esc {self._question.default}"
 
     def on_mount(self) -> None:
@@ -88,7 +94,7 @@ class QuestionScreen(Dialog[ChosenOption]):
 
     def action_agree(self) -> None:
         """Choose the first option of a question that can be declined."""
-        if self._question.is_yes_or_no:
+        if is_yes_or_no(self._question):
             self.dismiss(ChosenOption(self._question.options[0]))
 
     def action_decline(self) -> None:
