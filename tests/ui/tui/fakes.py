@@ -132,7 +132,7 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
     app = app or CoderApp(
         start, repository="/home/ada/clock", model=lambda: SessionModel("acme:large"), clock=FakeClock()
     )
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         for name in ("open", "warm up"):
             for worker in [worker for worker in app.workers if worker.name == name]:
