@@ -447,6 +447,16 @@ def test_commands_are_carried_out_and_unknown_ones_refused() -> None:
     assert [(request.text, request.mode) for request in play(scene).requests] == [("where is it", "ask")]
 
 
+def test_stopped_request_keeps_its_mode() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.pilot.press("escape")
+        await terminal.settle()
+        assert "─ fix ─" in terminal.text
+
+    play(scene)
+
+
 def test_key_changes_mode_and_history_comes_back() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.pilot.press("shift+tab", "shift+tab", "shift+tab")
