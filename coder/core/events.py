@@ -202,7 +202,6 @@ class QuestionAnswered(EventValue):
     option: str
     by: Literal["person", "default"]
     instruction: str = ""
-    """What the user wants instead."""
 
 
 class ReviewAsked(EventValue):
@@ -315,6 +314,7 @@ class SessionFinished(EventValue):
     roles: Mapping[str, UsageTotals] = Field(default_factory=dict)
     """The same by role, in order of first request."""
     seconds: float = 0.0
+    has_changes: bool = False  # of a candidate, whether they are delivered or not
     stages: Mapping[str, float] = Field(default_factory=dict)
     """The seconds by stage, such as model, base, targets."""
     exit_code: int

@@ -200,6 +200,14 @@ def interrupted_task(records: Sequence[Record]) -> Task | None:
     return task
 
 
+def next_mode(records: Sequence[Record]) -> str:
+    """Return the mode in which a request goes on from a session; that of its request if it was stopped."""
+    task = interrupted_task(records)
+    if task is None:
+        return "change"
+    return "plan" if task.plan_only else task.mode
+
+
 def delivered_diff(records: Sequence[Record]) -> str:
     """Return the change that a session delivered; empty if there is none."""
     finished = next(

@@ -113,6 +113,7 @@ class Session:
             spent=context.budget.spent,
             roles=roles,
             seconds=context.budget.seconds,
+            has_changes=bool(totals.paths),
             stages=stage_seconds(context.log.records, total=context.budget.seconds),
         )
         finish_event = context.secrets.mask_value(unmasked_event)

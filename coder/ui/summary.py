@@ -156,10 +156,10 @@ def _mutation_result(guarded: MutationReport | None) -> str:
 
 
 def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:
-    """Return how to see the work of an interrupted session, if a model changed anything."""
+    """Return how to see the work of an interrupted session, if it changed anything."""
     return (
         f"; what had been changed: coder log diff {session}"
-        if finish_event.kind is None and finish_event.exit_code and finish_event.spent.requests
+        if finish_event.kind is None and finish_event.exit_code and finish_event.has_changes
         else ""
     )
 

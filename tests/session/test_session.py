@@ -5,11 +5,14 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from coder.core.commands import Say, Stop, Withdraw
 from coder.core.errors import GitError, ModelError, UserError
 from coder.core.events import (
     BudgetSpent,
     Failed,
+    FilesChanged,
     Record,
     SessionFinished,
     SessionStarted,
@@ -216,6 +219,20 @@ def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
         raise GitError("git is gone")
 
     assert run_session(kit(tmp_path), raise_error).summary == "coder failed: git is gone"
+
+
+@pytest.mark.parametrize("paths", [(), ("a.py",)])
+def test_stopped_session_tells_whether_it_changed_files(tmp_path: Path, paths: tuple[str, ...]) -> None:
+    context = kit(tmp_path)
+
+    async def endless(kit: SessionContext, candidate: Candidate) -> Candidate:
+        kit.log.append(FilesChanged(candidate=candidate.id, paths=paths, diff="a diff" if paths else ""))
+        session.send(Stop())
+        await asyncio.Event().wait()
+        return candidate
+
+    session = Session(context, endless, id="s1", version="0")
+    assert asyncio.run(session.run()).has_changes is bool(paths)
 
 
 def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:

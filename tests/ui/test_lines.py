@@ -149,7 +149,7 @@ def test_interruption_says_where_work_is() -> None:
     record = "next     nothing was left in the repository; the record: coder log show s1"
     lines = ["stopped  Interrupted; your files are as they were.", "cost     1 attempt, 3 s", record]
     assert render_end(stopped).splitlines()[1:] == lines
-    session_end = stopped.model_copy(update={"spent": UsageTotals(requests=1)})
+    session_end = stopped.model_copy(update={"has_changes": True})
     assert render_end(session_end).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from coder.core.commands import Stop
 from coder.core.errors import CoderError, UserError
 from coder.core.events import SessionFinished
-from coder.core.state import interrupted_task, session_status
+from coder.core.state import interrupted_task, next_mode, session_status
 from coder.core.values.text import sanitize_text
 from coder.session.log import EventLog
 from coder.ui.dialogue.commands import DIALOGUE_HELP, DialogueCommands
@@ -88,7 +88,7 @@ class Dialogue:
 
     @property
     def _mode(self) -> str:
-        return "fix" if self.newest_log is None else "change"
+        return "fix" if self.newest_log is None else next_mode(self.newest_log.records)
 
     async def _introduce(self) -> None:
         try:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from coder.session.log import EventLog
 
 DOUBLE_KEY_SECONDS = 1.0
+LEAVE_SECONDS = 3.0
+"""Time in which the key has to be pressed again to leave: the first press is often meant for a selection."""
 
 
 class CoderApp(KeyedApp[None]):
@@ -107,6 +109,8 @@ class CoderApp(KeyedApp[None]):
         )
         self._escaped = -DOUBLE_KEY_SECONDS
         """Time at which esc was last pressed while nothing ran."""
+        self._asked_to_leave = -LEAVE_SECONDS
+        """Time at which the key that copies was last pressed with nothing to copy, stop or empty."""
         self._quitting = False
 
     def get_default_screen(self) -> SessionScreen:
@@ -326,7 +330,10 @@ class CoderApp(KeyedApp[None]):
         self.action_stop()
 
     async def action_copy_or_quit(self) -> None:
-        """Copy the selection, as terminals do; without one, empty the prompt; quit if it is empty."""
+        """Copy the selection, as terminals do; without one, empty the prompt; quit if it is empty.
+
+        While nothing runs, only the second press in a row quits.
+        """
         selection = self.screen.get_selected_text()
         if selection is None and isinstance(self.focused, TextArea):
             selection = self.focused.selected_text
@@ -335,5 +342,8 @@ class CoderApp(KeyedApp[None]):
             self.screen.clear_selection()
         elif (prompt := self._main.query_one(Prompt)).text:
             prompt.put_away()
-        else:
+        elif self._conversation.is_busy or self.clock() - self._asked_to_leave < LEAVE_SECONDS:
             await self.action_quit()
+        else:
+            self._asked_to_leave = self.clock()
+            self.notify(f"{self.key_bindings.label('copy')} again leaves", timeout=LEAVE_SECONDS)

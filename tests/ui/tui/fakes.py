@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from textual.events import Key
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from coder.core.commands import SessionCommand, Stop
 from coder.core.errors import UserError
@@ -14,7 +15,7 @@ from coder.core.events import Event, SessionStarted
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import OpenedRepository, RecordedSession, RunningSession, SessionModel, UserRequest
-from coder.ui.tui.screens.dialog import PAUSE_SECONDS
+from coder.ui.tui.screens.dialog import PAUSE_SECONDS, WAITING
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
@@ -94,9 +95,12 @@ class Stage:
         """Wait until a question that has appeared accepts keys; with a text, until the question with that
         text does.
         """
+        has_paused = False
         for _ in range(200):
             await self.pilot.pause(0.05)
-            if self.app.screen.is_modal and not self.app.screen.focused:
+            hints = [str(hint.content) for hint in self.app.screen.query("#keys").results(Static)]
+            if WAITING in hints and not has_paused:
+                has_paused = True
                 self.pass_time(PAUSE_SECONDS)
             if self.app.screen.is_modal and self.app.screen.focused and text in self.text:
                 return
@@ -132,7 +136,7 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
     app = app or CoderApp(
         start, repository="/home/ada/clock", model=lambda: SessionModel("acme:large"), clock=FakeClock()
     )
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         for name in ("open", "warm up"):
             for worker in [worker for worker in app.workers if worker.name == name]:

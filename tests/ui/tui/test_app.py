@@ -12,7 +12,7 @@ from coder.core.events import DeliverNowOffered, MessageFinished, Warned
 from coder.core.messages import UserMessage
 from coder.session.log import EventLog
 from coder.store.jsonl import read_records
-from coder.ui.tui.app import CoderApp
+from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
 from coder.ui.tui.running import OpenedRepository, RunningSession, SessionModel, UserRequest
 from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.earlier import EarlierRecords
@@ -226,10 +226,23 @@ def test_stop_during_start_reaches_session_when_ready() -> None:
     assert session.commands == [Stop()]
 
 
-def test_quits_immediately_when_idle() -> None:
+def test_only_second_ctrl_c_in_a_row_leaves_when_idle() -> None:
     async def scene(terminal: Stage) -> None:
-        assert not terminal.is_closing
+        for _ in range(2):
+            terminal.pass_time(LEAVE_SECONDS)
+            await terminal.pilot.press("ctrl+c")
+            await terminal.settle()
+            assert "ctrl+c again leaves" in terminal.text
+            assert not terminal.is_closing
         await terminal.pilot.press("ctrl+c")
+        assert terminal.is_closing
+
+    play(scene)
+
+
+def test_ctrl_q_leaves_immediately_when_idle() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.pilot.press("ctrl+q")
         assert terminal.is_closing
 
     play(scene)
@@ -483,6 +496,16 @@ def test_commands_are_carried_out_and_unknown_ones_refused() -> None:
         await terminal.settle()
 
     assert [(request.text, request.mode) for request in play(scene).requests] == [("where is it", "ask")]
+
+
+def test_stopped_request_keeps_its_mode() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.pilot.press("escape")
+        await terminal.settle()
+        assert "─ fix ─" in terminal.text
+
+    play(scene)
 
 
 def test_key_changes_mode_and_history_comes_back() -> None:

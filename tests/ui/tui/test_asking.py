@@ -95,6 +95,7 @@ def test_y_answers_only_approvals_among_several_options(takes_instruction: bool,
         (["r", "enter"], ()),
         (["r", "down", "y", "enter"], (1,)),
         (["r", "space", "a", "space", "enter"], (1, 2)),
+        (["y", "y", "n", "y", "enter"], (0, 1, 2)),
     ],
 )
 def test_answers_review_with_accepted_hunks(keys: list[str], hunk_numbers: tuple[int, ...]) -> None:

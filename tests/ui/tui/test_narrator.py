@@ -6,6 +6,7 @@ from coder.core.events import (
     Failed,
     MessageFinished,
     PhaseEntered,
+    QuestionAnswered,
     SessionFinished,
     StageChanged,
     TextStreamed,
@@ -80,6 +81,29 @@ def test_shows_retried_reply_once() -> None:
     )
     assert "A whole thought." in screen
     assert "Half a thou" not in screen
+
+
+def test_question_is_shown_once_and_stays_above_its_answer() -> None:
+    async def scene(terminal: Stage) -> None:
+        assert "Allow" in terminal.text
+        assert not [line for line in terminal.app.screen_stack[0].query(".question")]
+        terminal.session.tell(
+            QuestionAnswered(question="q1", option="refuse", by="person", instruction="by hand")
+        )
+        await terminal.settle()
+
+    lines = [line.strip() for line in render_events(story.QUESTION, scene=scene).splitlines()]
+    (place,) = [place for place, line in enumerate(lines) if line.startswith("Allow run_command")]
+    assert "refuse: by hand" in lines[place : place + 3]
+
+
+def test_refused_call_is_not_shown_as_failed() -> None:
+    finished = story.finished_call(story.READ, "read was not allowed.", ok=False, seconds=0.0)
+    screen = render_events(
+        ToolStarted(candidate="c1", call=story.READ), finished.model_copy(update={"refused": True})
+    )
+    assert "refused" in screen
+    assert "failed" not in screen
 
 
 def test_empty_reply_shows_nothing() -> None:

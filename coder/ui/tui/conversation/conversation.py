@@ -163,10 +163,15 @@ class Conversation:
         """Be ready for the next request; queued messages go back into the prompt."""
         self._session = None
         self.is_busy = self._stopping = False
-        self._screen.end(mode="fix" if self._newest is None else "change")
+        self._screen.end(mode=self._next_mode())
         if text := self._queue.take_all():
             self._screen.suggest(text)
         self._on_end()
+
+    def _next_mode(self) -> str:
+        from coder.core.state import next_mode
+
+        return "fix" if self._newest is None else next_mode(self._newest.records)
 
     def _send_stop(self) -> None:
         from coder.core.commands import Stop
@@ -178,7 +183,7 @@ class Conversation:
 
         task: Task | None = interrupted_task(self._newest.records) if self._newest is not None else None
         if task is not None:
-            self._screen.suggest(task.issue, mode="plan" if task.plan_only else task.mode)
+            self._screen.suggest(task.issue, mode=self._next_mode())
 
     async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
         """Run a session to its end, and show all of it."""

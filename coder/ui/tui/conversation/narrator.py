@@ -80,6 +80,8 @@ class Narrator:
         """Newest finished reply."""
         self._calls: dict[tuple[str, str], CallFold] = {}
         """By candidate and id: servers may count the calls of each conversation anew."""
+        self._questions: dict[str, str] = {}
+        """Texts of questions that a dialog shows until they are answered, by id."""
         self._stages: dict[str, StageRow] = {}
         self._shown_verdict = ""
         """Verdict of the phase that is shown."""
@@ -96,15 +98,15 @@ class Narrator:
                 self._finish_reply(candidate, text)
             case DeliverNowOffered(offered=offered) if self._prompt is not None:
                 self._prompt.offer_delivery(offered=offered)
-            case ToolStarted(candidate=candidate, call=call):
-                self._calls[candidate, call.id] = CallFold(call)
-                self._transcript.add(self._calls[candidate, call.id])
-            case ToolFinished(candidate=candidate, message=message, seconds=seconds, refused=refused):
-                if (call_fold := self._calls.pop((candidate, message.call_id), None)) is not None:
-                    call_fold.finish(message, seconds, refused=refused)
+            case ToolStarted() | ToolFinished():
+                self._show_call(record.event)
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._transcript.add(*_event_widgets(record.event))
+            case QuestionAsked(question=question, text=text):
+                self._questions[question] = text
+            case QuestionAnswered():
+                self._show_answer(record.event)
             case StageChanged():
                 self._show_stage(record.event)
             case SessionFinished():
@@ -112,6 +114,19 @@ class Narrator:
             case _:
                 self._take_verdict(record.event)
                 self._transcript.add(*_event_widgets(record.event))
+
+    def _show_call(self, event: ToolStarted | ToolFinished) -> None:
+        if isinstance(event, ToolStarted):
+            self._calls[event.candidate, event.call.id] = CallFold(event.call)
+            self._transcript.add(self._calls[event.candidate, event.call.id])
+        elif (fold := self._calls.pop((event.candidate, event.message.call_id), None)) is not None:
+            fold.finish(event.message, event.seconds, refused=event.refused)
+
+    def _show_answer(self, event: QuestionAnswered) -> None:
+        """Show a question, which has been in its dialog so far, and the answer."""
+        if text := self._questions.pop(event.question, ""):
+            self._transcript.add_line(text, "question")
+        self._transcript.add(*_event_widgets(event))
 
     def _show_status(self) -> None:
         if self._status_bar is not None:
@@ -230,8 +245,6 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
                 "The conversation fills the model's context: older parts are sent in short from now on.",
                 "warning",
             )
-        case QuestionAsked(text=text):
-            yield _line(text, "question")
         case QuestionAnswered(option=option, by=by, instruction=instruction):
             reply = f"{option}: {instruction}" if instruction else option
             yield _line(reply if by == "person" else f"nobody to ask: {option}", "answer")

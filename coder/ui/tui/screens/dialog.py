@@ -50,10 +50,14 @@ class Dialog(ModalScreen[Result]):
 
     def _focus_after_pause(self) -> None:
         if self._hint and self._seconds - self._typed_at >= PAUSE_SECONDS:
+            self._take_keys()
             self.focus_first()
 
     def on_descendant_focus(self, _: DescendantFocus) -> None:
-        """Take keys from now on: the user has paused, or has clicked on something."""
+        """Wait no longer once the user has clicked on something."""
+        self._take_keys()
+
+    def _take_keys(self) -> None:
         if self._hint:
             self.query_one("#keys", Static).update(self._hint)
             self._hint = ""

@@ -23,12 +23,6 @@ class ChosenOption(NamedTuple):
     """What the model should do instead."""
 
 
-def is_yes_or_no(question: QuestionAsked) -> bool:
-    """Return whether the first option agrees and the last one declines."""
-    has_two = len(question.options) == 2 or question.takes_instruction
-    return has_two and question.default == question.options[-1]
-
-
 class AnswerList(OptionList):
     """Options without a way from the first to the last: what is allowed for good is not chosen by a slip."""
 
@@ -82,8 +76,14 @@ class QuestionScreen(Dialog[ChosenOption]):
     @property
     def _keys(self) -> str:
         options = self._question.options
-        agree = f"y {options[0]}" if is_yes_or_no(self._question) else f"1-{min(len(options), MOST_NUMBERS)}"
+        agree = f"y {options[0]}" if self._is_yes_or_no else f"1-{min(len(options), MOST_NUMBERS)}"
         return f"up, down, enter · {agree} · n or esc {self._question.default}"
+
+    @property
+    def _is_yes_or_no(self) -> bool:
+        """True if the first option agrees and the last one declines."""
+        has_two = len(self._question.options) == 2 or self._question.takes_instruction
+        return has_two and self._question.default == self._question.options[-1]
 
     def on_mount(self) -> None:
         options = self.query_one(OptionList)
@@ -94,7 +94,7 @@ class QuestionScreen(Dialog[ChosenOption]):
 
     def action_agree(self) -> None:
         """Choose the first option of a question that can be declined."""
-        if is_yes_or_no(self._question):
+        if self._is_yes_or_no:
             self.dismiss(ChosenOption(self._question.options[0]))
 
     def action_decline(self) -> None:

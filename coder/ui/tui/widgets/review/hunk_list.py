@@ -80,10 +80,11 @@ class HunkList(VimScroll, can_focus=False):
             self.show_file(paths[place])
 
     def action_decide(self, accepted: bool) -> None:
-        """Decide on the focused hunk, and go on to the next one."""
+        """Decide on the focused hunk, and go on to the next one if there is one."""
         if isinstance(focused := self.screen.focused, HunkChoice):
             focused.decide(accepted=accepted)
-            self.action_move(1)
+            if focused is not self.choices[-1]:
+                self.action_move(1)
 
     def action_decide_all(self, accepted: bool) -> None:
         with self.prevent(HunkChoice.Decided):
