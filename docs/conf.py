@@ -5,7 +5,7 @@ from sphinx.application import Sphinx
 from coder import __version__
 from coder.cli.app import app
 from coder.cli.command_tree import read_command_tree
-from coder.cli.reference_pages import render_commands, render_exit_codes, render_settings
+from coder.cli.reference_pages import render_commands, render_events, render_exit_codes, render_settings
 
 project = "coder"
 version = release = __version__
@@ -17,6 +17,7 @@ html_title = f"coder {__version__}"
 html_show_copyright = False
 GENERATED = {
     "reference/commands": lambda: render_commands(read_command_tree(app)),
+    "reference/events": render_events,
     "reference/exit-codes": render_exit_codes,
     "reference/settings": render_settings,
     "decisions/README": lambda: "```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n",

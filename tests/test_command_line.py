@@ -127,7 +127,8 @@ def test_proves_applies_and_undoes_fix(place: Place, server: FakeServer) -> None
     )
     assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", branch)
     assert {**place.user_state(), "branches": ""} == {**before, "branches": ""}
-    assert place.coder("apply", "last").returncode == 0
+    assert place.coder("log", "diff", branch).stdout == place.coder("log", "diff", "last").stdout
+    assert place.coder("apply", branch).returncode == 0
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
     undone = place.coder("undo", "last", "--yes")
     assert undone.returncode == 0, undone.stderr
@@ -185,6 +186,16 @@ def test_makes_edits_and_runs_plan(place: Place, server: FakeServer, tmp_path: P
     assert result.returncode == 0, result.stdout + result.stderr
     assert len(server.requests) == 2
     assert "The sign is a plus." in json.dumps(server.requests[1])
+
+
+def test_request_limit_stands_in_for_money_without_a_price(place: Place, server: FakeServer) -> None:
+    server.turns += [PATCH]
+    refused = place.fix(server, "--max-usd", "0.5")
+    assert refused.returncode == 5
+    assert "the limit of $0.5 (max_usd) cannot be kept. Add --max-tokens" in " ".join(refused.stdout.split())
+    admitted = place.fix(server, "--max-usd", "0.5", "--max-requests", "20")
+    assert admitted.returncode == 0, admitted.stdout
+    assert "instead it is limited to 20 requests" in " ".join(admitted.stdout.split())
 
 
 def test_merge_brings_a_proven_fix_onto_the_branch(place: Place, server: FakeServer) -> None:

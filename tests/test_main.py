@@ -1,8 +1,11 @@
 import io
+import json
+from pathlib import Path
 
 import pytest
 
 from coder.__main__ import _configure_encodings, _print_masked_traceback
+from coder.cli.app import run_command_line
 
 
 def test_a_crash_report_holds_no_secret(
@@ -27,3 +30,36 @@ def test_unprintable_characters_do_not_crash() -> None:
     assert stdin.read() == "später \u2026 \ufffd"
     print("später \u2026 \udcff", end="", file=stdout)
     assert stdout.buffer.getvalue() == b"sp?ter ? ?"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["verify", "--json", "--evidence", "none/e.json"], ["fix", "i", "--json", "--model", "nobody:x"]],
+)
+def test_json_ends_with_finished_where_nothing_began(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = run_command_line(arguments)
+    captured = capsys.readouterr()
+    finished = json.loads(captured.out.splitlines()[-1])
+    assert (finished["event"], finished["verdict"], finished["exit_code"]) == ("finished", None, code)
+    assert f"coder: {finished['summary']}\n" == captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["hook", "install", "claud"], "Do you mean 'claude'?"),
+        (
+            ["config", "set", "a", "b"],
+            "coder config only shows settings, and names the file to write yours into.",
+        ),
+    ],
+)
+def test_wrong_use_says_what_is_meant(
+    arguments: list[str], advice: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["coder", *arguments])
+    assert run_command_line(arguments) == 2
+    assert capsys.readouterr().err.strip().endswith(advice)

@@ -89,3 +89,26 @@ def test_without_the_package_says_what_to_install(place: Place) -> None:
         [sys.executable, "-c", script], env=place.environment, capture_output=True, text=True, check=False
     )
     assert (result.returncode, result.stderr.count("\n"), "coder-proof[mcp]" in result.stderr) == (2, 1, True)
+
+
+def test_refuses_unknown_arguments_and_missing_tests(place: Place) -> None:
+    async def work() -> tuple[Any, Any]:
+        async with connect(place) as client:
+            misspelt = await client.call_tool("verify", {"revison": "HEAD"})
+            missing = await client.call_tool("locate_fault", {"tests": ["tests/test_none.py::test_none"]})
+            return misspelt, missing
+
+    misspelt, missing = asyncio.run(work())
+    assert misspelt.is_error
+    assert "revison" in misspelt.content[0].text
+    assert "tests/test_none.py::test_none" in missing.content[0].text
+    assert "by themselves" not in missing.content[0].text
+
+
+def test_refuses_to_serve_where_no_repository_is(place: Place, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "coder", "mcp", "serve", "--repo", str(tmp_path / "none")]
+    result = subprocess.run(
+        command, env=place.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert "none" in result.stderr

@@ -257,3 +257,8 @@ def test_repository_may_only_widen_tests_run(tmp_path: Path) -> None:
         ).foreground_suite_seconds
         == 60
     )
+
+
+def test_refuses_empty_test_command() -> None:
+    with pytest.raises(UserError, match="the test command is empty"):
+        collect_settings(flags={"test": " "}, environment={})

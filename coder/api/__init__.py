@@ -293,6 +293,7 @@ def _run_session(setup: "SessionSetup", task: "Task", on_progress: Progress | No
         diff=delivery.diff if delivery else judged,
         branch=delivery.branch if delivery else "",
         commit=delivery.commit if delivery else "",
+        model=setup.approach.model.name,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools.base import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
@@ -44,6 +45,8 @@ class ToolResult(Value):
     """The fix; empty where a change was judged."""
     branch: str = ""
     session: str
+    model: str = ""
+    """The model that worked, or `no model`: the built-in engine, or a change that was only judged."""
 
 
 class RepositoryTools:
@@ -124,15 +127,26 @@ class RepositoryTools:
 
 def build_server(directory: Path, *, unsafe_no_sandbox: bool = False) -> MCPServer:
     """Return a server whose tools work on the repository that contains a directory."""
-    server: MCPServer = MCPServer(
-        "coder", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
-    )
     tools = RepositoryTools(directory, unsafe_no_sandbox=unsafe_no_sandbox)
-    for reader in (tools.verify, tools.locate, tools.locate_fault):
-        server.add_tool(reader, annotations=READS)
-    for writer in (tools.apply, tools.fix):
-        server.add_tool(writer, annotations=WRITES)
-    return server
+    readers = (_make_tool(reader, READS) for reader in (tools.verify, tools.locate, tools.locate_fault))
+    writers = (_make_tool(writer, WRITES) for writer in (tools.apply, tools.fix))
+    return MCPServer(
+        "coder",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        log_level="WARNING",
+        tools=[*readers, *writers],
+    )
+
+
+def _make_tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
+    """Return a tool that refuses arguments it does not have: a misspelt one must not be passed over."""
+    tool = Tool.from_function(function, annotations=annotations)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool
 
 
 async def _call(function: Callable[[], AnyResult]) -> AnyResult:
@@ -172,4 +186,5 @@ def _to_tool_result(result: api.Result, *, diff: str) -> ToolResult:
         diff=diff,
         branch=result.branch,
         session=result.session,
+        model=result.model,
     )

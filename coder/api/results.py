@@ -32,6 +32,8 @@ class Result(Value):
     """Branch of a delivered fix; empty if nothing was written to the repository."""
     commit: str = ""
     """Commit of a delivered fix."""
+    model: str = ""
+    """The model that worked; `no model` is the built-in engine, or no change was to be made."""
 
     @property
     def is_proven(self) -> bool:

@@ -1,5 +1,6 @@
 """Table of commands and entry point of the command line."""
 
+import re
 import sys
 
 import typer
@@ -32,6 +33,8 @@ from coder.cli.reporting import broken_change_notices, report_errors
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
 """Commands that programs start, whose messages nobody reads."""
+JSON_COMMANDS = ("fix", "do", "ask", "build", "verify", "review")
+"""Commands whose --json prints the events of a session."""
 app = typer.Typer(
     name="coder",
     help="Fix bugs in your repository, and prove that they are fixed. Without a command: the interface.",
@@ -107,7 +110,10 @@ def options(
 
 def run_command_line(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
-    return report_errors(lambda: _run_command(arguments))
+    typed = sys.argv[1:] if arguments is None else arguments
+    return report_errors(
+        lambda: _run_command(arguments), on_error=lambda message, code: _finish_json(typed, message, code)
+    )
 
 
 def _run_command(arguments: list[str] | None) -> object:
@@ -129,8 +135,26 @@ def _run_command(arguments: list[str] | None) -> object:
         return 130 if at_terminal else 2
 
 
+def _finish_json(arguments: list[str], message: str, code: int) -> None:
+    """End the lines of --json, which a failure before the session would leave empty."""
+    if not ("--json" in arguments and arguments[0] in JSON_COMMANDS):
+        return
+    from datetime import UTC, datetime
+
+    from coder.ui.jsonl import write_failure
+
+    write_failure(message, code, at=datetime.now(UTC))
+
+
 def _advise(message: str) -> str:
     """Return what to do about wrong use: a request in words is likely an issue."""
+    if choice := re.search(r": '(.*)' is not one of (.*)$", message):
+        from difflib import get_close_matches
+
+        matches = get_close_matches(choice[1], re.findall(r"'([^']*)'", choice[2]), n=1)
+        return f"Do you mean {matches[0]!r}?" if matches else "See coder --help."
     request = message.removeprefix("No such command ")
+    if "extra argument" in message and sys.argv[1:2] == ["config"]:
+        return "coder config only shows settings, and names the file to write yours into."
     is_sentence = request != message and " " in request
     return "To fix an issue: coder fix 'what is wrong'" if is_sentence else "See coder --help."

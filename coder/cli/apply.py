@@ -1,5 +1,6 @@
 """`coder apply`: apply a session's fix to the current branch, or a diff to the files."""
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +29,8 @@ INCONCLUSIVE = 7
 """Exit code if the judgement ended without a verdict."""
 LONGEST_TYPED_BYTES = 4095
 """Longest line that a terminal passes on; it silently drops the rest (N_TTY_BUF_SIZE)."""
+APPLIED_FILE = "applied"
+"""File in the directory of a session whose diff was applied to the files of the checkout."""
 BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
@@ -219,7 +222,7 @@ def _read_diff(what: str) -> str | None:
     path = Path(what)
     if what == "-":
         return _decode(_read_stdin())
-    if what.startswith("session:"):
+    if what.startswith("session:") or (what.startswith("coder/") and not path.exists()):
         return None
     try:
         return _decode(path.read_bytes())
@@ -343,6 +346,30 @@ def _apply_reviewed(repo: Path, id: str, *, force: bool) -> str:
     )
 
 
+def take_out_diff(repo: Path, id: str, *, check: bool = False) -> str:
+    """Take the diff that a session delivered, and `coder apply` applied, out of the files; return a sentence.
+
+    Raises:
+        UserError: it was not applied, or does not fit any more; nothing was changed.
+    """
+    from coder.core.errors import UserError
+    from coder.repo.delivery.checkout import apply_diff
+
+    directory = _find_delivered_session(repo, id)
+    diff = find_delivery(repo, directory.name).diff
+    files = ", ".join(re.findall(r"^diff --git a/.+ b/(.+)$", diff, re.MULTILINE))
+    if not (directory / APPLIED_FILE).exists():
+        raise UserError(
+            f"Session {directory.name} delivered a change of {files} that `coder apply` has not applied. "
+            "Nothing was changed. If you applied it otherwise: "
+            f"coder log diff {directory.name} | coder apply --reverse -"
+        )
+    sentence = apply_diff(repo, diff, check=check, reverse=True)
+    if not check:
+        (directory / APPLIED_FILE).unlink()
+    return f"Session {directory.name}, {files}: {sentence[0].lower()}{sentence[1:]}"
+
+
 def apply_session(
     repo: Path, id: str, *, check: bool = False, reverse: bool = False, force: bool = False
 ) -> str:
@@ -358,7 +385,12 @@ def apply_session(
     if not force and not reverse:
         _refuse_broken(repo, id)
     if not delivery.commit:
-        return apply_diff(repo, delivery.diff, check=check, reverse=reverse)
+        if reverse:
+            return take_out_diff(repo, id, check=check)
+        sentence = apply_diff(repo, delivery.diff, check=check)
+        if not check:
+            (_find_delivered_session(repo, id) / APPLIED_FILE).touch()
+        return sentence
     if reverse:
         raise UserError(
             f"This session's fix is the commit {delivery.commit[:10]}. Take it back with: coder undo {id}"

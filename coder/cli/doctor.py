@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from coder.cli.options import RepositoryOption
 
 if TYPE_CHECKING:
+    from coder.models.catalog import ModelChoice
     from coder.sandbox.backends.backend import SandboxBackend
     from coder.sandbox.choice import BackendChoice
 
@@ -102,13 +103,36 @@ def _check_repository(directory: Path, *, walls: "SandboxBackend | None") -> Ite
         )
     else:
         yield True, "tests", project.command.text
+        if not project.command.is_selective:
+            yield (
+                True,
+                "",
+                "judged by its exit code, which never proves a fix, unless it writes a report",
+            )
     for reason in project.why:
         yield True, "", reason
+    yield from _check_settings(root)
+
+
+def _check_settings(root: Path) -> Iterator[CheckResult]:
+    """Yield what is wrong with a repository's own settings."""
+    import tomllib
+
+    from coder.files.regular_files import read_regular_text
+    from coder.settings import ignored_settings
+
+    try:
+        tomllib.loads(read_regular_text(root / "pyproject.toml", within=root) or "")
+    except tomllib.TOMLDecodeError as error:
+        yield False, "settings", f"pyproject.toml is not valid TOML, so nothing in it counts: {error}"
+    for text in ignored_settings(root):
+        yield False, "settings", text
 
 
 def _check_models() -> Iterator[CheckResult]:
     from coder.core.errors import UserError
     from coder.models.catalog import choose_model, find_local_servers, list_key_variables
+    from coder.models.servers import server_addresses
     from coder.settings import collect_settings, config_from_settings
 
     keys = list_key_variables(os.environ)
@@ -117,7 +141,9 @@ def _check_models() -> Iterator[CheckResult]:
     for server in running:
         yield True, "server", f"{server.provider} at {server.base_url}: {', '.join(server.models[:4])}"
     if not running:
-        yield False, "server", "no Ollama, llama.cpp, LM Studio or vLLM answers on this machine"
+        host = os.environ.get("OLLAMA_HOST")
+        place = f", nor anything at {server_addresses(os.environ)['ollama']} (OLLAMA_HOST)" if host else ""
+        yield False, "server", f"no Ollama, llama.cpp, LM Studio or vLLM answers on this machine{place}"
     effective = config_from_settings(collect_settings())
     try:
         choice = choose_model(
@@ -127,10 +153,13 @@ def _check_models() -> Iterator[CheckResult]:
             environment=os.environ,
             local=lambda _environment: running,
         )
+        fault = _model_fault(choice) if choice else ""
         yield (
-            choice is not None,
+            choice is not None and not fault,
             "model",
-            f"{choice.name} ({choice.reason})" if choice else "none: set a key, or start a model server",
+            f"{choice.name} ({choice.reason}){fault}"
+            if choice
+            else "none: set a key, or start a model server",
         )
     except UserError as error:
         yield False, "model", str(error)
@@ -142,6 +171,20 @@ def _check_models() -> Iterator[CheckResult]:
             "--offline"
         ),
     )
+
+
+def _model_fault(choice: "ModelChoice") -> str:
+    """Return what keeps a chosen model from being asked; empty if nothing is known to."""
+    from coder.models.catalog import COMPATIBLE_PROVIDER, KEY_VARIABLES, find_key
+    from coder.models.servers import accepts_connections
+
+    variables = KEY_VARIABLES.get(choice.provider, ())
+    if choice.base_url and not accepts_connections(choice.base_url):
+        return f": nothing answers at {choice.base_url}"
+    needs_key = choice.provider != COMPATIBLE_PROVIDER and variables
+    if choice.base_url and needs_key and not find_key(choice.provider, os.environ):
+        return f": no key is set ({' or '.join(variables)})"
+    return ""
 
 
 def _check_terminal() -> Iterator[CheckResult]:

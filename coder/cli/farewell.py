@@ -37,11 +37,14 @@ def print_farewell(
 
 def _print_outcome(console: "Console", finished: "SessionFinished", root: Path, *, session: str) -> None:
     from coder.repo.delivery.checkout import has_delivery
+    from coder.repo.delivery.commits import has_change
     from coder.repo.git import find_checkout
     from coder.ui.summary import summary_lines
 
-    delivery = finished.delivery
-    is_undone = delivery is not None and not has_delivery(find_checkout(root).git, delivery)
+    git, delivery = find_checkout(root).git, finished.delivery
+    is_undone = delivery is not None and not has_delivery(git, delivery)
+    if delivery is not None and delivery.commit and not is_undone and has_change(git, delivery.commit):
+        finished = finished.model_copy(update={"delivery": delivery.model_copy(update={"merged": True})})
     for line in summary_lines(finished, session=session):
         is_outdated = is_undone and line.plain.startswith("next")
         console.print("next     it was taken back since" if is_outdated else line)

@@ -109,7 +109,7 @@ def _session_line(
     issue = sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
     cost = "" if finish_event is None else _format_cost(finish_event.spent)
     name = f"{directory.name}  @{len(list_conversation(directory)):<2}"
-    return f"{name}  {kind:<12}  {start_event.model:<24.24}  {cost:>7}  {issue}"
+    return f"{name}  {kind:<12}  {start_event.model:<24.24}  {cost:>13}  {issue}"
 
 
 def _match_lines(directory: Path, query: str) -> list[str]:
@@ -124,7 +124,7 @@ def _match_lines(directory: Path, query: str) -> list[str]:
 def _format_cost(spent: "UsageTotals") -> str:
     from coder.ui.summary import format_money
 
-    return format_money(spent) if spent.requests and spent.cost_usd is not None else ""
+    return format_money(spent) if spent.requests else ""
 
 
 def _current_repository() -> "Path | None":

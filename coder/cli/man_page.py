@@ -7,7 +7,10 @@ from coder.cli.command_tree import CommandNode, CommandParameter
 
 EXIT_CODES = (
     ("0", "PROVEN; for commands without a verdict: done"),
-    ("2", "wrong use"),
+    (
+        "2",
+        "wrong use or setup: an option, a setting, the model's key, quota or address; nothing was delivered",
+    ),
     ("3", "PASSING or NOT FIXED"),
     ("4", "GAVE UP; or you declined the change"),
     ("5", "LIMIT"),

@@ -32,5 +32,7 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
             "The MCP server needs the package mcp: install coder with the extra, 'coder-proof[mcp]'."
         )
     from coder.api.mcp_server import build_server
+    from coder.repo.git import find_checkout
 
+    find_checkout(repo)
     build_server(repo.resolve(), unsafe_no_sandbox=unsafe_no_sandbox).run("stdio")

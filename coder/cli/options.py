@@ -21,7 +21,7 @@ RepositoryOption = Annotated[
     Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")
 ]
 SessionArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, or `last`.")
+    str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, its branch, or `last`.")
 ]
 
 

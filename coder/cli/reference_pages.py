@@ -1,4 +1,4 @@
-"""Reference pages of the documentation site, in Markdown: commands, exit codes and settings."""
+"""Reference pages of the documentation site, in Markdown: commands, events, exit codes and settings."""
 
 import ast
 import inspect
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from coder.cli.command_tree import CommandNode, CommandParameter
 from coder.cli.man_page import EXIT_CODES
 from coder.settings import LIST_SETTINGS, LOWERABLE_SETTINGS, OWN_SETTINGS, REPOSITORY_SETTINGS, Config
+from coder.ui import jsonl
 from coder.ui.tui.keys import BINDINGS
 
 
@@ -19,6 +20,16 @@ def render_commands(root: CommandNode) -> str:
 def render_exit_codes() -> str:
     """Return the table of exit codes."""
     return _table(("code", "meaning"), ((f"`{code}`", meaning) for code, meaning in EXIT_CODES))
+
+
+def render_events() -> str:
+    """Return the table of the events of `--json`, and the remarks on their fields."""
+    opening, table, closing = inspect.cleandoc(jsonl.__doc__ or "").split("\n\n")[-3:]
+    rows = re.findall(r"^(\w+) +(.+(?:\n {2,}.+)*)", table, re.MULTILINE)
+    lines = _table(
+        ("event", "fields"), ((f"`{name}`", _escape(" ".join(text.split()))) for name, text in rows)
+    )
+    return f"{opening}\n\n{lines}\n{' '.join(closing.split())}\n"
 
 
 def render_settings() -> str:

@@ -8,8 +8,13 @@ from pathlib import Path
 from coder.core.errors import CoderError, UserError
 
 
-def report_errors(run: Callable[[], object]) -> int:
-    """Run a command and return its exit code; an expected error is one line on standard error."""
+def report_errors(
+    run: Callable[[], object], *, on_error: Callable[[str, int], None] = lambda _message, _code: None
+) -> int:
+    """Run a command and return its exit code; an expected error is one line on standard error.
+
+    `on_error` receives that line, without its beginning, and the exit code.
+    """
     try:
         code = run()
     except KeyboardInterrupt:
@@ -27,8 +32,11 @@ def report_errors(run: Callable[[], object]) -> int:
     except CoderError as error:
         from coder.core.values.text import sanitize_text
 
-        print(f"coder: {sanitize_text(_mask_secrets(str(error)))}", file=sys.stderr)
-        return 2 if isinstance(error, UserError) else 1
+        message = sanitize_text(_mask_secrets(str(error)))
+        error_code = 2 if isinstance(error, UserError) else 1
+        print(f"coder: {message}", file=sys.stderr)
+        on_error(message, error_code)
+        return error_code
     return code if isinstance(code, int) else 0
 
 

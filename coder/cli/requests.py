@@ -224,6 +224,8 @@ def run_request(
         from coder.wiring.preparation import make_task, read_attachments
 
         def task(directory: Path, config: "Config") -> "Task":
+            if mode == "fix" and not fields.get("base"):
+                _require_match(find_checkout(directory).root, fields.get("only", ()))
             attachments = read_attachments(typed_mentions(argument), find_checkout(directory).root, config)
             return make_task(text, config, directory=directory, mode=mode, attachments=attachments, **fields)
 
@@ -243,3 +245,24 @@ def run_request(
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
     return handle.finish_event.exit_code
+
+
+def _require_match(root: Path, patterns: Sequence[str]) -> None:
+    """Refuse --only if no file of the repository matches any of its paths.
+
+    Raises:
+        UserError: none does.
+    """
+    from coder.core.errors import UserError
+    from coder.verify.impact.import_graph import project_files
+    from coder.workspace.workspace import matches_path
+
+    is_match = any(
+        (root / pattern).exists() or any(matches_path(path, pattern) for path in project_files(root))
+        for pattern in patterns
+    )
+    if patterns and not is_match:
+        raise UserError(
+            f"--only {' --only '.join(patterns)} matches no file in {root}; nothing was started. Name a path "
+            "or glob from the root of the repository."
+        )

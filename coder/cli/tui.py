@@ -45,6 +45,10 @@ class InteractiveSession:
         return finish_event
 
 
+ERASE_LINE = "\r\x1b[2K"
+"""Erases what the terminal has shown of keys that were typed before the interface was there."""
+
+
 class InterfaceRepository:
     """The repository that the interface works on; it is opened after the first paint."""
 
@@ -174,6 +178,8 @@ def run_tui(
     )
     is_inline = settings.is_on("inline")
     app.run(inline=is_inline, mouse=not is_inline)  # there the mouse scrolls and selects as in any program
+    if not is_inline:
+        print(ERASE_LINE, end="")
     if app.failure is not None:
         raise app.failure
     print_farewell(app.newest_log, root, transcript=app.session_logs if is_inline else ())

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from coder.cli.apply import find_delivery, find_earlier_deliveries
+from coder.cli.apply import find_delivery, find_earlier_deliveries, take_out_diff
 from coder.cli.options import RepositoryOption, SessionArgument
 
 
@@ -37,11 +37,11 @@ def undo_session(repo: Path, id: str) -> str:
     Raises:
         UserError: it cannot be taken back; nothing was changed.
     """
-    from coder.repo.delivery.checkout import apply_diff, undo_delivery
+    from coder.repo.delivery.checkout import undo_delivery
 
     delivery = find_delivery(repo, id)
     if not delivery.branch:
-        return apply_diff(repo, delivery.diff, reverse=True)
+        return take_out_diff(repo, id)
     on_same_branch = (
         earlier.commit
         for earlier in reversed(find_earlier_deliveries(repo, id))

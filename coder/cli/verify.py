@@ -33,7 +33,7 @@ def verify(
         typer.Argument(
             metavar="REV|DIFF",
             help="A commit, branch, range A..B, file with a diff, or - for a diff on standard input.",
-            show_default="the uncommitted work",
+            show_default="the uncommitted work; of a clean branch, the branch",
         ),
     ] = None,
     against: AgainstOption = None,
@@ -73,6 +73,8 @@ def verify(
             after, repo, commit=change, base=against, test=test, unsafe=unsafe_no_sandbox
         )
     statement = _read_attestation(evidence, change) if check else None
+    if evidence is not None and not check:
+        _check_writable(evidence)
     try:
         if statement is not None:
             targets = statement.verdict.targets
@@ -104,7 +106,9 @@ def verify(
 
         flags: dict[str, Any] = {
             "suite": suite and suite.value,
-            "test": test or (statement and _check_command(statement.test_command, repo)),
+            "test": test
+            if test is not None
+            else (statement and _check_command(statement.test_command, repo)),
         }
         handle = run_task(
             repo,
@@ -245,6 +249,18 @@ def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished")
         return finish_event.exit_code or VERDICT_DIFFERS
     print(f"The evidence still holds: {statement.verdict.label}.", file=sys.stderr)
     return 0
+
+
+def _check_writable(file: Path) -> None:
+    """Refuse a file that cannot be written before any test runs, so that the events tell the exit code."""
+    import os
+
+    from coder.core.errors import UserError
+
+    if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+        raise UserError(
+            f"The evidence cannot be written to {file}: see that its directory exists and is yours."
+        )
 
 
 def _write_evidence(file: Path, text: str) -> None:

@@ -27,6 +27,8 @@ class Answer(Value):
     type: Literal["answer"] = "answer"
     question: str
     option: str
+    instruction: str = ""
+    """What the model should do instead of what is refused; empty if the user says nothing."""
 
 
 class Decide(HunkDecisions):

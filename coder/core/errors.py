@@ -69,3 +69,7 @@ class LimitReached(CoderError):
 
 class ToolError(Exception):
     """An error message for the model: what is wrong, what is true instead, what to do next."""
+
+
+class ToolRefusedError(ToolError):
+    """A tool call that is not allowed, so that nothing was done."""

@@ -138,6 +138,8 @@ class ToolFinished(EventValue):
     seconds: float
     blob: str = ""
     """SHA-256 of the whole output, where the message holds a truncated one."""
+    refused: bool = False
+    """True if it was not allowed, so that nothing was done."""
 
 
 class FilesChanged(EventValue):
@@ -196,6 +198,14 @@ class QuestionAsked(EventValue):
     options: tuple[str, ...]
     default: str
     """The option used when nobody answers."""
+    takes_instruction: bool = False
+    """True for an approval: the default option refuses, and may say what to do instead."""
+
+    @property
+    def is_yes_or_no(self) -> bool:
+        """True if the first option agrees and the last one declines."""
+        has_two = len(self.options) == 2 or self.takes_instruction
+        return has_two and self.default == self.options[-1]
 
 
 class QuestionAnswered(EventValue):
@@ -205,6 +215,8 @@ class QuestionAnswered(EventValue):
     question: str
     option: str
     by: Literal["person", "default"]
+    instruction: str = ""
+    """What the user wants instead."""
 
 
 class ReviewAsked(EventValue):

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from genai_prices import Usage, calc_price
-from genai_prices.types import PriceCalculation
+from genai_prices.types import AbstractUsage, PriceCalculation
 
 from coder.models.catalog import ModelChoice
 
@@ -19,6 +19,14 @@ def find_list_price(choice: ModelChoice, input_tokens: int, output_tokens: int) 
             calc_price(billing, model_ref=choice.model, provider_id=choice.provider).total_price
             for billing in billings
         )
+    except (LookupError, ValueError):
+        return None
+
+
+def find_cost(choice: ModelChoice, usage: AbstractUsage) -> Decimal | None:
+    """Return the cost of a request by the price that its limit was reserved at; None if it is not listed."""
+    try:
+        return calc_price(usage, model_ref=choice.model, provider_id=choice.provider).total_price
     except (LookupError, ValueError):
         return None
 

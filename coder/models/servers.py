@@ -65,6 +65,19 @@ def list_models(base_url: str) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str) and "embed" not in name.lower())
 
 
+def accepts_connections(base_url: str) -> bool:
+    """Return whether something listens at the host and port of a URL; takes up to two seconds."""
+    from socket import create_connection
+
+    parts = urlsplit(base_url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        create_connection((parts.hostname or "", port), timeout=2.0).close()
+    except OSError:
+        return False
+    return True
+
+
 def detect_tool_support(base_url: str) -> bool | None:
     """Return whether llama.cpp's chat template passes tools to the model.
 

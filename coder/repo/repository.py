@@ -179,11 +179,15 @@ class SessionRepository:
         return trees.changed_texts(self.user_checkout.git, old=self.base, new=tree)
 
     def rebase_on_head(self, patch: Patch) -> Patch | None:
-        """Return the change on HEAD without the uncommitted work; None if it does not apply."""
+        """Return the change on HEAD without the uncommitted work.
+
+        None if it does not apply there, or changes nothing: the uncommitted work alone needs it.
+        """
         if not self.dirty:
             return patch
-        tree = trees.merge_change(self.user_checkout.git, old=self.base, new=patch.tree, onto=self.head)
-        if tree is None:
+        git = self.user_checkout.git
+        tree = trees.merge_change(git, old=self.base, new=patch.tree, onto=self.head)
+        if tree is None or tree == git.resolve_tree(self.head):
             return None
         self.rebased_trees.add(tree)
         return trees.make_patch(self.user_checkout.git, old=self.head, new=tree)

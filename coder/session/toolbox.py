@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from coder.core.errors import ToolError
+from coder.core.errors import ToolError, ToolRefusedError
 from coder.core.events import ToolFinished, ToolStarted
 from coder.core.messages import ToolCall, ToolMessage
 from coder.core.notes import Note
@@ -34,6 +34,7 @@ async def run_call(
     context.log.append(ToolStarted(candidate=candidate.id, call=call))
     seconds = 0.0
     note: Note | None = None
+    is_refused = False
     try:
         tool = find_tool(context, call.name)
         if tool is None:
@@ -53,6 +54,7 @@ async def run_call(
             seconds = time.monotonic() - start_seconds
     except ToolError as error:
         text, ok, note = str(error), False, None
+        is_refused = isinstance(error, ToolRefusedError)
     text = context.secrets.mask(text)
     shortened_text = truncate_output(text)
     context.log.append(
@@ -61,6 +63,7 @@ async def run_call(
             message=ToolMessage(call_id=call.id, name=call.name, text=shortened_text, ok=ok),
             seconds=seconds,
             blob="" if shortened_text == text else context.store.store_blob(text),
+            refused=is_refused,
         )
     )
     return note
@@ -81,21 +84,25 @@ async def _check_permission(
     """Return the policy of the call; ask the user if necessary, once for all calls of the reply.
 
     Raises:
-        ToolError: it is not allowed.
+        ToolRefusedError: it is not allowed.
     """
     decision = _decide(context, candidate, tool, call)
     if decision.action == "deny":
-        raise ToolError(
+        raise ToolRefusedError(
             f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
             "without it."
         )
-    if decision.action == "ask" and not await context.approval.permit(
-        call, list(_pending_requests(context, candidate, call))
-    ):
-        raise ToolError(
-            f"{tool.name} was not allowed (it {decision.why}), and nothing was done. Go on without it: "
-            "run_tests and the tools that look need no permission."
-        )
+    if decision.action == "ask":
+        permission = await context.approval.permit(call, list(_pending_requests(context, candidate, call)))
+        if not permission.is_granted:
+            advice = (
+                f"The user wants this instead: {permission.instruction}"
+                if permission.instruction
+                else "Go on without it: run_tests and the tools that look need no permission."
+            )
+            raise ToolRefusedError(
+                f"{tool.name} was not allowed (it {decision.why}), and nothing was done. {advice}"
+            )
     return Policy(writes=context.permissions.mode != "read-only", network=decision.network)
 
 

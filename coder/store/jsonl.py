@@ -114,6 +114,8 @@ def find_session(
 ) -> Path:
     """Return the directory of the only session whose id ends or begins with `name`; `last` is the newest.
 
+    The name of a branch of coder's stands for the newest session that was delivered there.
+
     With `repository` only its sessions count, with `delivered` only those that delivered something
     of which that is true, and with `conversation` the newest one that did not just judge a change.
 
@@ -145,11 +147,11 @@ def find_session(
                 f"{'with a fix ' if delivered else ''}yet{f' in {repository}' if repository else ''}."
             )
         return newest
-    matching = [
-        directory
-        for directory in directories
-        if directory.name.endswith(name) or directory.name.startswith(name)
-    ]
+    matching = (
+        _newest_on_branch(name, directories)
+        if name.startswith("coder/")
+        else [entry for entry in directories if entry.name.endswith(name) or entry.name.startswith(name)]
+    )
     if len(matching) != 1:
         count = f"{len(matching)} sessions" if matching else "No session"
         hint = "" if matching else _suggest_session(name, directories)
@@ -161,6 +163,15 @@ def find_session(
             f"{start_event.repository}."
         )
     return matching[0]
+
+
+def _newest_on_branch(branch: str, directories: Sequence[Path]) -> list[Path]:
+    """Return the newest session whose fix is on a branch, if there is one."""
+    for directory in reversed(directories):
+        finished = boundary_events(directory)[1]
+        if finished is not None and finished.delivery is not None and finished.delivery.branch == branch:
+            return [directory]
+    return []
 
 
 def _suggest_session(name: str, directories: Sequence[Path]) -> str:

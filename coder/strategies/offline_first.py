@@ -14,6 +14,7 @@ from coder.strategies.offline import propose_edits, tests_matching_issue
 from coder.strategies.verify_phase import attempt_number, requested_tests, verify_change
 
 FIRST_SECONDS = 10.0
+OFFLINE_NOTE = "written by the built-in engine; the model was not asked"
 
 
 def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Strategy:
@@ -76,6 +77,7 @@ async def _prove(
     if not verdict.is_good_enough:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         return False
+    verdict = verdict.model_copy(update={"notes": (*verdict.notes, OFFLINE_NOTE)})
     places = tuple(suspect.place for suspect in proposals.suspects)
     context.log.append(
         NoteMade(

@@ -23,6 +23,7 @@ unknown.
 import json
 import sys
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Any, TextIO
 
 from coder.core.events import (
@@ -146,6 +147,12 @@ def _finished_object(event: SessionFinished) -> dict[str, Any]:
 
 def _spent_object(spent: UsageTotals) -> dict[str, Any]:
     return spent.model_dump(mode="json")
+
+
+def write_failure(message: str, exit_code: int, *, at: datetime) -> None:
+    """Write the final line of a command that failed before its session began."""
+    event = SessionFinished(kind=None, exit_code=exit_code, summary=message)
+    print(json.dumps({"at": at.isoformat(), **_finished_object(event)}), flush=True)
 
 
 async def write_records(records: AsyncIterator[Record], out: TextIO = sys.stdout) -> None:

@@ -38,7 +38,7 @@ from coder.core.events import (
     Verified,
     Warned,
 )
-from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.messages import AssistantMessage, ToolCall, UserMessage
 from coder.core.notes.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, advance_status
 from coder.core.values.text import sanitize_text, shorten_line
@@ -177,11 +177,10 @@ class LinePrinter:
     async def _ask(self, event: QuestionAsked) -> None:
         self._live.stop()
         self._console.print(Text(f"{sanitize_text(event.text)} [{_format_choices(event)}] ", "bold"), end="")
-        reply = (await read_line()).strip().lower()
-        option = next(
-            (option for option in event.options if reply and option.startswith(reply)), event.default
-        )
-        self._send(Answer(question=event.question, option=option))
+        reply = (await read_line()).strip()
+        option = next((option for option in event.options if reply and option.startswith(reply.lower())), "")
+        instruction = reply if event.takes_instruction and not option else ""
+        self._send(Answer(question=event.question, option=option or event.default, instruction=instruction))
         self._live.start()
 
 
@@ -203,9 +202,9 @@ def _plain_lines(event: Event) -> list[Text]:
             return _note_lines(event)
         case Verified() | StageChanged():
             return _verdict_lines(event.verdict) if isinstance(event, Verified) else stage_lines(event)
-        case QuestionAnswered(option=option, by=by):
+        case QuestionAnswered(option=option, by=by, instruction=instruction):
             return (
-                [Text(f"  {option}", "dim")]
+                [Text(f"  {option}{f': {instruction}' if instruction else ''}", "dim")]
                 if by == "person"
                 else [Text(f"  nobody to ask: {option}", "yellow")]
             )
@@ -286,7 +285,7 @@ def current_activity(event: Event) -> str:
             return "the model writes"
         case PhaseEntered(phase=phase):
             return "tests run" if phase == "verify" else "thinking"
-        case ToolFinished():
+        case ToolFinished() | Verified() | MessageFinished(message=UserMessage()):
             return "thinking"
         case _:
             return ""
@@ -314,7 +313,8 @@ def summarize_arguments(arguments: str) -> str:
 
 def _format_choices(event: QuestionAsked) -> str:
     """Join the options, with the default option in capitals."""
-    return "/".join(option.upper() if option == event.default else option for option in event.options)
+    options = [option.upper() if option == event.default else option for option in event.options]
+    return "/".join(options) + (", or what to do instead" if event.takes_instruction else "")
 
 
 def _one_line(text: str) -> str:

@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from coder.core.cutoff import Cutoff
@@ -18,6 +19,7 @@ from coder.repair.search.fault import SpectrumFaults
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config
+from coder.verify.change.persisting_errors import find_persisting_errors
 from coder.verify.change.runs import WHOLE, SuiteLimits
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.impact.reach import TracedImpact
@@ -104,10 +106,12 @@ class ProjectRuntime:
         return SpectrumFaults(self.tracer())
 
     def instruments(self) -> ExaminationTools:
+        scripts = IssueScripts(self.project, self.sandbox, self.sandbox.scratch)
         return ExaminationTools(
             warm=self.warm_runner,
             checks=LinterChecks(self.project, self.sandbox, self.sandbox.scratch).compare,
-            scripts=IssueScripts(self.project, self.sandbox, self.sandbox.scratch).compare,
+            scripts=scripts.compare,
+            persisting_errors=partial(find_persisting_errors, scripts),
             trace=self._trace_new_code if self.builds_code else None,
             strict=self.strict,
         )

@@ -36,6 +36,8 @@ class SessionSetup:
     walls: SandboxBackend | None
     trusted: bool
     approach: "Approach"
+    unpriced: bool = False
+    """Whether the user's limit of tokens or requests, on the command line, allows a model without a price."""
 
     @contextmanager
     def open_session(self, task: Task, *, attended: bool = False) -> Iterator["SessionHandle"]:
@@ -46,8 +48,9 @@ class SessionSetup:
         """
         from coder.wiring.session import open_session
 
+        budget = task.budget.model_copy(update={"unpriced": self.unpriced})
         with open_session(
-            task.model_copy(update={"trusted": self.trusted}),
+            task.model_copy(update={"trusted": self.trusted, "budget": budget}),
             self.config,
             chosen_approach=self.approach,
             root=self.root,
@@ -88,6 +91,7 @@ def prepare_session(
         walls=walls,
         trusted=trusted or ensure_trust(root, walls=walls, confirm=confirm),
         approach=chosen_approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
+        unpriced=any(flags.get(name) is not None for name in ("max_tokens", "max_requests")),
     )
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from coder import __version__
 from coder.core.events import SessionFinished, SessionStarted
+from coder.core.ports.model import Model
 from coder.core.ports.repair import FaultLocator
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import Verifier
 from coder.core.values.candidate import Candidate
 from coder.core.values.paths import extract_node_ids
 from coder.core.values.proposal import SuspectRanking
-from coder.core.values.task import Task
+from coder.core.values.task import Budget, Task
 from coder.directories import index_database, sessions_directory
 from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
@@ -49,7 +50,7 @@ from coder.wiring.bench import build_project_runtime, import_environment
 from coder.wiring.conversations import find_continuation, make_session_id
 from coder.wiring.inspection import make_sandbox
 from coder.wiring.recovery import recover_sessions
-from coder.wiring.spending import remaining_usd
+from coder.wiring.spending import find_money_limit
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
 
@@ -106,8 +107,9 @@ def open_session(
     sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
     task = task.model_copy(update={"continues": earlier.session if earlier else "", "sources": sources})
     if not (task.given or chosen_approach.is_offline):
-        budget = task.budget.model_copy(update={"usd": remaining_usd(config)})
-        task = task.model_copy(update={"budget": budget})
+        limit = find_money_limit(config)
+        money = {"usd": limit.usd, "usd_phrase": limit.phrase} if limit else {"usd": None}
+        task = task.model_copy(update={"budget": task.budget.model_copy(update=money)})
     if task.mode == "ask":
         config = config.model_copy(update={"approve": "read-only"})
     identity = make_session_id()
@@ -188,6 +190,7 @@ def open_session(
             notices=(
                 *repository.exclusions,
                 *refusals,
+                *_price_notice(task.budget, chosen_approach.model),
                 *(() if task.continues else _environment_notices(task, root, sandbox)),
             ),
         )
@@ -211,6 +214,20 @@ def _mask_request(task: Task, private: Secrets) -> Task:
 def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
     """Return notices about trust, settings and sandbox, which a conversation shows once."""
     return (*_trust_notice(task, root), *ignored_settings(root), *filter(None, [sandbox.notice]))
+
+
+def _price_notice(budget: Budget, model: Model) -> tuple[str, ...]:
+    """Return a notice if the user's limit of tokens or requests stands in for one of money."""
+    if budget.usd is None or not budget.unpriced or model.maximum_cost_usd(1, 1) is not None:
+        return ()
+    limits = (
+        *(() if budget.tokens is None else (f"{budget.tokens:,} tokens",)),
+        *(() if budget.requests is None else (f"{budget.requests:,} requests",)),
+    )
+    return (
+        f"The price of {model.name} is not known, so {budget.usd_phrase} cannot be kept; instead it is "
+        f"limited to {' and '.join(limits)}.",
+    )
 
 
 def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:

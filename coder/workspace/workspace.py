@@ -22,6 +22,12 @@ NO_TRACE = SuspectRanking(problem="No test can be traced here.")
 LONGEST_PATH = 2000
 
 
+def matches_path(path: str, pattern: str) -> bool:
+    """Tell whether a path is the one named, below it, or matched by it as a glob."""
+    name = pattern.rstrip("/")
+    return path == name or path.startswith(f"{name}/") or fnmatch(path, pattern)
+
+
 @dataclass(kw_only=True)
 class Workspace:
     """One candidate's view of the repository; its only mutable state is what was named."""
@@ -98,9 +104,4 @@ class Workspace:
         """Tell whether this path, relative to the root, may be changed; --only may restrict it."""
         if self.read_only:
             return False
-        return not self.only or any(
-            path == allowed.rstrip("/")
-            or path.startswith(f"{allowed.rstrip('/')}/")
-            or fnmatch(path, allowed)
-            for allowed in self.only
-        )
+        return not self.only or any(matches_path(path, allowed) for allowed in self.only)

@@ -160,6 +160,7 @@ def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
         code=2, out="", err=f"coder: No session with a fix yet in {root}.\n"
     )
     assert "No session named 'nope'" in coder("nope").err
+    assert "No session named 'coder/nope-1'" in coder("coder/nope-1").err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Requests that continue a session: its conversation, its branch, and the way back."""
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,9 @@ from coder.repo.locks import session_lock
 from tests.builders import git
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.test_command_line import FIX, ISSUE, PATCH, Place, call, start_session
+from tests.test_command_line import FILES, FIX, ISSUE, PATCH, Place, call, start_session
 
+FIXED_CLOCK = FILES["clock.py"].replace("* 60 - int", "* 60 + int")
 NAMED = (
     "--- a/clock.py\n+++ b/clock.py\n@@ -1,2 +1,3 @@\n def minutes(text):\n"
     '+    """Return the minutes since midnight."""\n     hours, rest = text.split(":")\n'
@@ -217,6 +219,30 @@ def test_applied_change_is_named_when_rewound(place: Place, server: FakeServer) 
     make_two_requests(place, server)
     place.coder("apply", "last")
     assert "coder undo" in place.coder("log", "rewind", "last").stdout
+
+
+def test_only_an_applied_diff_is_taken_out(place: Place, server: FakeServer) -> None:
+    server.turns += [PATCH, Turn(text="Nothing to do.")]
+    request(place, server, "fix", ISSUE, "--no-offline-first", "--dry-run")
+    (place.repository / "clock.py").write_text(FIXED_CLOCK, encoding="utf-8")
+    refused = place.coder("apply", "--reverse", "last")
+    assert refused.returncode == 2
+    assert "delivered a change of clock.py that `coder apply` has not applied" in refused.stderr
+    assert place.coder("undo", "last", "--yes").stderr == refused.stderr
+    assert (place.repository / "clock.py").read_text(encoding="utf-8") == FIXED_CLOCK
+
+    git(place.repository, "checkout", "-q", "clock.py")
+    assert "uncommitted" in place.coder("apply", "last").stdout
+    taken = place.coder("apply", "--reverse", "last").stdout
+    assert re.fullmatch(r"Session \S+, clock\.py: the change was taken out of the working tree\.\n", taken)
+    assert git(place.repository, "status", "--short") == ""
+    assert place.coder("apply", "--reverse", "last").returncode == 2
+
+
+def test_refuses_only_that_matches_nothing(place: Place) -> None:
+    result = place.coder("fix", ISSUE, "--offline", "--trust", "--only", "nosuch.py")
+    assert (result.returncode, "PROVEN" in result.stdout) == (2, False)
+    assert "--only nosuch.py matches no file" in result.stderr
 
 
 def test_continued_session_keeps_model_and_server(place: Place, server: FakeServer) -> None:

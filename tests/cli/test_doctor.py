@@ -50,8 +50,12 @@ def test_missing_directory_gives_one_clear_line(capsys: pytest.CaptureFixture[st
             {"package.json": "{}", "a.spec.js": "test('a', () => {})\n"},
             "no  tests        `python -m pytest` runs, but no Python file here defines a test: name",
         ),
+        (
+            {"pyproject.toml": '[tool.coder]\ntest = "make test"\n', "Makefile": "test:\n\ttrue\n"},
+            "make test\nok               judged by its exit code, which never proves a fix",
+        ),
     ],
-    ids=["one test", "no test", "tests in another language"],
+    ids=["one test", "no test", "tests in another language", "exit code"],
 )
 def test_reports_whether_tests_exist(
     files: dict[str, str],
@@ -65,3 +69,21 @@ def test_reports_whether_tests_exist(
     monkeypatch.setattr("coder.models.catalog.find_local_servers", lambda _environment: ())
     doctor(repo(tmp_path / "repository", files))
     assert expected in capsys.readouterr().out
+
+
+@pytest.mark.loopback
+def test_says_no_where_settings_or_model_cannot_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.setenv("CODER_MODEL", "compatible:m")
+    monkeypatch.setenv("CODER_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setattr("coder.models.catalog.find_local_servers", lambda _environment: ())
+    doctor(repo(tmp_path / "a", {"pyproject.toml": "[tool.coder\n", "test_x.py": "def test_x(): pass\n"}))
+    doctor(repo(tmp_path / "b", {"pyproject.toml": "[tool.coder]\ntests = 'x'\n"}))
+    output = capsys.readouterr().out
+    assert "no  settings     pyproject.toml is not valid TOML" in output
+    assert "Is 'test' meant?" in output
+    assert "no  model        compatible:m" in output
+    assert ": nothing answers at http://127.0.0.1:9/v1" in output
+    assert "nor anything at http://127.0.0.1:9/v1 (OLLAMA_HOST)" in output

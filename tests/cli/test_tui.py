@@ -33,8 +33,23 @@ def test_leaving_tells_the_outcome_and_how_to_resume(
     delivery = story.FINISHED.delivery.model_copy(update={"commit": commit})
     finished = story.FINISHED.model_copy(update={"delivery": delivery})
     lines = farewell(closed_log(story.STARTED, finished), root, capsys)
-    assert lines[0].startswith("PROVEN") and any("apply: coder apply" in line for line in lines)
+    assert lines[0].startswith("PROVEN") and any("on your branch; undo: coder undo" in line for line in lines)
     assert lines[-1] == "resume   coder resume 20260101-clock"
+
+
+def test_leaving_offers_to_apply_what_is_on_another_branch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
+    git(root, "checkout", "-q", "-b", "coder/clock")
+    git(root, "commit", "-q", "--allow-empty", "-m", "fix")
+    commit = git(root, "rev-parse", "HEAD").strip()
+    git(root, "checkout", "-q", "-")
+    assert story.FINISHED.delivery is not None
+    delivery = story.FINISHED.delivery.model_copy(update={"commit": commit})
+    finished = story.FINISHED.model_copy(update={"delivery": delivery})
+    lines = farewell(closed_log(story.STARTED, finished), root, capsys)
+    assert any("apply: coder apply" in line for line in lines)
 
 
 def test_leaving_after_undo_offers_nothing_to_apply(

@@ -9,7 +9,13 @@ import pytest
 
 from coder.cli.app import app
 from coder.cli.command_tree import read_command_tree
-from coder.cli.reference_pages import describe_settings, render_commands, render_exit_codes, render_settings
+from coder.cli.reference_pages import (
+    describe_settings,
+    render_commands,
+    render_events,
+    render_exit_codes,
+    render_settings,
+)
 from coder.settings import Config
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +65,13 @@ def test_commands_page_names_every_option() -> None:
 
 def test_exit_codes_page_names_every_verdict() -> None:
     assert "| `3` | PASSING or NOT FIXED |" in render_exit_codes()
+
+
+def test_events_page_names_every_event_and_its_fields() -> None:
+    page = render_events()
+    assert "| `started` | session, repository, model, head, base, dirty, version |" in page
+    assert page.count("| `") == 12
+    assert "cached\\_tokens, output\\_tokens, cost\\_usd, seconds |" in page
 
 
 def test_every_setting_is_described() -> None:

@@ -39,7 +39,9 @@ def test_returns_several_calls_of_reply(rig: str) -> None:
 
 def test_reports_usage_and_no_unknown_price(rig: str) -> None:
     with RIGS[rig]([Turn(text="Yes.")]) as bench:
-        assert bench.ask()[0].usage == TOLD
+        usage = bench.ask()[0].usage
+    assert usage.model_copy(update={"cost_usd": None}) == TOLD
+    assert (usage.cost_usd is not None) == (rig == "responses")  # the only model of a price list
 
 
 def test_passes_malformed_arguments_on_as_they_are(rig: str) -> None:

@@ -88,6 +88,18 @@ def test_local_model_is_free_and_other_price_unknown() -> None:
         assert str(reply.usage.cost_usd) == cost
 
 
+@pytest.mark.loopback
+def test_books_price_of_reservation_at_other_base_url() -> None:
+    with serve(wires.chat_stream, wires.openai_error, [Turn(text="Yes.")]) as fake:
+        choice = ModelChoice(provider="openai", model="gpt-5", base_url=f"{fake.url}/v1", reason="")
+        model = open_model(choice, environment={"OPENAI_API_KEY": "k" * 20}, tool_calling=True)
+        reply, _ = Bench(model).ask()
+    most = model.maximum_cost_usd(reply.usage.input_tokens, reply.usage.output_tokens)
+    assert reply.usage.cost_usd is not None
+    assert most is not None
+    assert 0 < reply.usage.cost_usd <= most
+
+
 def test_loads_libraries_only_when_opening_model() -> None:
     code = "import sys, coder.models.opening; print({'pydantic_ai', 'httpx2', 'openai'} & set(sys.modules))"
     assert (

@@ -280,6 +280,19 @@ def test_delivers_fix_of_uncommitted_work_as_diff(tmp_path: Path) -> None:
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
 
+def test_fix_that_restores_head_is_no_commit(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": FIXED})
+    write(root, {"a.py": LINES})
+    with open_session_repository(root) as repository:
+        candidate = repository.create_candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED})
+        patch = repository.candidate_patch(candidate)
+        assert repository.rebase_on_head(patch) is None
+        delivery = repository.deliver(patch, message="fix", evidence="seen", slug="x")
+    assert (delivery.commit, delivery.needs_uncommitted_work) == ("", True)
+    assert delivery.diff == patch.diff != ""
+
+
 def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(

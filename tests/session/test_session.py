@@ -26,7 +26,17 @@ from coder.session.context import SessionContext, Strategy
 from coder.session.continuation import read_continuation
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
-from tests.session.fakes import PROVEN, STILL_RED, UNTESTED, FakeRepository, FakeSandbox, FakeVerifier, kit
+from coder.strategies.verify_phase import judge_change
+from tests.session.fakes import (
+    PROVEN,
+    RED,
+    STILL_RED,
+    UNTESTED,
+    FakeRepository,
+    FakeSandbox,
+    FakeVerifier,
+    kit,
+)
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
 WORSE = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 3\n"
@@ -122,6 +132,29 @@ def test_a_fix_that_needs_uncommitted_work_is_a_diff(tmp_path: Path) -> None:
     assert session_end.delivery is not None
     assert session_end.delivery.needs_uncommitted_work
     assert session_end.delivery.branch == ""
+
+
+def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
+    """The bug is uncommitted: on plain HEAD no test of the fix is red."""
+    shown = UNTESTED.model_copy(update={"reason": "A red test turned green.", "targets": (RED.id,)})
+    repository = FakeRepository(root=tmp_path, dirty=True)
+    context = kit(
+        tmp_path,
+        [patch(FIX)],
+        repository=repository,
+        verifier=FakeVerifier(verdicts=[shown, UNTESTED]),
+    )
+
+    async def change_and_verify(context: SessionContext, candidate: Candidate) -> Candidate:
+        (tmp_path / "a.py").write_text("VALUE = 2\n", encoding="utf-8")
+        change = context.repository.candidate_patch(candidate)
+        await judge_change(context, candidate, change, ())
+        return candidate
+
+    session_end = run_session(context, change_and_verify)
+    assert session_end.delivery is not None
+    assert session_end.delivery.needs_uncommitted_work
+    assert (session_end.summary, repository.deliveries) == ("A red test turned green.", [])
 
 
 def test_merges_proven_fix_on_request(tmp_path: Path) -> None:

@@ -97,6 +97,17 @@ def test_refuses_command_when_unattended(tmp_path: Path) -> None:
     ]
 
 
+def test_refusal_carries_what_the_user_wants_instead(tmp_path: Path) -> None:
+    context = kit(tmp_path, attended=True)
+    calls = [run("make docs")]
+    (question,) = run_reply(context, calls, "refuse", instruction="read docs/index.md")
+    (finished,) = [record.event for record in context.log.records if isinstance(record.event, ToolFinished)]
+    assert question.takes_instruction
+    assert finished.refused and not finished.message.ok
+    assert "The user wants this instead: read docs/index.md" in finished.message.text
+    assert "Go on without it" not in finished.message.text
+
+
 def test_denied_command_is_not_asked_about(tmp_path: Path) -> None:
     context = kit(tmp_path, attended=True)
     tool_result, _ = run_tool_call(context, run("git push"))
@@ -189,7 +200,9 @@ def test_masks_secrets_of_tool_output_in_log_and_blob(tmp_path: Path) -> None:
     assert token not in tool_result.message.text
 
 
-def run_reply(context: SessionContext, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:
+def run_reply(
+    context: SessionContext, calls: list[ToolCall], option: str | None, *, instruction: str = ""
+) -> list[QuestionAsked]:
     """Execute all calls of a reply, and return its questions, each answered with the option."""
     candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
     context.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=tuple(calls))))
@@ -200,7 +213,9 @@ def run_reply(context: SessionContext, calls: list[ToolCall], option: str | None
         while option is not None and not work.done():
             await asyncio.sleep(0)
             for question in _questions(context, before):
-                context.approval.deliver_answer(Answer(question=question.question, option=option))
+                context.approval.deliver_answer(
+                    Answer(question=question.question, option=option, instruction=instruction)
+                )
         await work
 
     asyncio.run(scenario())

@@ -13,7 +13,7 @@ from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposals
 from coder.core.values.verdict import MutationReport, Verdict
 from coder.session.context import SessionContext
-from coder.strategies.offline_first import FIRST_SECONDS, offline_first
+from coder.strategies.offline_first import FIRST_SECONDS, OFFLINE_NOTE, offline_first
 from tests.session.fakes import BASELINE, PROVEN, STILL_RED, UNTESTED, FakeVerifier
 from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposal, proposals
 
@@ -45,7 +45,8 @@ def test_proven_edit_needs_no_model(tmp_path: Path) -> None:
     assert [
         event.note.summary for event in events if isinstance(event, NoteMade) and isinstance(event.note, Done)
     ] == [proposal(2).summary]
-    assert [event.verdict.kind for event in events if isinstance(event, Verified)] == [PROVEN.kind]
+    (verdict,) = [event.verdict for event in events if isinstance(event, Verified)]
+    assert (verdict.kind, verdict.notes) == (PROVEN.kind, (OFFLINE_NOTE,))
 
 
 def test_undoes_unproven_edit_and_gives_hint(tmp_path: Path) -> None:

@@ -23,6 +23,10 @@ class Budget(Value):
     """Limits of one session; None is no limit."""
 
     usd: Decimal | None = None
+    usd_phrase: str = ""
+    """The limit of money for the user, with the setting it comes from; empty: the amount says it all."""
+    unpriced: bool = False
+    """Whether a model without a known price may be asked although there is a limit of money."""
     tokens: int | None = None
     seconds: float | None = None
     requests: int | None = None

@@ -1,6 +1,7 @@
 """Conversion of pydantic_ai and HTTP errors to one-line messages that say what to do."""
 
 import re
+from socket import gaierror
 
 import httpx2
 from pydantic import SecretStr
@@ -20,6 +21,10 @@ MALFORMED_STREAM_ERRORS = (ValueError, TypeError, AttributeError, LookupError, A
 
 QUOTED_CHARACTERS = 200
 
+CONTEXT_ADVICE = (
+    "Start the server with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or take another with --model."
+)
+
 OVERFLOW_ERROR = re.compile(
     r"context (size|length|window)|too many tokens|prompt is too long"
     r"|maximum number of tokens|exceeds? the (available|model)",
@@ -37,7 +42,10 @@ def translate_error(error: Exception, *, choice: ModelChoice, key: SecretStr | N
     message = _provider_message(error, key.get_secret_value() if key else "")
     # Checked first, since servers use different codes for it: Ollama 400, OpenRouter 404, llama.cpp 500.
     no_tools = (
-        ToolsUnsupported(f"{choice.name} does not support tool calling: {message}")
+        ToolsUnsupported(
+            f"{choice.name} does not support tool calling: {message} Set tool_calling = false in your "
+            "settings."
+        )
         if NO_TOOLS_ERROR.search(message)
         else None
     )
@@ -53,7 +61,7 @@ def _permanent_error(error: Exception, choice: ModelChoice, message: str) -> Mod
             return ModelError(f"{name} refused the key or its rights: {message} Check {variables}.")
         case wrong.ModelContextWindowExceededError():
             return ModelError(
-                f"The conversation no longer fits into the context of {name}: {message}",
+                f"The conversation does not fit into the context of {name}: {message} {CONTEXT_ADVICE}",
                 context_overflow=True,
             )
         case wrong.ModelNotFoundError():
@@ -71,10 +79,21 @@ def _permanent_error(error: Exception, choice: ModelChoice, message: str) -> Mod
                 f"Nothing answers at {choice.base_url}. Start the server of {name} there, or take "
                 "another with --model."
             )
+        case wrong.ModelConnectionError() if choice.base_url and _is_unresolved(error):
+            return ModelError(f"The host of {choice.base_url} cannot be found. Check it, and the network.")
         case wrong.UserError():
             return ModelError(f"{name} cannot be asked this way: {message}")
         case _:
             return None
+
+
+def _is_unresolved(error: BaseException | None) -> bool:
+    """Return whether the name of a host could not be resolved, by the causes of an error."""
+    while error is not None:
+        if isinstance(error, gaierror):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _transient_error(error: Exception, choice: ModelChoice, message: str) -> ModelError:
@@ -110,7 +129,8 @@ def _rejection_error(name: str, error: wrong.ModelAPIError, message: str) -> Mod
     """
     if OVERFLOW_ERROR.search(message):
         return ModelError(
-            f"The conversation no longer fits into the context of {name}: {message}", context_overflow=True
+            f"The conversation does not fit into the context of {name}: {message} {CONTEXT_ADVICE}",
+            context_overflow=True,
         )
     is_retryable = isinstance(error, wrong.ModelHTTPError) and error.status_code in (408, 409, 425)
     return ModelError(f"{name} rejected the request: {message}", retryable=is_retryable)
@@ -132,6 +152,8 @@ def _provider_message(error: Exception, secret: str) -> str:
         " ".join((body if isinstance(body, str) and body.strip() else str(error)).split())
         or type(error).__name__
     )
+    if text.lower().startswith(("<!doctype html", "<html")):
+        text = "a web page came instead of a reply of an API: check the base URL"
     text = text.replace(secret, "***") if len(secret) >= MIN_OWN_LENGTH else text
     status = f"HTTP {error.status_code}, " if isinstance(error, wrong.ModelHTTPError) else ""
     return f"{status}{text[:QUOTED_CHARACTERS].rstrip('.')}."

@@ -28,7 +28,7 @@ from coder.models.catalog import ModelChoice
 from coder.models.gguf import PROVIDER as GGUF
 from coder.models.gguf import GgufServer
 from coder.models.images import accepts_images
-from coder.models.prices import find_context_tokens, find_list_price
+from coder.models.prices import find_context_tokens, find_cost, find_list_price
 from coder.models.servers import PORTS, is_loopback
 from coder.models.wire.clients import ModelFactory, make_http_client
 from coder.models.wire.errors import MALFORMED_STREAM_ERRORS, REQUEST_ERRORS, translate_error
@@ -226,12 +226,18 @@ def _is_local(choice: ModelChoice) -> bool:
 
 
 def _cost(response: ModelResponse, choice: ModelChoice) -> Decimal | None:
-    """Return the reported cost, else that of the price list; 0 for a model on this machine."""
+    """Return the reported cost, else that of the price list; 0 for a model on this machine.
+
+    The list is asked for the model that was chosen before the one that the reply names: behind another base
+    URL the library knows no provider, and what was reserved must be booked.
+    """
     if _is_local(choice):
         return Decimal(0)
     reported = (response.provider_details or {}).get("cost")
     if isinstance(reported, int | float):
         return Decimal(str(reported))
+    if (cost := find_cost(choice, response.usage)) is not None:
+        return cost
     try:
         return response.cost().total_price if response.model_name else None
     except (LookupError, ValueError):

@@ -114,9 +114,11 @@ def trace_fault(
         return traces.problem.text
     is_named = match_test_ids(tests)
     reds = [trace for trace in traces.tests if trace.result.red and is_named(trace.result.id)]
-    return (
-        FaultCase(tree, traces, reds) if reds else "The tests that failed pass when they run by themselves."
-    )
+    if reds:
+        return FaultCase(tree, traces, reds)
+    if not any(is_named(trace.result.id) for trace in traces.tests):
+        return f"No test ran that is named {', '.join(tests)}: see that it exists."
+    return "The tests that failed pass when they run by themselves."
 
 
 class SpectrumFaults:

@@ -289,6 +289,8 @@ def _revert(git: Git, commit: str) -> tuple[str, str]:
             f"{commit[:10]} cannot be reverted: later commits changed the same lines. Nothing was "
             f"changed; try: git revert {commit[:10]}"
         )
+    if git.resolve_tree(commit) == git.resolve_tree(base):
+        return f"left {commit[:10]} in place, because it changes nothing", ""
     if tree == git.resolve_tree(head):
         return f"found {commit[:10]} reverted already", ""
     subject = git.text("log", "-1", "--format=%s", commit)

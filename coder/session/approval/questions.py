@@ -36,6 +36,14 @@ class ApprovalRequest(Value):
     """Rules to remember if it is always allowed; empty if it cannot be."""
 
 
+class Permission(Value):
+    """Answer of the user to a request."""
+
+    is_granted: bool
+    instruction: str = ""
+    """What the model should do instead."""
+
+
 class Approval:
     """Asks the user through the event log and waits for the matching answer."""
 
@@ -50,7 +58,7 @@ class Approval:
         self._decisions: dict[str, asyncio.Future[Decide]] = {}
         self._amendments: dict[str, asyncio.Future[Amend]] = {}
         self._count = 0
-        self._permitted: dict[ToolCall, bool] = {}
+        self._permitted: dict[ToolCall, Permission] = {}
         """Decisions of the newest question that are not used yet.
 
         An answer holds for one call, because ids of calls repeat.
@@ -63,21 +71,22 @@ class Approval:
         """Whether a user is there to answer."""
         return self._attended
 
-    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> bool:
-        """Return whether the call may be carried out.
+    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> Permission:
+        """Return whether the call may be carried out, and what the user wants instead.
 
         The first of a reply's requests asks for all of them in one question.
         """
         if call not in self._permitted:
-            option = await self._ask_for_permission(requests)
-            if option == ALWAYS and self._remember is not None:
+            answer = await self._ask_for_permission(requests)
+            if answer.option == ALWAYS and self._remember is not None:
                 rules = tuple(rule for request in requests for rule in request.rules)
                 self.rules += rules
                 self._remember(rules)
-            self._permitted = {request.call: option != REFUSE for request in requests}
+            permission = Permission(is_granted=answer.option != REFUSE, instruction=answer.instruction)
+            self._permitted = {request.call: permission for request in requests}
         return self._permitted.pop(call)
 
-    async def _ask_for_permission(self, requests: Sequence[ApprovalRequest]) -> str:
+    async def _ask_for_permission(self, requests: Sequence[ApprovalRequest]) -> QuestionAnswered:
         lines = [f"{request.text}   ({request.why})" for request in requests]
         text = (
             f"Allow this? {lines[0]}"
@@ -89,19 +98,33 @@ class Approval:
             rules = dict.fromkeys(str(rule) for request in requests for rule in request.rules)
             text += f"\n`{ALWAYS}` allows in this repository, from now on: {'; '.join(rules)}"
         options = (ALLOW, ALWAYS, REFUSE) if can_always_allow else (ALLOW, REFUSE)
-        return await self.ask(text, options=options, default=REFUSE)
+        return await self._ask(text, options=options, default=REFUSE, takes_instruction=True)
 
     async def ask(self, text: str, *, options: tuple[str, ...], default: str) -> str:
         """Return the option that the user chooses, or immediately `default` if the session is unattended."""
-        question = self._next_question_id()
-        self._log.append(QuestionAsked(question=question, text=text, options=options, default=default))
-        if not self._attended:
-            self._log.append(QuestionAnswered(question=question, option=default, by="default"))
-            return default
-        option = (await _reply(self._answers, question)).option
-        option = option if option in options else default
-        self._log.append(QuestionAnswered(question=question, option=option, by="person"))
-        return option
+        return (await self._ask(text, options=options, default=default)).option
+
+    async def _ask(
+        self, text: str, *, options: tuple[str, ...], default: str, takes_instruction: bool = False
+    ) -> QuestionAnswered:
+        question = QuestionAsked(
+            question=self._next_question_id(),
+            text=text,
+            options=options,
+            default=default,
+            takes_instruction=takes_instruction,
+        )
+        self._log.append(question)
+        answered = QuestionAnswered(question=question.question, option=default, by="default")
+        if self._attended:
+            answer = await _reply(self._answers, question.question)
+            option = answer.option if answer.option in options else default
+            instruction = answer.instruction if takes_instruction and option == default else ""
+            answered = answered.model_copy(
+                update={"option": option, "by": "person", "instruction": instruction}
+            )
+        self._log.append(answered)
+        return answered
 
     async def review_diff(self, review: ReviewAsked) -> ReviewAnswered:
         """Return the user's decision on the hunks of a diff; immediately all of them if unattended.

@@ -200,7 +200,8 @@ async def _deliver(
         new_verdict = await asyncio.to_thread(
             head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
         )
-        is_as_good = new_verdict.kind is verdict.kind or (verdict.cut_short and new_verdict.is_deliverable)
+        is_same_kind = new_verdict.kind is verdict.kind and (bool(new_verdict.targets) or not verdict.targets)
+        is_as_good = is_same_kind or (verdict.cut_short and new_verdict.is_deliverable)
         rebased_patch = rebased_patch if is_as_good else None
         notes = tuple(dict.fromkeys((*new_verdict.notes, *verdict.notes)))
         verdict = (

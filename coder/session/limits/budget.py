@@ -67,6 +67,7 @@ class BudgetTracker:
         self.reservations: list[Reservation] = []
         """Reservations without a settlement: in progress, or ended with an unknown cost."""
         self.spent = UsageTotals()
+        self._known_usd = Decimal(0)
         self.roles: dict[str, UsageTotals] = {}
 
     @property
@@ -83,6 +84,7 @@ class BudgetTracker:
         budget = Budget(
             tokens=None if (tokens := self._tokens_left()) is None else tokens // parts,
             usd=None if (usd := self._usd_left()) is None else usd / parts,
+            unpriced=self._budget.unpriced,
             requests=None if (requests := self._requests_left()) is None else -(-requests // parts),
         )
         return BudgetTracker(budget, self._clock, whole=self)
@@ -123,6 +125,7 @@ class BudgetTracker:
     def record_usage(self, reservation: Reservation, usage: Usage) -> None:
         """Add one call to the totals, and adjust the estimate to the model's token count."""
         self.spent = self.spent.plus(usage)
+        self._known_usd += usage.cost_usd or Decimal(0)
         self.roles[reservation.role] = self.roles.get(reservation.role, UsageTotals()).plus(usage)
         estimate = self.estimate_input_tokens(reservation.request)
         if usage.input_tokens > estimate > 0:
@@ -164,16 +167,10 @@ class BudgetTracker:
         if (tokens := self._tokens_left()) is not None:
             text = f"The next request would go over the limit of {budget.tokens:,} tokens."
             limits.append((min(requested_tokens, tokens - size), LimitReached("tokens", text)))
-        if (usd := self._usd_left()) is not None:
-            limits.append(
-                _affordable_output(
-                    size,
-                    requested_tokens,
-                    usd,
-                    price,
-                    f"The next request could go over the limit of ${budget.usd}.",
-                )
-            )
+        is_exempt = budget.unpriced and price(size, 0) is None
+        if (usd := self._usd_left()) is not None and not is_exempt:
+            phrase = budget.usd_phrase or f"the limit of ${budget.usd}"
+            limits.append(_affordable_output(size, requested_tokens, usd, price, phrase))
         return min(limits, key=lambda limit: limit[0])
 
     def _tokens_left(self) -> int | None:
@@ -197,23 +194,25 @@ class BudgetTracker:
         if self._budget.usd is None:
             return None
         reserved_usd = sum((reservation.usd for reservation in self.reservations), Decimal(0))
-        return (
-            self._budget.usd - reserved_usd - self.spent.cost_usd
-            if self.spent.cost_usd is not None
-            else Decimal(-1)
-        )
+        is_known = self.spent.cost_usd is not None or self._budget.unpriced
+        return self._budget.usd - reserved_usd - self._known_usd if is_known else Decimal(-1)
 
 
 def _affordable_output(
-    size: int, requested_tokens: int, usd: Decimal, price: Price, message: str
+    size: int, requested_tokens: int, usd: Decimal, price: Price, phrase: str
 ) -> tuple[int, LimitReached]:
-    """Return the longest output that the money pays for; the price grows linearly with the output."""
+    """Return the longest output that the money pays for; the price grows linearly with the output.
+
+    `phrase` is the limit as the error names it.
+    """
     input_price, full_price = price(size, 0), price(size, requested_tokens)
     if input_price is None or full_price is None:
         return -1, LimitReached(
             "usd",
-            "This model's price is not known, so the money limit cannot be kept. Use --max-tokens instead.",
+            f"This model's price is not known, so {phrase} cannot be kept. Add --max-tokens or "
+            "--max-requests, which then holds instead, or remove the limit.",
         )
+    message = f"The next request could go over {phrase}."
     if full_price <= usd:
         return requested_tokens, LimitReached("usd", message)
     return int(

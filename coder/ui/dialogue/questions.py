@@ -22,10 +22,12 @@ class PrintedQuestion(NamedTuple):
 def describe_question(event: Event) -> PrintedQuestion | None:
     """Return the question that an event asks; None if it asks none."""
     match event:
-        case QuestionAsked(text=text, options=options, default=default):
+        case QuestionAsked(text=text, options=options, default=default, takes_instruction=takes_instruction):
             choices = [f"{number} for {option}" for number, option in enumerate(options, start=1)]
             if default == options[-1]:
                 choices = [f"y for {options[0]}", f"n for {default}", *choices[1:-1]]
+            if takes_instruction:
+                choices.append("or what to do instead")
             return PrintedQuestion([text], f"{', '.join(choices)}: ")
         case ReviewAsked(diff=diff, verdict=verdict):
             about = f" It is {verdict.label}: {verdict.reason}" if verdict else ""
@@ -45,7 +47,9 @@ def answer_command(event: Event, reply: str) -> SessionCommand:
     """
     match event:
         case QuestionAsked(question=question, options=options, default=default):
-            return Answer(question=question, option=choose_option(reply, options, default=default))
+            option = _find_option(reply, options, default=default)
+            instruction = reply if event.takes_instruction and not option else ""
+            return Answer(question=question, option=option or default, instruction=instruction)
         case ReviewAsked(question=question, diff=diff):
             hunks = tuple(range(len(split_git_diff(diff))))
             if reply.lower() in YES:
@@ -60,10 +64,17 @@ def answer_command(event: Event, reply: str) -> SessionCommand:
 
 
 def choose_option(reply: str, options: Sequence[str], *, default: str) -> str:
-    """Return the option that a reply names: y the first, n the default, a number, or its own words."""
+    """Return the option that a reply names: y the first, a number, or its own words; else the default."""
+    return _find_option(reply, options, default=default) or default
+
+
+def _find_option(reply: str, options: Sequence[str], *, default: str) -> str:
+    """Return the option that a reply names; empty if it names none."""
     answer = reply.lower()
     if answer in YES and default == options[-1]:
         return options[0]
     if answer.isdecimal() and 0 < int(answer) <= len(options):
         return options[int(answer) - 1]
-    return next((option for option in options if option.lower() == answer), default)
+    if answer in NO:
+        return default
+    return next((option for option in options if option.lower() == answer), "")

@@ -73,7 +73,7 @@ class CoderApp(KeyedApp[None]):
         the reason; `model` returns the model of sessions, and loads what they need. `theme`, `keys` are the
         user's, if they still exist. `draft` is what the user has typed already. `clock` counts seconds.
         """
-        super().__init__(keys)
+        super().__init__(keys, clock=clock)
         self._model = model
         self._services = services or Services()
         self._start = start
@@ -105,7 +105,6 @@ class CoderApp(KeyedApp[None]):
             newest=lambda: self._conversation.newest_log,
             arguments=self._arguments,
         )
-        self._clock = clock
         self._escaped = -DOUBLE_KEY_SECONDS
         """Time at which esc was last pressed while nothing ran."""
         self._quitting = False
@@ -302,7 +301,7 @@ class CoderApp(KeyedApp[None]):
 
     def action_stop_or_rewind(self) -> None:
         """Stop the session; while none runs, the second press in a row goes back in the conversation."""
-        escaped, self._escaped = self._escaped, self._clock()
+        escaped, self._escaped = self._escaped, self.clock()
         if self._conversation.is_busy:
             self.action_stop()
         elif self._escaped - escaped < DOUBLE_KEY_SECONDS and self.newest_log is not None:

@@ -1,6 +1,7 @@
 """Keys of the interface: the defaults, and those that the user has set instead."""
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
 from typing import Literal, NamedTuple, TypeVar
@@ -112,8 +113,10 @@ class KeyBindings:
 class KeyedApp(App[Result]):
     """Application whose keys the user can change."""
 
-    def __init__(self, keys: KeyBindings | None) -> None:
+    def __init__(self, keys: KeyBindings | None, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take `clock`, which counts seconds."""
         super().__init__()
+        self.clock = clock
         self.key_bindings = keys or KeyBindings()
         self.set_keymap({**self.key_bindings.changed})
 

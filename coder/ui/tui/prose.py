@@ -13,6 +13,15 @@ _MARKS = [
     (re.compile(r"`[^`\n]+`"), "$text-warning"),
     (re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL), "$text-warning"),
 ]
+_CODE_OR_NAME = re.compile(
+    r"(?P<code>^```.*?(?:^```|\Z)|`[^`\n]+`)|(?P<name>[\w./-]*(?<!\w)__\w+__(?:[\w./:-]*\w)?)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def quote_names(text: str) -> str:
+    """Return Markdown with names such as `a/__init__.py:3` as code, which Markdown takes for bold text."""
+    return _CODE_OR_NAME.sub(lambda match: match["code"] or f"`{match['name']}`", text)
 
 
 def highlight_markdown(text: str) -> Content:

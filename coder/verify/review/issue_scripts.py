@@ -10,7 +10,7 @@ from textwrap import dedent
 
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
-from coder.core.ports.sandbox import Limits, Sandbox
+from coder.core.ports.sandbox import Execution, Limits, Sandbox
 from coder.core.values.base import Value
 from coder.python.parsing import parse_module
 from coder.verify.project.project import Project
@@ -85,14 +85,26 @@ class IssueScripts:
                 if self._succeeds(code, new) is False and self._succeeds(code, old):
                     yield name
 
+    def run_request(self, request: str, tree: Path) -> str:
+        """Run `coder_script.py --error` in a tree and return its output; empty if it cannot be run."""
+        execution = self._run(request, tree, "--error")
+        return execution.output if execution is not None and execution.exit_code == 0 else ""
+
     def _succeeds(self, code: str, tree: Path) -> bool | None:
         """Run code in a tree and tell whether it succeeds; None if that cannot be determined."""
+        execution = self._run(code, tree)
+        if execution is None or execution.exit_code is None:
+            return None
+        return {0: True, 1: False}.get(execution.exit_code)
+
+    def _run(self, text: str, tree: Path, *options: str) -> Execution | None:
+        """Run `coder_script.py` on a file with this text; None if the sandbox fails."""
         with tempfile.TemporaryDirectory(prefix="script-", dir=self._scratch) as place:
             file = Path(place, "piece")
-            file.write_text(code, encoding="utf-8")
-            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), str(file))
+            file.write_text(text, encoding="utf-8")
+            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), *options, str(file))
             try:
-                execution = self._sandbox.run(
+                return self._sandbox.run(
                     argv,
                     cwd=tree,
                     environment=self._environment(tree),
@@ -101,7 +113,6 @@ class IssueScripts:
                 )
             except SandboxError:
                 return None
-        return {0: True, 1: False}.get(execution.exit_code) if execution.exit_code is not None else None
 
     def _environment(self, tree: Path) -> Mapping[str, str]:
         roots = os.pathsep.join(str(root) for root in source_roots(tree) or (tree,))

@@ -21,6 +21,14 @@ START_FAILURE = re.compile(
     r"|rake aborted!\n(?:No Rakefile|Don't know)"
 )
 """First line of output by which common programs say that they do not know what to run."""
+MISSING_PROGRAM = re.compile(
+    r"(?m)^(?:g?make(?:\[\d+\])?: \*\*\* .*\bError|task: .*\bexit status|npm (?:error|ERR!) code"
+    r"|Command failed with status) \(?12[67]\b"
+)
+"""Line by which programs that start others report exit code 126 or 127: theirs is another one."""
+WITHOUT_IGNORED = "Tests run in a clean worktree, which has no ignored files such as .venv. "
+LAST_LINES = 10
+"""Lines at the end of output in which such a report is looked for."""
 LIMIT_SETTINGS = {"of memory": "sandbox_memory_mb", "processes": "sandbox_processes"}
 """The user's settings for limits of the sandbox, by the end of their description."""
 
@@ -79,13 +87,15 @@ def _limit_remedy(exceeded: str) -> str:
 def _start_problem(execution: Execution) -> RunProblem | None:
     """Return a problem if the program, its subcommand or script is missing or not executable."""
     is_unknown = execution.exit_code != 0 and START_FAILURE.match(execution.output.lstrip())
-    if execution.exit_code not in (126, 127) and not is_unknown:
+    tail = "\n".join(execution.output.rstrip().splitlines()[-LAST_LINES:])
+    is_missing = execution.exit_code != 0 and MISSING_PROGRAM.search(tail)
+    if execution.exit_code not in (126, 127) and not (is_unknown or is_missing):
         return None
     words = " ".join(execution.output.split())
     excerpt = words[:200] if is_unknown else words[-200:]
     text = (
         f"The test command could not be started (exit code {execution.exit_code}): {excerpt} "
-        "Mend it, or give another with --test."
+        f"{WITHOUT_IGNORED if is_missing else ''}Mend it, or give another with --test."
     )
     return RunProblem(kind="usage", text=text)
 

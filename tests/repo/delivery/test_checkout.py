@@ -296,6 +296,15 @@ def test_undone_change_can_be_applied_again(root: Path) -> None:
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED
 
 
+def test_undo_of_empty_commit_says_that_it_changes_nothing(root: Path) -> None:
+    git(root, "commit", "-qm", "start", "--allow-empty")
+    git(root, "commit", "-qm", "fix", "--allow-empty")
+    empty = git(root, "rev-parse", "HEAD")
+    report = undo_delivery(root, branch="", commit=empty, applied=None)
+    assert report == f"Left {empty[:10]} in place, because it changes nothing."
+    assert git(root, "rev-parse", "HEAD") == empty
+
+
 def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
     fix = delivery(root)
     git(root, "checkout", "-q", fix.branch)

@@ -231,3 +231,26 @@ def test_no_limit_is_ever_exceeded(
     assert tokens is None or billed["tokens"] <= tokens
     assert cents is None or sum(paid) <= Decimal(cents) / 100
     assert requests is None or billed["requests"] <= requests
+
+
+def unknown_price(input_tokens: int, output_tokens: int) -> Decimal | None:
+    return None
+
+
+def test_unknown_price_stops_at_money_limit_with_remedy() -> None:
+    budget = Budget(usd=Decimal(1), usd_phrase="the day's limit of $1", requests=1)
+    with pytest.raises(LimitReached, match=r"so the day's limit of \$1 cannot be kept. Add --max-tokens"):
+        make_call(make_purse(budget), price=unknown_price)
+
+
+def test_other_limit_stands_in_where_price_is_unknown() -> None:
+    purse = make_purse(Budget(usd=Decimal("0.02"), requests=2, unpriced=True))
+    make_call(purse, Usage(), price=unknown_price)
+    with pytest.raises(LimitReached, match="money"):
+        make_call(
+            make_purse(Budget(usd=Decimal("0.001"), usd_phrase="the money", unpriced=True)),
+            price=cent_per_thousand,
+        )
+    make_call(purse, Usage(cost_usd=Decimal("0.01")), price=cent_per_thousand)
+    with pytest.raises(LimitReached, match="limit of 2 requests"):
+        make_call(purse, price=unknown_price)

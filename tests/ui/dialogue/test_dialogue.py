@@ -171,6 +171,20 @@ def test_questions_are_answered_by_typing() -> None:
     assert played.prompts[1] == "y for allow, n for refuse, 2 for always: "
 
 
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("read the docs", Answer(question="q", option="refuse", instruction="read the docs")),
+        ("no", Answer(question="q", option="refuse")),
+        ("2", Answer(question="q", option="always")),
+    ],
+)
+def test_refusal_says_what_to_do_instead(reply: str, answer: Answer) -> None:
+    played = play("a bug", reply, events=[QUESTION.model_copy(update={"takes_instruction": True})])
+    assert played.commands == [answer]
+    assert played.prompts[1] == "y for allow, n for refuse, 2 for always, or what to do instead: "
+
+
 def test_the_end_of_the_input_is_the_safe_answer() -> None:
     assert play("a bug", events=[QUESTION]).commands == [Answer(question="q", option="refuse")]
 

@@ -14,6 +14,7 @@ from coder.core.events import Event, SessionStarted
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import OpenedRepository, RecordedSession, RunningSession, SessionModel, UserRequest
+from coder.ui.tui.screens.dialog import PAUSE_SECONDS
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
@@ -43,6 +44,14 @@ class FakeSession:
         self.tell(*events)
         self.log.close()
         self.ended.set()
+
+
+@dataclass
+class FakeClock:
+    seconds: float = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
 
 
 @dataclass
@@ -87,9 +96,16 @@ class Stage:
         """
         for _ in range(200):
             await self.pilot.pause(0.05)
+            if self.app.screen.is_modal and not self.app.screen.focused:
+                self.pass_time(PAUSE_SECONDS)
             if self.app.screen.is_modal and self.app.screen.focused and text in self.text:
                 return
         raise AssertionError(self.text)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass, unless the application has the clock of the machine."""
+        if isinstance(self.app.clock, FakeClock):
+            self.app.clock.seconds += seconds
 
     @property
     def is_closing(self) -> bool:
@@ -114,7 +130,7 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
         return session
 
     app = app or CoderApp(
-        start, repository="/home/ada/clock", model=lambda: SessionModel("acme:large"), clock=lambda: 0.0
+        start, repository="/home/ada/clock", model=lambda: SessionModel("acme:large"), clock=FakeClock()
     )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()

@@ -588,6 +588,17 @@ def test_message_taken_in_the_same_moment_is_not_withdrawn() -> None:
     assert play(scene).session.commands == [Say(text="first")]
 
 
+def test_carriage_returns_of_a_paste_end_lines() -> None:
+    async def scene(terminal: Stage) -> None:
+        for text in ("one\rtwo\r\n", "\r".join(["line"] * 20)):
+            terminal.app.post_message(Paste(text))
+            await terminal.pilot.pause()
+        assert prompt_text(terminal) == "one\ntwo\n[pasted 20 lines]"
+        await terminal.pilot.press("enter")
+
+    assert [request.text for request in play(scene).requests] == ["one\ntwo\n" + "\n".join(["line"] * 20)]
+
+
 def test_long_paste_is_folded_and_sent_in_full() -> None:
     log, words = "\n".join(f"line {number}" for number in range(120)), "x" * 3_000
 

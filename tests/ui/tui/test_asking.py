@@ -2,11 +2,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from textual.events import Paste
 
 from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand
-from coder.core.events import QuestionAnswered, QuestionAsked
+from coder.core.events import Event, QuestionAnswered, QuestionAsked
 from coder.core.notes import Plan, Step
 from coder.core.values.hunk import HunkComment
+from coder.ui.tui.screens.dialog import PAUSE_SECONDS
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
@@ -38,6 +40,9 @@ def is_modal(terminal: Stage) -> bool:
         (["down", "enter"], "refuse"),
         (["y"], "allow"),
         (["n"], "refuse"),
+        (["1"], "allow"),
+        (["2"], "refuse"),
+        (["3", "enter"], "refuse"),
     ],
 )
 def test_answers_question_with_chosen_option(keys: list[str], option: str) -> None:
@@ -45,6 +50,38 @@ def test_answers_question_with_chosen_option(keys: list[str], option: str) -> No
         terminal.session.tell(story.QUESTION)
         await terminal.wait_for_question()
         await terminal.pilot.press(*keys)
+
+    assert received_commands(scene) == [Answer(question="q1", option=option)]
+
+
+APPROVAL = story.QUESTION.model_copy(update={"takes_instruction": True})
+
+
+def test_refusal_says_what_to_do_instead() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(APPROVAL)
+        await terminal.wait_for_question("no, do this instead: …")
+        await terminal.pilot.press("down", "enter", "up", "down")
+        await terminal.type("yes, by hand")
+        await terminal.pilot.press("enter")
+
+    assert received_commands(scene) == [Answer(question="q1", option="refuse", instruction="yes, by hand")]
+
+
+@pytest.mark.parametrize(("takes_instruction", "option"), [(True, "allow"), (False, "refuse")])
+def test_y_answers_only_approvals_among_several_options(takes_instruction: bool, option: str) -> None:
+    question = QuestionAsked(
+        question="q1",
+        text="Which?",
+        options=("allow", "always", "refuse"),
+        default="refuse",
+        takes_instruction=takes_instruction,
+    )
+
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(question)
+        await terminal.wait_for_question("y allow" if takes_instruction else "1-3")
+        await terminal.pilot.press("y", "enter")
 
     assert received_commands(scene) == [Answer(question="q1", option=option)]
 
@@ -164,15 +201,46 @@ def test_prompt_keys_do_not_answer_question() -> None:
             if is_modal(terminal):
                 break
             await asyncio.sleep(0)
-        # On a busy machine a pilot's key presses take longer than the review ignores keys.
         terminal.press_at_once("r", "n", "enter")
         assert is_modal(terminal) and terminal.app.focused is None
         await terminal.wait_for_question()
         await terminal.pilot.press("enter")
         await terminal.settle()
-        assert terminal.app.screen.query_one(Prompt).text == "wai"
+        assert terminal.app.screen.query_one(Prompt).text == "wairn"
 
     assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+
+
+@pytest.mark.parametrize("question", [story.QUESTION, story.REVIEW, story.PLANNED])
+def test_slow_typing_goes_on_in_the_prompt(question: Event) -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("how does it ")
+        terminal.session.tell(question)
+        await terminal.settle()
+        for letter in "apply n":
+            terminal.pass_time(0.9 * PAUSE_SECONDS)
+            await terminal.settle()
+            assert is_modal(terminal) and terminal.app.focused is None
+            assert "… what you type" in terminal.text
+            await terminal.type(letter)
+        await terminal.wait_for_question()
+        await terminal.settle()
+        assert "… what you type" not in terminal.text
+        assert terminal.app.screen_stack[0].query_one(Prompt).text == "how does it apply n"
+
+    assert received_commands(scene) == []
+
+
+def test_paste_before_the_pause_goes_into_the_prompt() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.QUESTION)
+        await terminal.settle()
+        terminal.app.post_message(Paste("yes y"))
+        await terminal.settle()
+        assert is_modal(terminal)
+        assert terminal.app.screen_stack[0].query_one(Prompt).text == "yes y"
+
+    assert received_commands(scene) == []
 
 
 @pytest.mark.parametrize(("keys", "plan"), [(["ctrl+s"], story.PLAN), (["ctrl+r"], None)])

@@ -199,3 +199,12 @@ def test_escape_closes_the_list_and_stops_nothing() -> None:
         assert listed(terminal) == [] and "stopping" not in terminal.text
 
     play(scene)
+
+
+def test_list_at_the_right_edge_shows_whole_names() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("x" * 68 + " @arith")
+        await terminal.settle()
+        assert "@tests/test_arithmetic.py" in terminal.text
+
+    play(scene)

@@ -10,7 +10,7 @@ from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, Stage, stage
+from tests.ui.tui.fakes import FakeClock, FakeSession, Stage, stage
 
 
 @dataclass
@@ -62,7 +62,7 @@ def play(scene: Callable[[Stage], Awaitable[None]]) -> tuple[FakeArchive, list[U
         repository="/r",
         model=lambda: SessionModel("acme:large"),
         services=Services(archive=archive),
-        clock=lambda: 0.0,
+        clock=FakeClock(),
     )
 
     async def scenario() -> None:
@@ -81,9 +81,10 @@ def test_escape_twice_goes_back_and_offers_the_request_again() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.pilot.press("escape", "escape")
         await terminal.wait_for_question("Go back to before which request?")
-        await terminal.pilot.press("up", "enter")
+        await terminal.pilot.press("2")
         await terminal.wait_for_question("What goes back to before request 2?")
-        await terminal.pilot.press("y")
+        assert "y code" not in terminal.text
+        await terminal.pilot.press("y", "1")
         await terminal.settle()
         assert "Back before request 2." in terminal.text
         assert terminal.app.screen.query_one(Prompt).text == "the second"

@@ -36,6 +36,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         checked: LintReport = LintReport(),  # noqa: B008 (a frozen value)
         script_result: IssueScriptResults = IssueScriptResults(),  # noqa: B008 (the same)
         strict: bool = False,
+        errors: tuple[str, ...] = (),
     ) -> Verdict:
         write(tmp_path / "old", {"keep.py": "", **old})
         write(tmp_path / "new", {"keep.py": "", **new})
@@ -51,6 +52,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             ),
             checks=lambda _old, _new, _changed: checked,
             scripts=lambda _old, _new, _changed, _issue: script_result,
+            persisting_errors=lambda _old, _new, _issue, _targets: errors,
             strict=strict,
         )
         changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
@@ -66,6 +68,19 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         return examine_change(change, instruments, issue="", progress=None)
 
     return examine_files
+
+
+def test_error_of_the_issue_that_persists_is_not_proven(look: Examine) -> None:
+    verdict = look(
+        {"calc.py": SOURCE.replace("+", "-")},
+        {"calc.py": SOURCE, "tests/test_calc.py": TEST},
+        PROVEN,
+        errors=("`add('')` of the issue raises TypeError as before: no number",),
+    )
+    assert verdict.kind is VerdictKind.PASSING
+    assert verdict.reason == (
+        "1 test went from red to green, but `add('')` of the issue raises TypeError as before: no number."
+    )
 
 
 def test_closely_tested_fix_has_no_notes(look: Examine) -> None:

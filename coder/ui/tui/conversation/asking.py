@@ -17,7 +17,7 @@ from coder.core.events import (
 from coder.core.values.hunk import HunkDecisions
 from coder.ui.tui.running import TrustQuestion
 from coder.ui.tui.screens.plan import PlanDecision, PlanScreen
-from coder.ui.tui.screens.question import QuestionScreen
+from coder.ui.tui.screens.question import ChosenOption, QuestionScreen
 from coder.ui.tui.screens.review import ReviewScreen
 
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
@@ -26,7 +26,7 @@ AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 async def ask_user(app: App[None], text: str, *, options: tuple[str, str]) -> str:
     """Ask a question that no session asks, from a worker; the second option is the safe one."""
     question = QuestionAsked(question="interface", text=text, options=options, default=options[1])
-    return await app.push_screen_wait(QuestionScreen(question))
+    return (await app.push_screen_wait(QuestionScreen(question))).option
 
 
 async def ask_for_trust(app: App[None], trust: TrustQuestion) -> bool:
@@ -79,10 +79,10 @@ class QuestionQueue:
             self._show(question, screen)
 
     def _show(self, question: str, screen: AnyQuestionScreen) -> None:
-        def send_answer(result: str | HunkDecisions | PlanDecision | None) -> None:
+        def send_answer(result: ChosenOption | HunkDecisions | PlanDecision | None) -> None:
             self._open.pop(question, None)
-            if isinstance(result, str):
-                self._send(Answer(question=question, option=result))
+            if isinstance(result, ChosenOption):
+                self._send(Answer(question=question, **result._asdict()))
             elif isinstance(result, PlanDecision):
                 self._send(Amend(question=question, plan=result.plan))
             elif result is not None:

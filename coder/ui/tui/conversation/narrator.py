@@ -39,6 +39,7 @@ from coder.core.values.text import sanitize_text
 from coder.core.values.verdict import Verdict
 from coder.ui.lines import current_activity
 from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
+from coder.ui.tui.prose import quote_names
 from coder.ui.tui.widgets.diff import render_diff
 from coder.ui.tui.widgets.earlier import EarlierRecords
 from coder.ui.tui.widgets.fold import Fold
@@ -98,9 +99,9 @@ class Narrator:
             case ToolStarted(candidate=candidate, call=call):
                 self._calls[candidate, call.id] = CallFold(call)
                 self._transcript.add(self._calls[candidate, call.id])
-            case ToolFinished(candidate=candidate, message=message, seconds=seconds):
+            case ToolFinished(candidate=candidate, message=message, seconds=seconds, refused=refused):
                 if (call_fold := self._calls.pop((candidate, message.call_id), None)) is not None:
-                    call_fold.finish(message, seconds)
+                    call_fold.finish(message, seconds, refused=refused)
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._transcript.add(*_event_widgets(record.event))
@@ -231,8 +232,9 @@ def _remark_widgets(event: Event) -> Iterable[Widget]:
             )
         case QuestionAsked(text=text):
             yield _line(text, "question")
-        case QuestionAnswered(option=option, by=by):
-            yield _line(option if by == "person" else f"nobody to ask: {option}", "answer")
+        case QuestionAnswered(option=option, by=by, instruction=instruction):
+            reply = f"{option}: {instruction}" if instruction else option
+            yield _line(reply if by == "person" else f"nobody to ask: {option}", "answer")
         case PlanAnswered(plan=plan):
             yield _line("the plan is accepted" if plan else "the plan is refused", "answer")
 
@@ -291,7 +293,7 @@ def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[W
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
-        yield Markdown(sanitize_text(report), classes="report", open_links=False)
+        yield Markdown(quote_names(sanitize_text(report)), classes="report", open_links=False)
     first, *rest = lines
     if first:
         yield _line(first, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")

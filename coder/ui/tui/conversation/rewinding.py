@@ -9,7 +9,7 @@ from textual.app import App
 from coder.core.errors import UserError
 from coder.core.events import QuestionAsked
 from coder.core.values.task import Restore
-from coder.core.values.text import sanitize_text
+from coder.core.values.text import sanitize_text, shorten_line
 from coder.ui.tui.screens.question import QuestionScreen
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ async def choose_point(
 
 async def _choose_request(app: App[None], requests: Sequence[str], *, forks: bool) -> int | None:
     lines = [
-        f"{number}  {sanitize_text(' '.join(text.split())[:TEXT_CHARACTERS])}"
+        f"{number}  {sanitize_text(shorten_line(' '.join(text.split()), TEXT_CHARACTERS))}"
         for number, text in enumerate(requests, start=1)
     ]
     if forks:
@@ -90,4 +90,4 @@ async def _choose_request(app: App[None], requests: Sequence[str], *, forks: boo
 
 async def _choose(app: App[None], text: str, options: tuple[str, ...]) -> str:
     question = QuestionAsked(question="rewind", text=text, options=options, default=STAY)
-    return await app.push_screen_wait(QuestionScreen(question))
+    return (await app.push_screen_wait(QuestionScreen(question))).option

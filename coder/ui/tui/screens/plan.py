@@ -4,13 +4,12 @@ from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from coder.core.notes import Plan
 from coder.core.values.plan import format_plan, parse_plan
 from coder.core.values.text import sanitize_text
-from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
+from coder.ui.tui.screens.dialog import Dialog
 
 KEYS = "edit as you like · ctrl+s run it · ctrl+r refuse it · esc stop"
 
@@ -22,11 +21,10 @@ class PlanDecision(NamedTuple):
     """None: the plan is refused."""
 
 
-class PlanScreen(ModalScreen[PlanDecision]):
+class PlanScreen(Dialog[PlanDecision]):
     """Dismisses with the plan in the editor; an invalid one stays there."""
 
     CSS_PATH = "plan.tcss"
-    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "accept", "run it"),
         Binding("ctrl+r", "refuse", "refuse it"),
@@ -45,7 +43,9 @@ class PlanScreen(ModalScreen[PlanDecision]):
 
     def on_mount(self) -> None:
         self.on_text_area_changed()
-        self.set_timer(INPUT_DELAY_SECONDS, self.query_one(TextArea).focus)
+
+    def focus_first(self) -> None:
+        self.query_one(TextArea).focus()
 
     def on_text_area_changed(self) -> None:
         """Show after each change what would be run."""

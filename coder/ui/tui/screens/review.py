@@ -15,9 +15,9 @@ from coder.core.values.hunk import HunkComment, HunkDecisions
 from coder.core.values.text import sanitize_text
 from coder.patching.git_hunks import hunk_lines, replace_new_lines
 from coder.ui.tui.keys import find_key_bindings
+from coder.ui.tui.screens.dialog import Dialog
 from coder.ui.tui.screens.hunk_editor import HunkEditor, HunkText
 from coder.ui.tui.screens.line_choice import LineChoiceScreen
-from coder.ui.tui.screens.question import INPUT_DELAY_SECONDS
 from coder.ui.tui.widgets.review.file_tree import FileTree
 from coder.ui.tui.widgets.review.hunk_choice import HunkChoice, ReviewPurpose
 from coder.ui.tui.widgets.review.hunk_list import HunkList
@@ -60,14 +60,13 @@ class CommentScreen(ModalScreen[str]):
         self.dismiss(event.value.strip())
 
 
-class ReviewScreen(ModalScreen[HunkDecisions]):
+class ReviewScreen(Dialog[HunkDecisions]):
     """Dismisses with the user's decisions, with None if there is nothing to decide.
 
     Initially all hunks are accepted.
     """
 
     CSS_PATH = "review.tcss"
-    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "refuse", "deliver nothing"),
         Binding("q", "close", "close"),
@@ -100,9 +99,8 @@ class ReviewScreen(ModalScreen[HunkDecisions]):
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.on_hunk_choice_decided)
-        self.set_timer(INPUT_DELAY_SECONDS, self._focus_first)
 
-    def _focus_first(self) -> None:
+    def focus_first(self) -> None:
         for choice in self.query_one(HunkList).choices[:1]:
             choice.focus()
 

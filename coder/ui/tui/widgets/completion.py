@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from heapq import nsmallest
 from typing import cast
 
+from rich.cells import cell_len
 from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
@@ -159,10 +160,12 @@ class Completion(AutoComplete):
         self._prompt.replace(f"{text} ", start, (line, column), maintain_selection_offset=False)
 
     def _align_to_target(self) -> None:
-        """Place the list above the prompt, which is at the bottom."""
-        rows = min(self.option_list.option_count, MOST_ROWS)
-        x, y = self._prompt.cursor_screen_offset.x, self._prompt.region.y - rows
-        self.absolute_offset = Offset(max(x - 1, 0), max(y, 0))
+        """Place the list above the prompt, which is at the bottom, and its longest option on the screen."""
+        options = [self.option_list.get_option_at_index(row) for row in range(self.option_list.option_count)]
+        width = max((cell_len(cast(DropdownItem, option).value) for option in options), default=0) + 2
+        x = min(self._prompt.cursor_screen_offset.x - 1, self.screen.size.width - width)
+        y = self._prompt.region.y - min(len(options), MOST_ROWS)
+        self.absolute_offset = Offset(max(x, 0), max(y, 0))
 
     def _load_names(self) -> None:
         """Load names when a mention begins, and arguments behind a command: fresh for each."""

@@ -128,7 +128,11 @@ class Prompt(TextArea):
         return True
 
     async def _on_paste(self, event: Paste) -> None:
-        """Fold a long paste to a mark, which is replaced by the text when it is sent."""
+        """Fold a long paste to a mark, which is replaced by the text when it is sent.
+
+        Terminals send the ends of pasted lines as carriage returns.
+        """
+        event.text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         lines = event.text.count("\n") + 1
         if lines <= MOST_PASTED_LINES and len(event.text) <= MOST_PASTED_CHARACTERS:
             return

@@ -40,9 +40,9 @@ class StatusBar(Static):
         self._draw()
 
     def end(self) -> None:
-        """Show that no session runs."""
+        """Show nothing, because no session runs: its summary says how it ended."""
         self._ticking = self._stopping = False
-        self._doing = ""
+        self._standing = self._doing = ""
         self._draw()
 
     def _draw(self) -> None:

@@ -25,11 +25,12 @@ class CallFold(Fold):
         self._call = call
         self._answer: ToolMessage | None = None
 
-    def finish(self, answer: ToolMessage, seconds: float) -> None:
+    def finish(self, answer: ToolMessage, seconds: float, *, refused: bool = False) -> None:
         """Show the outcome; the output is shown as the model saw it."""
         self._answer = answer
         self.set_class(not answer.ok, "failed")
-        self.set_remark(f"{seconds:.1f} s" if answer.ok else f"failed {seconds:.1f} s")
+        failure = "refused" if refused else f"failed {seconds:.1f} s"
+        self.set_remark(f"{seconds:.1f} s" if answer.ok else failure)
 
     def _content_widgets(self) -> Iterable[Widget]:
         yield from _argument_widgets(self._call.arguments)

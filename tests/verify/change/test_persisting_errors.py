@@ -1,0 +1,70 @@
+"""Errors of an issue's own code that both sides of a change raise."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.change.persisting_errors import find_persisting_errors, quoted_code
+from coder.verify.project.project import find_project
+from coder.verify.review.issue_scripts import IssueScripts
+from tests.builders import write
+
+SOURCE = """def first(items):
+    if not items:
+        raise ValueError("there is no item in it")
+    return items[0]
+"""
+FIXED = SOURCE.replace('raise ValueError("there is no item in it")', "return None")
+OTHER = SOURCE.replace("there is no item in it", "expected at least one item")
+TEST = "from box import first\n\n\ndef test_first():\n    assert first([1]) == 1\n"
+TARGETS = ("tests/test_box.py::test_first",)
+FINDING = "of the issue raises ValueError as before: there is no item in it"
+
+
+def find_errors(tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str) -> tuple[str, ...]:
+    for name, text in (("old", SOURCE), ("new", new)):
+        write(tmp_path / name, {"box.py": text, "tests/test_box.py": TEST})
+    project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
+    scripts = IssueScripts(project, sandbox, sandbox.scratch)
+    return find_persisting_errors(scripts, tmp_path / "old", tmp_path / "new", issue, TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("issue", "code"),
+    [
+        ("`first([])` raises 'there is no item in it'; it should give None", "first([])"),
+        ("`first([])` raises ValueError instead of giving None", "first([])"),
+        (
+            ">>> first([])\nTraceback (most recent call last):\nValueError: there is no item in it",
+            "first([])",
+        ),
+    ],
+)
+def test_finds_error_that_the_change_leaves(
+    tmp_path: Path, sandbox: ProcessSandbox, issue: str, code: str
+) -> None:
+    unrelated = f"{SOURCE}\n\nLIMIT = 3\n"
+    assert find_errors(tmp_path, sandbox, unrelated, issue) == (f"`{code}` {FINDING}",)
+    assert find_errors(tmp_path, sandbox, FIXED, issue) == ()
+
+
+@pytest.mark.parametrize(
+    ("issue", "new"),
+    [
+        ("`first([])` raises 'there is no item in it', which is no help", OTHER),
+        ("`first([])` raises ValueError, and `first(0)` should raise ValueError too", SOURCE),
+        ("`first([])` is slow", SOURCE),
+        ("`unknown([])` raises NameError", SOURCE),
+        ("`first` raises ValueError", SOURCE),
+    ],
+)
+def test_other_issues_have_no_persisting_error(
+    tmp_path: Path, sandbox: ProcessSandbox, issue: str, new: str
+) -> None:
+    assert find_errors(tmp_path, sandbox, new, issue) == ()
+
+
+def test_takes_expressions_and_sessions_from_issue() -> None:
+    issue = "`a - b(1)`, `name`, `x = f()`\n\n>>> import a\n>>> a.b()\n3\n"
+    assert quoted_code(issue) == ("a - b(1)", "import a\na.b()\n")
