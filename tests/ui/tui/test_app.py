@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from coder.core.commands import DeliverNow, Say, SessionCommand, Stop, Withdraw
 from coder.core.errors import UserError
-from coder.core.events import DeliverNowOffered, MessageFinished, Warned
+from coder.core.events import DeliverNowOffered, MessageFinished, QuestionAnswered, QuestionAsked, Warned
 from coder.core.messages import UserMessage
 from coder.session.log import EventLog
 from coder.store.jsonl import read_records
@@ -108,6 +108,26 @@ def test_resumed_session_brings_its_model() -> None:
         assert "acme:small" in terminal.text
 
     play(scene, app_with(Services(archive=archive), lambda: SessionModel(next(names), "no key is set")))
+
+
+def test_answered_questions_of_a_recorded_session_open_no_screen() -> None:
+    question = QuestionAsked(question="q1", text="Deliver it?", options=("yes", "no"), default="no")
+    log = EventLog(clock=ticking_clock())
+    for event in (
+        story.STARTED,
+        question,
+        QuestionAnswered(question="q1", option="no", by="person"),
+        story.FINISHED,
+    ):
+        log.append(event)
+    log.close()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert "PROVEN" in terminal.text
+        assert len(terminal.app.screen_stack) == 1
+
+    play(scene, replay_app(log))
 
 
 def test_does_not_send_blank_input() -> None:

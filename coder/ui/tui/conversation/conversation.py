@@ -192,12 +192,12 @@ class Conversation:
 
         self._session = running
         is_live = not isinstance(running, RecordedSession)
-        asking = QuestionQueue(self._app, running.send, self._alerts.notify if is_live else lambda _: None)
+        asking = QuestionQueue(self._app, running.send, self._alerts.notify)
         if is_live:
             self.logs.append(running.log)
         self._alerts.show_state("working")
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow(running.log, asking))
+            tasks.create_task(self._follow(running.log, asking if is_live else None))
             if self._stopping:
                 self._send_stop()
             await running.run()
@@ -210,7 +210,8 @@ class Conversation:
         else:
             self._alerts.show_state("")
 
-    async def _follow(self, log: "EventLog", asking: "QuestionQueue") -> None:
+    async def _follow(self, log: "EventLog", asking: "QuestionQueue | None") -> None:
+        """Show a log to its end; the questions of a recorded session are not `asking` any more."""
         start = 1
         if log.is_closed and len(log.records) > 2 * MOST_RECORDS:  # shown at once, and not as it goes
             start = len(log.records) - MOST_RECORDS
@@ -219,4 +220,5 @@ class Conversation:
         async for record in log.follow(start):
             self._screen.show_record(record)
             self._queue.remove_taken(record.event)
-            asking.handle_event(record.event)
+            if asking is not None:
+                asking.handle_event(record.event)
