@@ -11,7 +11,7 @@ def role_approach(monkeypatch: pytest.MonkeyPatch) -> Approach:
     monkeypatch.delenv("CODER_MODEL", raising=False)
     config = Config(
         tool_calling=False,
-        base_url="http://127.0.0.1:9/v1",
+        base_url="https://models.example/v1",
         branch_models=("b", "c"),
         reviewer_model="r",
         fallback_models=("f",),
