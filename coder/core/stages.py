@@ -4,7 +4,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from coder.core.events import BaselineMeasured, MessageFinished, Record, ToolFinished, Verified
+from coder.core.events import (
+    BaselineMeasured,
+    MessageFinished,
+    PlanAnswered,
+    QuestionAnswered,
+    Record,
+    ReviewAnswered,
+    ToolFinished,
+    Verified,
+)
 from coder.core.messages import AssistantMessage
 from coder.core.values.verdict import Verdict
 
@@ -12,7 +21,8 @@ from coder.core.values.verdict import Verdict
 def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, float]:
     """Return seconds by stage; they add up to `total`, the seconds of the whole session.
 
-    Stages are `model`, `tools`, those of the verdicts, `checks` (of a verdict beside test runs) and `other`.
+    Stages are `model`, `tools`, `your answers`, those of the verdicts, `checks` (of a verdict beside test
+    runs) and `other`.
     Time between two records belongs to the later one, so that branches in parallel count once.
     """
     seconds: defaultdict[str, float] = defaultdict(float)
@@ -25,6 +35,8 @@ def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, fl
                 seconds["tools"] += gap
             case BaselineMeasured():
                 seconds["base"] += gap
+            case QuestionAnswered() | ReviewAnswered() | PlanAnswered():
+                seconds["your answers"] += gap
             case Verified(verdict=verdict):
                 for stage, spent in _verdict_stages(verdict, gap).items():
                     seconds[stage] += spent

@@ -2,7 +2,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coder.core.events import BaselineMeasured, MessageFinished, Record, ToolFinished, Verified, Warned
+from coder.core.events import (
+    BaselineMeasured,
+    MessageFinished,
+    QuestionAnswered,
+    QuestionAsked,
+    Record,
+    ToolFinished,
+    Verified,
+    Warned,
+)
 from coder.core.messages import AssistantMessage, ToolMessage
 from coder.core.stages import stage_seconds
 from coder.core.values.verdict import Counts, Verdict, VerdictKind
@@ -36,6 +45,14 @@ def test_stages_add_up_to_the_wall_clock() -> None:
         "checks": 6.0,
         "other": 6.0,
     }
+
+
+def test_time_of_the_user_is_told_apart() -> None:
+    records = _records(
+        (0, QuestionAsked(question="q", text="", options=("yes", "no"), default="no")),
+        (30, QuestionAnswered(question="q", option="yes", by="person")),
+    )
+    assert stage_seconds(records, total=31.0) == {"your answers": 30.0, "other": 1.0}
 
 
 def test_verdicts_in_parallel_count_once() -> None:

@@ -42,11 +42,29 @@ FAST_FORWARD_COMMAND = (
 
 
 def has_delivery(git: Git, delivery: Delivery) -> bool:
-    """Tell whether a branch holds a delivered commit; a diff counts as there."""
-    return not delivery.commit or (
-        git.resolve_commit(delivery.commit) is not None
-        and bool(git.text("for-each-ref", "--count=1", f"--contains={delivery.commit}", "refs/heads"))
+    """Tell whether a branch holds a delivered commit that HEAD has not reverted; a diff counts as there."""
+    commit = delivery.commit
+    if not commit:
+        return True
+    return git.resolve_commit(commit) is not None and (
+        (delivery.branch and _holds(git, f"refs/heads/{delivery.branch}", commit))
+        or (_holds(git, "refs/heads", commit) and not _is_reverted(git, commit))
     )
+
+
+def _holds(git: Git, refs: str, commit: str) -> bool:
+    return bool(git.text("for-each-ref", "--count=1", f"--contains={commit}", refs))
+
+
+def _is_reverted(git: Git, commit: str) -> bool:
+    """Tell whether HEAD contains a commit and the reversal of its change."""
+    head = git.resolve_commit("HEAD")
+    is_contained = head is not None and git.succeeds("merge-base", "--is-ancestor", commit, head)
+    if head is None or not is_contained or git.resolve_commit(f"{commit}^") is None:
+        return False
+    base = delivery_base(git, commit)
+    is_empty = git.resolve_tree(commit) == git.resolve_tree(base)
+    return not is_empty and merge_change(git, old=commit, new=base, onto=head) == git.resolve_tree(head)
 
 
 def bring_commit(git: Git, commit: str, earlier: Sequence[str] = ()) -> NewCommit:

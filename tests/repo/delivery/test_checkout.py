@@ -10,9 +10,11 @@ from coder.repo.delivery.checkout import (
     apply_diff,
     apply_verified_copy,
     check_commit,
+    has_delivery,
     prepare_unverified_copy,
     undo_delivery,
 )
+from coder.repo.git import find_checkout
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository
 
@@ -294,6 +296,17 @@ def test_undone_change_can_be_applied_again(root: Path) -> None:
     assert "reverted already" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
     apply_commit(root, fix.commit)
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED
+
+
+def test_reverted_change_is_no_longer_there(root: Path) -> None:
+    fix, checkout = delivery(root), find_checkout(root).git
+    apply_commit(root, fix.commit)
+    git(root, "branch", "-D", fix.branch)
+    assert has_delivery(checkout, fix)
+    undo_delivery(root, branch="", commit=fix.commit, applied=fix.commit)
+    assert not has_delivery(checkout, fix)
+    apply_commit(root, fix.commit)
+    assert has_delivery(checkout, fix)
 
 
 def test_undo_of_empty_commit_says_that_it_changes_nothing(root: Path) -> None:
