@@ -239,7 +239,7 @@ def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -
         (("fix", "it fails", "--plan", "clock.py"), "clock.py holds no plan: there is no step in it"),
         (("fix", "it fails", "--plan", "clock.py", "--strategy", "tree"), "--plan runs a plan"),
         (("apply", "nope"), "No session"),
-        (("apply", "last"), "No session with a fix yet in"),
+        (("apply", "last"), "No session with a fix that is still there in"),
         (("log", "show", "nope"), "No session"),
         (("frobnicate",), "frobnicate"),
     ],

@@ -142,10 +142,8 @@ def find_session(
         if (
             newest := next((directory for directory in reversed(directories) if is_eligible(directory)), None)
         ) is None:
-            raise UserError(
-                "No session "
-                f"{'with a fix ' if delivered else ''}yet{f' in {repository}' if repository else ''}."
-            )
+            kind = "with a fix that is still there" if delivered else "yet"
+            raise UserError(f"No session {kind}{f' in {repository}' if repository else ''}.")
         return newest
     matching = (
         _newest_on_branch(name, directories)
