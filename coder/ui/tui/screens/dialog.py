@@ -21,7 +21,7 @@ WAITING = "… what you type goes into the prompt until you pause"
 class Dialog(ModalScreen[Result]):
     """Takes keys once the user has paused typing; until then what is typed goes into the prompt.
 
-    Its hint is the widget `keys`.
+    Its hint is the widget `keys`. Without a prompt the user has opened it, and it takes keys at once.
     """
 
     AUTO_FOCUS = ""
@@ -38,6 +38,9 @@ class Dialog(ModalScreen[Result]):
         raise NotImplementedError
 
     def on_mount(self) -> None:
+        if not self.app.screen_stack[0].query(Prompt):
+            self.call_after_refresh(self.focus_first)
+            return
         hint = self.query_one("#keys", Static)
         self._hint = str(hint.content)
         hint.update(WAITING)
