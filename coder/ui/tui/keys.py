@@ -1,5 +1,7 @@
 """Keys of the interface: the defaults, and those that the user has set instead."""
 
+import select
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +17,8 @@ from coder.core.errors import UserError
 Result = TypeVar("Result")
 LABELS = {"escape": "esc", "pageup": "page up", "pagedown": "page down", "question_mark": "?"}
 CLOSING_KEYS = ("escape", "q")
+HANGUP_SECONDS = 1.0
+"""Time between two looks whether the terminal is there."""
 MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 
 
@@ -111,7 +115,7 @@ class KeyBindings:
 
 
 class KeyedApp(App[Result]):
-    """Application whose keys the user can change."""
+    """Application whose keys the user can change, and that leaves when its terminal is gone."""
 
     def __init__(self, keys: KeyBindings | None, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take `clock`, which counts seconds."""
@@ -119,6 +123,21 @@ class KeyedApp(App[Result]):
         self.clock = clock
         self.key_bindings = keys or KeyBindings()
         self.set_keymap({**self.key_bindings.changed})
+
+    def on_mount(self) -> None:
+        if not self.is_headless:
+            self._hangup_timer = self.set_interval(HANGUP_SECONDS, self._leave_without_terminal)
+
+    async def _leave_without_terminal(self) -> None:
+        """Quit if the terminal is gone: no signal says so where it is not the controlling one.
+
+        The library would read its end of input over and over.
+        """
+        poll = select.poll()
+        poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, 0)
+        if any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0)):
+            self._hangup_timer.stop()
+            await self.run_action("quit")
 
 
 def find_key_bindings(node: DOMNode) -> KeyBindings:
