@@ -113,7 +113,7 @@ def test_wrong_hunk_counts_lose_no_line() -> None:
         assert rebuild_diff(header + body, [0]) == header + body
 
 
-def rewritten(root: Path, edit: Callable[[int, Hunk], EditedHunk | None]) -> str:
+def rewrite_hunks(root: Path, edit: Callable[[int, Hunk], EditedHunk | None]) -> str:
     """Apply every hunk of the staged change with the user's edits of it, and return the diff applied."""
     diff = diff_of(root)
     git(root, "reset", "--hard", "--quiet")
@@ -132,7 +132,7 @@ def test_left_out_lines_stay_as_they_were(staged_repository: Path) -> None:
         added = [place for place, line in enumerate(lines) if line.sign == "+"]
         return EditedHunk(hunk=number, omitted=tuple(sorted([*removed, *added[:1]])))
 
-    rewritten(staged_repository, edit)
+    rewrite_hunks(staged_repository, edit)
     assert (staged_repository / "long.py").read_text().splitlines() == [
         *NUMBERS[:20],
         "twenty and a half",
@@ -149,7 +149,7 @@ def test_left_out_lines_stay_as_they_were(staged_repository: Path) -> None:
 def test_part_of_a_deletion_keeps_the_file(tmp_path: Path) -> None:
     root = repo(tmp_path / "repo", {"näme a/gone.py": "one\ntwo\nthree"})
     git(root, "rm", "--quiet", "näme a/gone.py")
-    rewritten(root, lambda number, _: EditedHunk(hunk=number, omitted=(1, 2)))
+    rewrite_hunks(root, lambda number, _: EditedHunk(hunk=number, omitted=(1, 2)))
     assert (root / "näme a/gone.py").read_text() == "two\nthree"
 
 
@@ -175,7 +175,7 @@ def test_edited_hunks_apply_where_hunks_before_them_are_shorter(staged_repositor
         new_lines = [line.text for line in hunk_lines(hunk.body) if line.sign != "-"]
         return EditedHunk(hunk=number, body=replace_new_lines(hunk.body, [new_lines[0], *new_lines]))
 
-    rewritten(staged_repository, edit)
+    rewrite_hunks(staged_repository, edit)
     lines = (staged_repository / "long.py").read_text().splitlines()
     assert len(lines) == len(NUMBERS) - 3 + 2 - 1 + 3
     assert [lines.count(name) for name in ("line 4", "line 17", "line 35")] == [2, 2, 2]

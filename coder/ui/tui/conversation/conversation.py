@@ -14,7 +14,6 @@ from coder.ui.tui.screens.session import SessionScreen
 
 if TYPE_CHECKING:
     from coder.core.commands import SessionCommand
-    from coder.core.values.task import Task
     from coder.session.log import EventLog
     from coder.ui.tui.conversation.asking import QuestionQueue
     from coder.ui.tui.services import SessionArchive
@@ -181,7 +180,7 @@ class Conversation:
     def _suggest_interrupted_request(self) -> None:
         from coder.core.state import interrupted_task
 
-        task: Task | None = interrupted_task(self._newest.records) if self._newest is not None else None
+        task = interrupted_task(self._newest.records) if self._newest is not None else None
         if task is not None:
             self._screen.suggest(task.issue, mode=self._next_mode())
 

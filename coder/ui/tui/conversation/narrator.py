@@ -135,13 +135,10 @@ class Narrator:
             )
 
     def _take_verdict(self, event: Event) -> None:
-        match event:
-            case Verified(verdict=verdict):
-                self._shown_verdict = _verdict_text(verdict)
-            case PhaseEntered():
-                self._shown_verdict = ""
-            case _:
-                pass
+        if isinstance(event, Verified):
+            self._shown_verdict = _verdict_text(event.verdict)
+        elif isinstance(event, PhaseEntered):
+            self._shown_verdict = ""
 
     def _show_stage(self, event: StageChanged) -> None:
         if event.stage not in self._stages:

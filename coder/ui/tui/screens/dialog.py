@@ -35,7 +35,7 @@ class Dialog(ModalScreen[Result]):
 
     def focus_first(self) -> None:
         """Focus the widget that takes the first key."""
-        raise NotImplementedError
+        self.focus_next()
 
     def on_mount(self) -> None:
         if not self.app.screen_stack[0].query(Prompt):
