@@ -118,7 +118,7 @@ class Dialogue:
         if name == "help":
             self._print(f"/{name} {purpose}" for name, purpose in DIALOGUE_HELP.items())
         elif name not in DIALOGUE_HELP:
-            raise UserError(suggest_command(name))
+            raise UserError(suggest_command(name, DIALOGUE_HELP))
         elif name in MODES:
             if not text and name != "verify":
                 raise UserError(f"/{name} {DIALOGUE_HELP[name]}")

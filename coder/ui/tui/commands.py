@@ -1,7 +1,7 @@
 """Commands of the prompt, such as `/undo`: their names, their help, and how they are read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -59,9 +59,9 @@ def parse_command(text: str) -> PromptCommand | None:
     return PromptCommand(match[1], (match[2] or "").strip()) if match else None
 
 
-def suggest_command(name: str) -> str:
-    """Return the sentence that refuses an unknown command, with the one that is likely meant."""
-    matches = get_close_matches(name, HELP, n=1)
+def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
+    """Return the sentence that refuses a command that is not `known`, with the one that is likely meant."""
+    matches = get_close_matches(name, list(known), n=1)
     hint = f"Do you mean /{matches[0]}?" if matches else "/help lists all."
     return f"There is no command /{name}. {hint}"
 

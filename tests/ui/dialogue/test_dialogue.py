@@ -200,7 +200,7 @@ def test_the_end_of_the_input_is_the_safe_answer() -> None:
         ("/diff", "Nothing has been changed yet."),
         ("/undo x y", "There is nothing to take back."),
         ("/frob", "There is no command /frob."),
-        ("/theme", "There is no command /theme."),
+        ("/theme", "There is no command /theme. /help lists all."),
         ("/fix", "/fix TEXT"),
         ("/rewind 1", "There is no conversation to go back in yet."),
         ("/resume nope", "No session named 'nope'."),
