@@ -389,7 +389,7 @@ def test_last_fix_is_per_repository(place: Place, server: FakeServer, tmp_path: 
     place.fix(server)
     other = repo(tmp_path / "other", FILES)
     result = place.coder("apply", "last", "--repo", str(other))
-    assert (result.returncode, f"yet in {other}" in result.stderr) == (2, True)
+    assert (result.returncode, f"still there in {other}" in result.stderr) == (2, True)
     session = place.coder("log").stdout.split()[0]
     result = place.coder("undo", session, "--yes", "--repo", str(other))
     assert (result.returncode, f"belongs to {place.repository}" in result.stderr) == (2, True)

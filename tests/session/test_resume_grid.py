@@ -208,10 +208,13 @@ def test_killed_tree_comes_to_the_same_end(tmp_path: Path) -> None:
 def test_killed_tree_goes_on_with_the_change_that_awaits_its_verdict(tmp_path: Path) -> None:
     """The branch's patch is verified at once, and the model is not asked for it again."""
     whole = run(tmp_path / "whole", reply_in_branches, strategy="tree")
-    patched = max(
+    patched = next(
         record.number
         for record in whole.records
-        if isinstance(record.event, ToolFinished) and record.event.message.name == "apply_patch"
+        if isinstance(record.event, ToolFinished)
+        and record.event.candidate != "c1"
+        and record.event.message.name == "apply_patch"
+        and record.event.message.ok
     )
     continued = read_continuation("s", whole.records[:patched], request=ISSUE)
     assert "+VALUE = 2" in continued.patches[-1]
