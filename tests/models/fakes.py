@@ -98,9 +98,8 @@ class FakeHandler(BaseHTTPRequestHandler):
 
     def _stream(self, turn: Turn) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        for name, value in turn.headers:
+        headers = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked", **dict(turn.headers)}
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         self.close_connection = True

@@ -31,7 +31,7 @@ _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
 
 
 def limit_hooks(limits: ReplyLimits) -> dict[str, list[Callable[..., Any]]]:
-    """Return httpx event hooks that enforce the limits on each reply.
+    """Return httpx event hooks that enforce the limits on each reply, and refuse web pages.
 
     Compression is not requested, and refused if used, so that received bytes equal stored bytes. Hooks are
     used because a client with its own transport ignores the proxies of the environment.
@@ -66,6 +66,11 @@ async def _limit_response(limits: ReplyLimits, response: httpx2.Response) -> Non
         raise ModelError(
             f"{response.url.host} compressed its reply ({encoding[:40]}) although it was asked not to; "
             "nothing of it was read."
+        )
+    if response.is_success and response.headers.get("Content-Type", "").lower().startswith("text/html"):
+        raise ModelError(
+            f"{response.url.host} sent a web page instead of a reply of an API: check the base URL, and "
+            "whether a proxy or the network asks you to sign in first."
         )
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     response.stream = _LimitedStream(response.stream, limits, host=response.url.host)

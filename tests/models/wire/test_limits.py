@@ -63,8 +63,12 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
             Turn(headers=(("Content-Encoding", "gzip"),), garbage=compress(b"x" * 1_000)),
             "compressed its reply (gzip)",
         ),
+        (
+            Turn(headers=(("Content-Type", "text/html; charset=utf-8"),), garbage=b"<html>Sign in</html>"),
+            "sent a web page instead of a reply of an API",
+        ),
     ],
-    ids=["line", "body", "seconds", "compression"],
+    ids=["line", "body", "seconds", "compression", "web page"],
 )
 def test_reply_over_limit_is_clear_error(wire: str, turn: Turn, message: str) -> None:
     limits = replace(SMALL, seconds=0.5) if turn.stalls else SMALL
