@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from coder import api
+from coder.trust import trust_repository
 from tests.builders import git, repo
 from tests.walls import walls
 
@@ -29,6 +30,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     root = repo(tmp_path / "repository", FILES)
+    trust_repository(root)
     monkeypatch.chdir(root)
     return root
 

@@ -111,6 +111,7 @@ def test_failing_tests_point_to_functions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     checks = (
         "from calc import add, double\n\ndef test_add():\n    assert add(1, 2) == 3\n\n"
         "def test_double():\n    assert double(2) == 4\n"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from coder.trust import trust_repository
 from tests.test_command_line import FIX, ISSUE, Place
 from tests.walls import flags
 
@@ -18,7 +19,9 @@ mcp = pytest.importorskip("mcp", reason="mcp is not installed")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+    place = Place(tmp_path)
+    trust_repository(place.repository, place.environment)
+    return place
 
 
 @asynccontextmanager

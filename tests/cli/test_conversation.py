@@ -122,7 +122,8 @@ def test_running_session_is_not_continued(place: Place, server: FakeServer) -> N
     request(place, server, "fix", ISSUE, "--no-offline-first")
     (session,) = (Path(place.environment["XDG_STATE_HOME"]) / "coder" / "sessions").iterdir()
     with session_lock(session):
-        refused = place.coder("do", "Document it.", "--continue", "--model", "fake", "--base-url", server.url)
+        options = ("--continue", "--trust", "--model", "fake", "--base-url", server.url)
+        refused = place.coder("do", "Document it.", *options)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert f"in use by process {os.getpid()}" in refused.stderr
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.trust import trust_repository
 from tests.docs.console import ShownCommand, find_problems, read_commands, run_commands, skipped_blocks
 from tests.models.fakes import FakeHandler, FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
@@ -52,6 +53,8 @@ def environment(tmp_path: Path, server: FakeServer) -> dict[str, str]:
         for role in ("AUTHOR", "COMMITTER")
         for part in ("NAME", "EMAIL")
     }
+    configuration = {"XDG_CONFIG_HOME": str(tmp_path / "home" / ".config")}
+    trust_repository(tmp_path / "home" / "clock", configuration)  # only a complete sandbox does without
     return {
         **people,
         "PATH": path,

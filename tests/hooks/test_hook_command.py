@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from coder.trust import trust_repository
 from tests.builders import git
 from tests.test_command_line import Place
 from tests.walls import flags
@@ -30,6 +31,7 @@ def place(tmp_path: Path) -> Place:
     with (place.repository / "test_clock.py").open("a", encoding="utf-8") as file:
         file.write(PLAIN_TEST)
     git(place.repository, "commit", "-qam", "a test that passes")
+    trust_repository(place.repository, place.environment)
     return place
 
 

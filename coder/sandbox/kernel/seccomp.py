@@ -147,7 +147,8 @@ def build_filter(
 ) -> bytes:
     """Return a filter: sockets of some address families only; no new namespaces, mounts, keys or tracing.
 
-    Typing into terminals is refused as well.
+    Typing into terminals is refused as well. A refused socket fails as without a network (ENETUNREACH): what
+    runs in the sandbox, and who reads its errors, is told the reason.
 
     Args:
         families: the allowed address families.
@@ -160,6 +161,7 @@ def build_filter(
     refuse = (RETURN, 0, 0, REFUSE | errno.EPERM)
     allow = (RETURN, 0, 0, ALLOW)
     missing = (RETURN, 0, 0, REFUSE | errno.ENOSYS)
+    unreachable = (RETURN, 0, 0, REFUSE | errno.ENETUNREACH)
     ioctls = (TIOCSTI, TIOCLINUX, *(ATTRIBUTE_IOCTLS if shares_namespaces else ()))
     instructions = [
         *((LOAD, 0, 0, ARCHITECTURE_AT), (EQUAL, 1, 0, machine.audit), refuse),
@@ -178,7 +180,7 @@ def build_filter(
             if shares_namespaces
             else []
         ),
-        *_match_call(machine.socket, _load_argument(0), *_match_any(families), refuse, allow),
+        *_match_call(machine.socket, _load_argument(0), *_match_any(families), unreachable, allow),
         allow,
     ]
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
