@@ -58,8 +58,8 @@ def describe_sandbox_failures(
         if denied and earlier and earlier.failure and denied_resource(earlier.failure) == denied:
             affected.setdefault(denied, []).append(result)
     return [
-        f"{format_count(len(results), 'test')} {'fails' if len(results) == 1 else 'fail'} in the sandbox, with or without the change, because "
-        f"{REASONS[denied]} ({join_test_ids(results)}): {remedies[denied]}"
+        f"{format_count(len(results), 'test')} cannot pass in the sandbox, with or without the change, "
+        f"because {REASONS[denied]} ({join_test_ids(results)}): {remedies[denied]}"
         for denied, results in affected.items()
         if denied in remedies
     ]
