@@ -21,8 +21,8 @@ NETWORK_MESSAGES = re.compile(
 """The C library's words, for clients that raise no OSError, such as PostgreSQL's."""
 PERMISSION_ERRORS = frozenset({"EACCES", "EPERM", "EROFS"})
 REASONS: Mapping[Denied, str] = {
-    "network": "they reach no network or server",
-    "files": "they may not use files outside of the worktree",
+    "network": "no network or server is reachable",
+    "files": "files outside of the worktree may not be used",
     "calls": "a system call is not permitted",
     "home": "files of your home directory are hidden",
 }
