@@ -130,9 +130,12 @@ def test_proves_applies_and_undoes_fix(place: Place, server: FakeServer) -> None
     assert place.coder("log", "diff", branch).stdout == place.coder("log", "diff", "last").stdout
     assert place.coder("apply", branch).returncode == 0
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
+    git(place.repository, "branch", "-D", branch)
+    assert ("PROVEN" in (listed := place.coder("log").stdout), "undone" in listed) == (True, False)
     undone = place.coder("undo", "last", "--yes")
     assert undone.returncode == 0, undone.stderr
     assert "- int(rest)" in (place.repository / "clock.py").read_text()
+    assert "PROVEN, undone" in place.coder("log").stdout
     assert place.traces() == ("", "")
 
 

@@ -1,5 +1,6 @@
 """`coder log`: list and show stored sessions."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,7 +80,7 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
     from coder.store.jsonl import boundary_events
     from coder.store.jsonl import list_sessions as stored
 
-    lines, problems = [], []
+    sessions, problems = [], []
     for directory in reversed(stored(sessions_directory())):
         try:
             start_event, finish_event = boundary_events(directory)
@@ -88,9 +89,13 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
             continue
         if start_event is None or (repository is not None and start_event.repository != str(repository)):
             continue
+        sessions.append((directory, start_event, finish_event))
+    undone = _find_undone(repository, [finish for _, _, finish in sessions]) if repository else frozenset()
+    lines = []
+    for directory, start_event, finish_event in sessions:
         matches = _match_lines(directory, query) if query else []
         if matches or not query:
-            line = _session_line(directory, start_event, finish_event)
+            line = _session_line(directory, start_event, finish_event, undone=undone)
             place = "" if repository else f"  ({start_event.repository})"
             lines += [f"{line}{place}", *matches]
     if problems and (lines or not query):
@@ -98,18 +103,38 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
     return lines
 
 
+def _find_undone(repository: Path, finish_events: "Iterable[SessionFinished | None]") -> "frozenset[str]":
+    """Return the commits of finished sessions that were delivered in a repository, and taken back."""
+    from coder.core.errors import CoderError
+    from coder.repo.delivery.commits import find_undone
+    from coder.repo.git import find_git
+
+    deliveries = [event.delivery for event in finish_events if event is not None]
+    commits = {delivery.commit for delivery in deliveries if delivery is not None and delivery.commit}
+    try:
+        return find_undone(find_git(repository), commits) if commits else frozenset()
+    except CoderError:  # the sessions are listed all the same
+        return frozenset()
+
+
 def _session_line(
-    directory: Path, start_event: "SessionStarted", finish_event: "SessionFinished | None"
+    directory: Path,
+    start_event: "SessionStarted",
+    finish_event: "SessionFinished | None",
+    *,
+    undone: "frozenset[str]",
 ) -> str:
     from coder.core.state import outcome_label
     from coder.core.values.text import sanitize_text
     from coder.store.jsonl import list_conversation
 
     kind = outcome_label(finish_event) if finish_event else "cut off"
+    if finish_event is not None and finish_event.delivery and finish_event.delivery.commit in undone:
+        kind += ", undone"
     issue = sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
     cost = "" if finish_event is None else _format_cost(finish_event.spent)
     name = f"{directory.name}  @{len(list_conversation(directory)):<2}"
-    return f"{name}  {kind:<12}  {start_event.model:<24.24}  {cost:>13}  {issue}"
+    return f"{name}  {kind:<14}  {start_event.model:<24.24}  {cost:>13}  {issue}"
 
 
 def _match_lines(directory: Path, query: str) -> list[str]:

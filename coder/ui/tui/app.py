@@ -49,7 +49,13 @@ class CoderApp(KeyedApp[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop_or_rewind", "Stop, or rewind", id="stop"),
         Binding("ctrl+g", "deliver_now", "Deliver now", priority=True, id="deliver_now"),
-        Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True, id="copy"),
+        Binding(
+            "ctrl+c",
+            "copy_or_quit",
+            "Copy what is selected, stop what runs, or quit",
+            priority=True,
+            id="copy",
+        ),
         Binding("ctrl+q", "quit", "Quit", priority=True, id="leave"),
         Binding("ctrl+p", "command_palette", "Palette", priority=True, id="palette"),
         Binding("f1", "help", "Commands and keys", id="help"),
@@ -110,7 +116,7 @@ class CoderApp(KeyedApp[None]):
         self._escaped = -DOUBLE_KEY_SECONDS
         """Time at which esc was last pressed while nothing ran."""
         self._asked_to_leave = -LEAVE_SECONDS
-        """Time at which the key that copies was last pressed with nothing to copy, stop or empty."""
+        """Time at which the key that copies was last pressed with nothing to copy or empty."""
         self._quitting = False
 
     def get_default_screen(self) -> SessionScreen:
@@ -330,9 +336,9 @@ class CoderApp(KeyedApp[None]):
         self.action_stop()
 
     async def action_copy_or_quit(self) -> None:
-        """Copy the selection, as terminals do; without one, empty the prompt; quit if it is empty.
+        """Copy the selection, as terminals do; without one, empty the prompt; if it is empty, stop what runs.
 
-        While nothing runs, only the second press in a row quits.
+        The second press in a row quits.
         """
         selection = self.screen.get_selected_text()
         if selection is None and isinstance(self.focused, TextArea):
@@ -342,8 +348,9 @@ class CoderApp(KeyedApp[None]):
             self.screen.clear_selection()
         elif (prompt := self._main.query_one(Prompt)).text:
             prompt.put_away()
-        elif self._conversation.is_busy or self.clock() - self._asked_to_leave < LEAVE_SECONDS:
+        elif self._quitting or self.clock() - self._asked_to_leave < LEAVE_SECONDS:
             await self.action_quit()
         else:
             self._asked_to_leave = self.clock()
+            self.action_stop()
             self.notify(f"{self.key_bindings.label('copy')} again leaves", timeout=LEAVE_SECONDS)

@@ -42,7 +42,9 @@ BINDINGS: Mapping[str, Key] = {
     "follow": Key("ctrl+end", "follow what is new again"),
     "stop": Key("escape", "stop what runs; while nothing does, twice: rewind"),
     "deliver_now": Key("ctrl+g", "deliver now, while tests run", "everywhere"),
-    "copy": Key("ctrl+c", "copy what is selected; empty the prompt; twice: leave", "everywhere"),
+    "copy": Key(
+        "ctrl+c", "copy what is selected; empty the prompt; stop what runs; twice: leave", "everywhere"
+    ),
     "leave": Key("ctrl+q", "leave", "everywhere"),
     "palette": Key("ctrl+p", "palette: themes and more", "everywhere"),
     "help": Key("f1", "show this list; so does ? in an empty prompt"),

@@ -287,6 +287,21 @@ def test_quitting_twice_does_not_wait() -> None:
         terminal.session.obedient = False
         await terminal.fix(*story.LOCATED)
         await terminal.pilot.press("ctrl+c", "ctrl+c")
+        assert not terminal.is_closing
+        terminal.pass_time(LEAVE_SECONDS)
+        await terminal.pilot.press("ctrl+c")
+        assert terminal.is_closing
+
+
+def test_first_ctrl_c_stops_what_runs_and_stays() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.fix(*story.LOCATED)
+        await terminal.pilot.press("ctrl+c")
+        await terminal.settle()
+        assert terminal.session.commands == [Stop()]
+        assert "ctrl+c again leaves" in terminal.text
+        assert not terminal.is_closing
+        await terminal.pilot.press("ctrl+c")
         assert terminal.is_closing
 
     play(scene)

@@ -8,6 +8,7 @@ from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import SessionModel, UserRequest
 from coder.ui.tui.services import Services
 from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.widgets.transcript import IssueText
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeClock, FakeSession, Stage, stage
@@ -87,6 +88,8 @@ def test_escape_twice_goes_back_and_offers_the_request_again() -> None:
         await terminal.pilot.press("y", "1")
         await terminal.settle()
         assert "Back before request 2." in terminal.text
+        assert f"/resume {story.STARTED.session}" in terminal.text
+        assert not terminal.app.screen.query(IssueText)
         assert terminal.app.screen.query_one(Prompt).text == "the second"
         await terminal.pilot.press("enter")
 
@@ -100,6 +103,8 @@ def test_fork_at_a_named_request_asks_for_the_part_alone() -> None:
         await terminal.say("/fork 1")
         await terminal.wait_for_question("What goes back to before request 1?")
         await terminal.pilot.press("up", "enter")
+        await terminal.settle()
+        assert len(terminal.app.screen.query(IssueText)) == 2  # as sent, and as the log has it
 
     assert play(scene)[0].points == [(story.STARTED.session, 1, "code", True)]
 

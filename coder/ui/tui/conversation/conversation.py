@@ -147,8 +147,10 @@ class Conversation:
 
         point = await go_back(self._app, self._archive, self.session_id, text, forks=forks)
         if point is not None:
-            self._newest, sentence = point
-            self._screen.show_lines(sentence.splitlines())
+            await self._screen.remove_requests(point.left)
+            returning = f"To where you were: /resume {self.session_id}"
+            self._screen.show_lines([*point.sentence.splitlines(), returning])
+            self._newest = point.log
             self._suggest_interrupted_request()
 
     def stop(self) -> None:

@@ -34,10 +34,19 @@ class ChosenPoint(NamedTuple):
     restore: Restore
 
 
+class EarlierPoint(NamedTuple):
+    """A point of the conversation that was returned to."""
+
+    log: "EventLog"
+    sentence: str
+    left: tuple[str, ...]
+    """Requests that are not in the conversation any more."""
+
+
 async def go_back(
     app: App[None], archive: "SessionArchive | None", session: str, text: str, *, forks: bool
-) -> "tuple[EventLog, str] | None":
-    """Store the point that the user names or chooses; return its log and a sentence, None to stay.
+) -> EarlierPoint | None:
+    """Store the point that the user names or chooses, and return it; None to stay.
 
     Call it from a worker.
 
@@ -53,7 +62,8 @@ async def go_back(
     stored, sentence = await asyncio.to_thread(
         archive.go_back, session, point.request, point.restore, forks=forks
     )
-    return await asyncio.to_thread(archive.load, stored), sentence
+    left = () if point.restore == "code" else tuple(requests[point.request - 1 :])
+    return EarlierPoint(await asyncio.to_thread(archive.load, stored), sentence, left)
 
 
 async def choose_point(

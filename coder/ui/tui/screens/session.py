@@ -132,6 +132,10 @@ class SessionScreen(Screen[None]):
         self.query_one(Prompt).set_busy(has_listener=False)
         self.query_one(Transcript).anchor()
 
+    async def remove_requests(self, texts: Sequence[str]) -> None:
+        """Show no longer the newest requests, by their texts, and what came of them."""
+        await self.query_one(Transcript).remove_requests(texts)
+
     def show_lines(self, lines: Iterable[str], kind: str = "output") -> None:
         """Show lines for the user, such as the answer to a command."""
         for transcript in self.query(Transcript):
