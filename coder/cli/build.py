@@ -142,7 +142,7 @@ def _prepare_directory(directory: Path) -> bool:
     """
     from coder.core.errors import UserError
     from coder.repo.git import find_checkout
-    from coder.repo.init import init_repository
+    from coder.repo.init import init_user_repository
 
     if (directory / ".git").exists():
         root = find_checkout(directory).root
@@ -162,5 +162,6 @@ def _prepare_directory(directory: Path) -> bool:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{directory} cannot be made: {error.strerror}.") from None
-    init_repository(place, message=FIRST_COMMIT)
+    if unsigned := init_user_repository(place, message=FIRST_COMMIT).unsigned:
+        print(unsigned, file=sys.stderr)
     return True

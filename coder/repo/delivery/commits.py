@@ -28,10 +28,13 @@ SIGNING_SECONDS = 60.0
 def make_commit(git: Git, *, tree: str, parent: str, message: str, signed: bool = False) -> str:
     """Create a commit that no ref points to, in the user's name, or coder's where git knows none.
 
+    A first commit has an empty `parent`.
+
     Raises:
         SigningError: git cannot sign it.
     """
-    arguments = ("commit-tree", *(("-S",) if signed else ()), tree, "-p", parent, "-F", "-")
+    parents = ("-p", parent) if parent else ()
+    arguments = ("commit-tree", *(("-S",) if signed else ()), tree, *parents, "-F", "-")
     text, identity = encode_git_text(message), _identity_variables(git)
     if not signed:
         return git.text(*arguments, stdin=text, environment=identity)

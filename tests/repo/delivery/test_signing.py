@@ -19,6 +19,7 @@ from coder.repo.delivery.checkout import (
     prepare_unverified_copy,
     undo_delivery,
 )
+from coder.repo.init import init_repository, init_user_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository
 
@@ -141,6 +142,17 @@ def test_signs_copies_and_reverts(
     undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
     assert git(root, "log", "-1", "--format=%s") == 'Revert "fix: line 15"'
     verify(root, "HEAD")
+
+
+def test_signs_first_commit_of_a_new_repository_of_the_user(
+    tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(monkeypatch, tmp_path, gpg_format="ssh", user_signingKey=str(key))
+    for make in (init_repository, init_user_repository):
+        (tmp_path / make.__name__).mkdir()
+        make(tmp_path / make.__name__, message="Begin")
+    assert not is_signed(tmp_path / "init_repository", "HEAD")
+    verify(tmp_path / "init_user_repository", "HEAD")
 
 
 def test_signs_copy_that_was_judged_but_no_trial(
