@@ -9,6 +9,7 @@ from itertools import combinations, groupby
 from typing import Literal, NamedTuple, TypeVar
 
 from textual.app import App
+from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.keys import Keys
 
@@ -28,7 +29,7 @@ class Key(NamedTuple):
     default: str
     """Keys, separated by commas."""
     purpose: str
-    place: Literal["prompt", "review", "everywhere"] = "prompt"
+    place: Literal["prompt", "review", "editor", "everywhere"] = "prompt"
 
 
 BINDINGS: Mapping[str, Key] = {
@@ -48,17 +49,17 @@ BINDINGS: Mapping[str, Key] = {
     "leave": Key("ctrl+q", "leave", "everywhere"),
     "palette": Key("ctrl+p", "palette: themes and more", "everywhere"),
     "help": Key("f1", "show this list; so does ? in an empty prompt"),
-    "previous_hunk": Key("up,k", "previous hunk", "review"),
-    "next_hunk": Key("down,j", "next hunk", "review"),
+    "previous_hunk": Key("up,k", "previous hunk or line", "review"),
+    "next_hunk": Key("down,j", "next hunk or line", "review"),
     "first_hunk": Key("g", "first hunk", "review"),
     "last_hunk": Key("G", "last hunk", "review"),
     "half_page_down": Key("ctrl+d", "half a page down", "review"),
     "half_page_up": Key("ctrl+u", "half a page up", "review"),
-    "accept": Key("y", "accept a hunk", "review"),
-    "reject": Key("n", "reject a hunk", "review"),
-    "turn": Key("space", "accept or reject a hunk, by turns", "review"),
-    "accept_all": Key("a", "accept all hunks", "review"),
-    "reject_all": Key("r", "reject all hunks", "review"),
+    "accept": Key("y", "accept a hunk or line; answer yes", "review"),
+    "reject": Key("n", "reject a hunk or line; answer no", "review"),
+    "turn": Key("space", "accept or reject a hunk or line, by turns", "review"),
+    "accept_all": Key("a", "accept all hunks or lines", "review"),
+    "reject_all": Key("r", "reject all hunks or lines", "review"),
     "lines": Key("l", "choose lines of a hunk", "review"),
     "edit": Key("e", "edit a hunk", "review"),
     "restore": Key("u", "undo edits of a hunk", "review"),
@@ -66,9 +67,13 @@ BINDINGS: Mapping[str, Key] = {
     "next_file": Key("f", "next file", "review"),
     "previous_file": Key("F", "previous file", "review"),
     "files": Key("t", "tree of files", "review"),
-    "confirm": Key("enter", "confirm the review", "review"),
+    "confirm": Key("enter", "confirm the review, or the choice of lines", "review"),
+    "save": Key("ctrl+s", "run the plan; keep the edit of a hunk", "editor"),
+    "refuse": Key("ctrl+r", "refuse the plan", "editor"),
 }
 """Bindings by the name that the user's settings have for them."""
+HEADINGS = {"review": "In a review or a question:", "editor": "In a plan, or the editor of a hunk:"}
+"""Headings of the bindings that hold elsewhere than at the prompt, by their place."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class KeyBindings:
             (
                 name
                 for name, binding in BINDINGS.items()
-                if binding.place != "review" and key in self.keys(name)
+                if binding.place not in HEADINGS and key in self.keys(name)
             ),
             "",
         )
@@ -103,16 +108,16 @@ class KeyBindings:
         return hint.format_map({name: self.label(name) for name in BINDINGS})
 
     def describe(self) -> Iterator[str]:
-        """Yield a line on each binding, those of the review last."""
-        by_place = groupby(BINDINGS, key=lambda name: BINDINGS[name].place == "review")
-        for is_review, names in by_place:
-            if is_review:
-                yield from ("", "In a review:")
+        """Yield a line on each binding, those of the prompt first."""
+        by_heading = groupby(BINDINGS, key=lambda name: HEADINGS.get(BINDINGS[name].place, ""))
+        for heading, names in by_heading:
+            if heading:
+                yield from ("", heading)
             for name in names:
                 yield f"{', '.join(map(_label, self.keys(name))):<30} {BINDINGS[name].purpose}"
-            if not is_review:
+            if not heading:
                 yield f"{'tab':<30} move to a folded line; enter opens it"
-            if not is_review and self.has_vim:
+            if not heading and self.has_vim:
                 yield f"{'esc, i':<30} vim: normal mode, insert mode"
 
 
@@ -164,7 +169,7 @@ def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> 
     bindings = KeyBindings(dict(settings), has_vim)
     for first, second in combinations(BINDINGS, 2):
         places = {BINDINGS[first].place, BINDINGS[second].place}
-        if places == {"prompt", "review"}:
+        if len(places) == 2 and "everywhere" not in places:
             continue
         if shared := {*bindings.keys(first)} & {*bindings.keys(second)}:
             raise UserError(
@@ -182,9 +187,21 @@ def _objection(key: str, binding: Key) -> str:
         return f"{key!r} is no key. Keys are such as f2, ctrl+x, shift+enter or pageup."
     if binding.place == "review" and key in CLOSING_KEYS:
         return f"{key!r} closes the review."
+    if binding.place == "review" and key.isdecimal():
+        return f"{key!r} is the number of an answer."
+    if binding.place == "editor" and key in _editing_keys():
+        return f"{key!r} is a key of the editor itself."
     if binding.place != "review" and is_character and not {*modifiers} - {"shift"}:
         return f"{key!r} is a character that you type. Keys are such as f2, ctrl+x, shift+enter or pageup."
     return ""
+
+
+def _editing_keys() -> set[str]:
+    """Return the keys that an editor handles before its screen, and the one that closes it."""
+    from textual.widgets import TextArea
+
+    bindings = (binding for binding in TextArea.BINDINGS if isinstance(binding, Binding))
+    return {"escape", "enter", "tab", *(key for binding in bindings for key in _split(binding.key))}
 
 
 def _split(keys: str) -> tuple[str, ...]:

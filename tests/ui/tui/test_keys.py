@@ -5,11 +5,15 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 from textual.binding import Binding
 
-from coder.core.commands import Decide, Stop
+from coder.core.commands import Amend, Answer, Decide, Stop
 from coder.core.errors import UserError
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyBindings, read_key_bindings
 from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.screens.hunk_editor import HunkEditor
+from coder.ui.tui.screens.line_choice import LineList
+from coder.ui.tui.screens.plan import PlanScreen
+from coder.ui.tui.screens.question import AnswerList
 from coder.ui.tui.screens.review import ReviewScreen
 from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.widgets.prompt import Prompt
@@ -50,7 +54,11 @@ def test_every_binding_has_a_name_and_the_default_key() -> None:
         if isinstance(binding, Binding) and (binding.id or binding.key not in CLOSING_KEYS)
     }
     named = {name: key.default for name, key in BINDINGS.items() if name not in HANDLED_BY_PROMPT}
+    dialogs = (PlanScreen, HunkEditor, LineList, AnswerList)
+    shared = [binding for owner in dialogs for binding in owner.BINDINGS if isinstance(binding, Binding)]
+    bound |= {binding.id: binding.key for binding in shared if binding.id}
     assert bound == named
+    assert {binding.key for binding in shared if not binding.id and not binding.key.isdecimal()} == {"escape"}
 
 
 @pytest.mark.parametrize(
@@ -61,6 +69,11 @@ def test_every_binding_has_a_name_and_the_default_key() -> None:
         ({"help": "h"}, "'h' is a character that you type"),
         ({"send": ""}, "'' is no key"),
         ({"accept": "escape"}, "'escape' closes the review"),
+        ({"accept": "1"}, "'1' is the number of an answer"),
+        ({"save": "escape"}, "'escape' is a key of the editor itself"),
+        ({"refuse": "ctrl+z"}, "'ctrl+z' is a key of the editor itself"),
+        ({"save": "s"}, "'s' is a character that you type"),
+        ({"save": "ctrl+g"}, "ctrl+g is the key of deliver_now and of save"),
         ({"accept": "n"}, "n is the key of accept and of reject: give one of them another"),
         ({"deliver_now": "ctrl+d"}, "ctrl+d is the key of deliver_now and of half_page_down"),
         ({"send": "ctrl+q"}, "ctrl+q is the key of send and of leave: give one of them another"),
@@ -150,6 +163,46 @@ def test_review_uses_the_keys_of_the_settings_and_shows_them() -> None:
     changed = {"accept": "space", "turn": "z", "reject": "x", "confirm": "ctrl+s"}
     play(scene, read_key_bindings(changed), session)
     assert [command.accepted for command in session.commands if isinstance(command, Decide)] == [(1,)]
+
+
+def test_plan_and_question_use_the_keys_of_the_settings() -> None:
+    session = FakeSession()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        session.tell(*story.LOCATED, story.PLANNED)
+        await terminal.wait_for_question()
+        assert "f5 run it · ctrl+r refuse it" in terminal.text
+        assert "Plan: f5 runs it as it is" in terminal.text
+        await terminal.pilot.press("f5")
+        await terminal.settle()
+        session.tell(story.QUESTION)
+        await terminal.wait_for_question()
+        assert "x or esc" in terminal.text
+        await terminal.pilot.press("x")
+        await terminal.settle()
+
+    play(scene, read_key_bindings({"save": "f5", "reject": "x"}), session)
+    assert [type(command) for command in session.commands] == [Amend, Answer]
+
+
+def test_lines_are_chosen_with_the_keys_of_the_settings() -> None:
+    session = FakeSession()
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.say("a bug")
+        session.tell(*story.LOCATED, story.REVIEW)
+        await terminal.wait_for_question()
+        await terminal.pilot.press("down", "l")
+        await terminal.settle()
+        assert "x line · a/r all · ctrl+s keep the choice" in " ".join(terminal.text.split())
+        for key in ("x", "ctrl+s", "ctrl+s"):
+            await terminal.pilot.press(key)
+            await terminal.settle()
+
+    play(scene, read_key_bindings({"reject": "x", "confirm": "ctrl+s"}), session)
+    (decision,) = [command for command in session.commands if isinstance(command, Decide)]
+    assert [edit.omitted for edit in decision.edits] == [(3,)]
 
 
 def test_help_scrolls_as_vim_does() -> None:

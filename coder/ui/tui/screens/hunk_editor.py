@@ -12,8 +12,10 @@ from textual.widgets import Static, TextArea
 from coder.core.values.hunk import Hunk, first_line
 from coder.core.values.text import sanitize_text
 from coder.patching.git_hunks import hunk_lines
+from coder.ui.tui.keys import find_key_bindings
 
-KEYS = "ctrl+s keep it · esc back, and go on later"
+KEYS = "{save} keep it · esc back, and go on later"
+"""Hint, with names of bindings instead of their keys."""
 
 
 class HunkText(NamedTuple):
@@ -31,7 +33,7 @@ class HunkEditor(ModalScreen[HunkText]):
 
     CSS_PATH = "editing.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "leave(True)", "keep it"),
+        Binding("ctrl+s", "leave(True)", "keep it", id="save"),
         Binding("escape", "leave(False)", "go on later", priority=True),
     ]
 
@@ -50,7 +52,7 @@ class HunkEditor(ModalScreen[HunkText]):
         )
         editor.indent_type = "tabs" if any(line.startswith("\t") for line in self._lines) else "spaces"
         yield editor
-        yield Static(KEYS, id="keys", markup=False)
+        yield Static(find_key_bindings(self).fill(KEYS), id="keys", markup=False)
 
     def action_leave(self, is_kept: bool) -> None:
         text = self.query_one(TextArea).text

@@ -11,9 +11,14 @@ from textual.widgets.option_list import Option
 
 from coder.core.values.hunk import Hunk
 from coder.core.values.text import sanitize_text
+from coder.ui.tui.keys import find_key_bindings
 from coder.ui.tui.widgets.diff import colour_lines
 
-KEYS = "space, y/n line · a/r all · enter keep the choice · esc leave it as it was"
+KEYS = (
+    "{turn}, {accept}/{reject} line · {accept_all}/{reject_all} all · {confirm} keep the choice · "
+    "esc leave it as it was"
+)
+"""Hint, with names of bindings instead of their keys."""
 MARKS = {True: "[x] ", False: "[ ] ", None: "    "}
 STYLES = {"added": "on $success 15%", "removed": "on $error 15%", "kept": ""}
 ANSI_STYLES = {"added": "ansi_green", "removed": "ansi_red"}
@@ -23,13 +28,14 @@ class LineList(OptionList):
     """Lines of a hunk; the changed ones can be chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "turn", "take it or leave it"),
-        Binding("y", "choose(True)", "take it"),
-        Binding("n", "choose(False)", "leave it"),
-        Binding("a", "choose_all(True)", "take all"),
-        Binding("r", "choose_all(False)", "leave all"),
-        Binding("j", "cursor_down", show=False),
-        Binding("k", "cursor_up", show=False),
+        Binding("space", "turn", "take it or leave it", id="turn"),
+        Binding("y", "choose(True)", "take it", id="accept"),
+        Binding("n", "choose(False)", "leave it", id="reject"),
+        Binding("a", "choose_all(True)", "take all", id="accept_all"),
+        Binding("r", "choose_all(False)", "leave all", id="reject_all"),
+        Binding("down,j", "cursor_down", show=False, id="next_hunk"),
+        Binding("up,k", "cursor_up", show=False, id="previous_hunk"),
+        Binding("enter", "select", "keep the choice", id="confirm"),
     ]
 
     def __init__(self, hunk: Hunk, omitted: tuple[int, ...]) -> None:
@@ -93,7 +99,7 @@ class LineChoiceScreen(ModalScreen[tuple[int, ...]]):
     def compose(self) -> ComposeResult:
         yield Static(f"Lines of {sanitize_text(self._hunk.path)}", id="heading", markup=False)
         yield LineList(self._hunk, self._omitted)
-        yield Static(KEYS, id="keys", markup=False)
+        yield Static(find_key_bindings(self).fill(KEYS), id="keys", markup=False)
 
     def on_option_list_option_selected(self) -> None:
         chosen = self.query_one(LineList).chosen

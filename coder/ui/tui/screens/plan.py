@@ -9,9 +9,11 @@ from textual.widgets import Static, TextArea
 from coder.core.notes import Plan
 from coder.core.values.plan import format_plan, parse_plan
 from coder.core.values.text import sanitize_text
+from coder.ui.tui.keys import find_key_bindings
 from coder.ui.tui.screens.dialog import Dialog
 
-KEYS = "edit as you like · ctrl+s run it · ctrl+r refuse it · esc stop"
+KEYS = "edit as you like · {save} run it · {refuse} refuse it · esc stop"
+"""Hint, with names of bindings instead of their keys."""
 
 
 class PlanDecision(NamedTuple):
@@ -26,8 +28,8 @@ class PlanScreen(Dialog[PlanDecision]):
 
     CSS_PATH = "plan.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "accept", "run it"),
-        Binding("ctrl+r", "refuse", "refuse it"),
+        Binding("ctrl+s", "accept", "run it", id="save"),
+        Binding("ctrl+r", "refuse", "refuse it", id="refuse"),
         Binding("escape", "app.stop", "stop"),
     ]
 
@@ -39,7 +41,7 @@ class PlanScreen(Dialog[PlanDecision]):
     def compose(self) -> ComposeResult:
         yield Static(id="outcome", markup=False)
         yield TextArea(self._text, soft_wrap=True, compact=True, highlight_cursor_line=False)
-        yield Static(KEYS, id="keys", markup=False)
+        yield Static(find_key_bindings(self).fill(KEYS), id="keys", markup=False)
 
     def on_mount(self) -> None:
         self.on_text_area_changed()
@@ -56,8 +58,9 @@ class PlanScreen(Dialog[PlanDecision]):
         else:
             parts, noun = (plan.components, "component") if plan.components else (plan.steps, "step")
             count = f"{len(parts)} {noun}{'s' * (len(parts) != 1)}"
+            save = find_key_bindings(self).label("save")
             self._show_outcome(
-                f"Plan: ctrl+s runs {'it as it is' if plan == self._plan else 'what you changed'}, {count}",
+                f"Plan: {save} runs {'it as it is' if plan == self._plan else 'what you changed'}, {count}",
                 wrong=False,
             )
 

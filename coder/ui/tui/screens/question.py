@@ -10,6 +10,7 @@ from textual.widgets.option_list import Option
 
 from coder.core.events import QuestionAsked
 from coder.core.values.text import sanitize_text
+from coder.ui.tui.keys import find_key_bindings
 from coder.ui.tui.screens.dialog import Dialog
 
 MOST_NUMBERS = 9
@@ -27,8 +28,8 @@ class AnswerList(OptionList):
     """Options without a way from the first to the last: what is allowed for good is not chosen by a slip."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "screen.agree", "yes"),
-        Binding("n", "screen.decline", "no"),
+        Binding("y", "screen.agree", "yes", id="accept"),
+        Binding("n", "screen.decline", "no", id="reject"),
         *(Binding(str(number), f"screen.choose({number})") for number in range(1, MOST_NUMBERS + 1)),
     ]
 
@@ -75,9 +76,10 @@ class QuestionScreen(Dialog[ChosenOption]):
 
     @property
     def _keys(self) -> str:
-        options = self._question.options
-        agree = f"y {options[0]}" if self._is_yes_or_no else f"1-{min(len(options), MOST_NUMBERS)}"
-        return f"up, down, enter · {agree} · n or esc {self._question.default}"
+        options, keys = self._question.options, find_key_bindings(self)
+        yes = f"{keys.label('accept')} {options[0]}"
+        agree = yes if self._is_yes_or_no else f"1-{min(len(options), MOST_NUMBERS)}"
+        return f"up, down, enter · {agree} · {keys.label('reject')} or esc {self._question.default}"
 
     @property
     def _is_yes_or_no(self) -> bool:

@@ -199,7 +199,8 @@ class ReviewScreen(Dialog[HunkDecisions]):
         if event.dialog == "comment":
             self._ask_for_comment(choice)
         elif not hunk_lines(choice.full_hunk.body):
-            self._show_outcome("this hunk has no lines to choose or edit: y accepts it, n rejects it")
+            hint = "this hunk has no lines to choose or edit: {accept} accepts it, {reject} rejects it"
+            self._show_outcome(find_key_bindings(self).fill(hint))
         elif event.dialog == "lines":
             self._choose_lines(choice)
         else:
@@ -241,4 +242,5 @@ class ReviewScreen(Dialog[HunkDecisions]):
             self.dismiss(self._decisions)
             return
         drafted.focus()
-        self._show_outcome("an edit is not kept yet: e opens it, u drops it")
+        hint = "an edit is not kept yet: {edit} opens it, {restore} drops it"
+        self._show_outcome(find_key_bindings(self).fill(hint))
