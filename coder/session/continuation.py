@@ -192,17 +192,24 @@ def _continued_candidate(records: Sequence[Record], finished: SessionFinished | 
 
 
 def find_resumable_candidate(records: Sequence[Record]) -> str:
-    """Return the live candidate whose change awaits its verdict, else the oldest; empty without one."""
+    """Return the live candidate whose change is good, else one that awaits its verdict, else the oldest.
+
+    Without any it is empty.
+    """
+    good: set[str] = set()
     waiting: set[str] = set()
     for record in records:
         match record.event:
             case ToolFinished(candidate=candidate, message=message) if (
                 message.name == PATCH_TOOL and message.ok
             ):
+                good.discard(candidate)
                 waiting.add(candidate)
-            case Verified(candidate=candidate):
+            case Verified(candidate=candidate, verdict=verdict):
                 waiting.discard(candidate)
+                (good.add if verdict.is_good_enough else good.discard)(candidate)
             case _:
                 pass
     live = list(active_candidates(records))
-    return next((candidate for candidate in live if candidate in waiting), next(iter(live), ""))
+    ranked = (*(name for group in (good, waiting) for name in live if name in group), *live)
+    return next(iter(ranked), "")

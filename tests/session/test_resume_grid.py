@@ -16,6 +16,7 @@ from coder.core.events import (
     SessionStarted,
     ToolFinished,
     ToolStarted,
+    Verified,
 )
 from coder.core.messages import AssistantMessage, Message, Reply, Request, ToolMessage
 from coder.core.ports.sandbox import Progress
@@ -220,6 +221,19 @@ def test_killed_tree_goes_on_with_the_change_that_awaits_its_verdict(tmp_path: P
     assert "+VALUE = 2" in continued.patches[-1]
     resumed = run(tmp_path / "resumed", reply_in_branches, strategy="tree", continued=continued)
     assert (resumed.end.kind, resumed.requests) == (VerdictKind.PROVEN, [])
+
+
+def test_killed_tree_asks_no_model_after_its_good_verdict(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole", reply_in_branches, strategy="tree")
+    proven = next(
+        record.number
+        for record in whole.records
+        if isinstance(record.event, Verified) and record.event.verdict.is_good_enough
+    )
+    for cut in range(proven, len(whole.records)):
+        continued = read_continuation("s", whole.records[:cut], request=ISSUE)
+        resumed = run(tmp_path / "resumed", reply_in_branches, strategy="tree", continued=continued)
+        assert (resumed.end.kind, resumed.requests) == (VerdictKind.PROVEN, []), whole.records[cut - 1].event
 
 
 def test_killed_follow_up_comes_to_the_same_end(tmp_path: Path) -> None:
