@@ -10,7 +10,7 @@ from coder.core.events import ReviewAsked
 from coder.core.values.hunk import EditedHunk, HunkComment, HunkDecisions
 from coder.ui.tui.review_app import ReviewApp
 from coder.ui.tui.screens.hunk_editor import restore_lines
-from coder.ui.tui.widgets.review.hunk_choice import ReviewPurpose
+from coder.ui.tui.widgets.review.hunk_choice import HunkChoice, ReviewPurpose
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 
@@ -248,3 +248,22 @@ def test_applying_takes_no_comments_and_returns_the_choice() -> None:
     assert "Change: 2 of 3 hunks: enter applies them, uncommitted and not verified" in text
     assert asyncio.run(shown_by("apply", "n", "enter"))[1] == HunkDecisions(accepted=(1, 2))
     assert asyncio.run(shown_by("apply", "escape"))[1] == HunkDecisions(accepted=(0, 1, 2), refused=True)
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_long_review_renders_the_hunks_in_view(columns: int) -> None:
+    diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n" + "".join(
+        f"@@ -{line},3 +{line},3 @@\n before\n-old {line}\n+new {line}\n after\n"
+        for line in range(1, 401, 10)
+    )
+
+    async def scene(terminal: Stage) -> None:
+        await press_each(terminal, "r", "G")
+        assert "new 391" in terminal.text
+        assert not all(choice.is_rendered for choice in terminal.app.screen.query(HunkChoice))
+        await press_each(terminal, "y", "ctrl+u", "ctrl+u")
+        assert "[rejected]" in terminal.text and "new 341" in terminal.text
+        await press_each(terminal, "enter")
+
+    review = ReviewAsked(question="q1", diff=diff)
+    assert review_with(scene, review, size=(columns, 24)) == [Decide(question="q1", accepted=(39,))]

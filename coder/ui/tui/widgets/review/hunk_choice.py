@@ -52,8 +52,12 @@ class HunkChoice(Vertical, can_focus=True):
         droppable: bool = False,
         accepted: bool = True,
         purpose: ReviewPurpose = "deliver",
+        is_rendered: bool = True,
     ) -> None:
-        """Take `edit`, the user's changes to the hunk so far."""
+        """Take `edit`, the user's changes to the hunk so far.
+
+        What is not `is_rendered` takes its height alone, until `show_lines` is called.
+        """
         super().__init__()
         self._hunk = hunk
         self._droppable = droppable
@@ -67,6 +71,7 @@ class HunkChoice(Vertical, can_focus=True):
         self.lines = hunk_lines(self.hunk.body)
         """The lines of the hunk as the user wants it; none if it has no text."""
         self._is_wide = False
+        self.is_rendered = is_rendered
 
     @property
     def hunk(self) -> Hunk:
@@ -89,6 +94,9 @@ class HunkChoice(Vertical, can_focus=True):
         return self._purpose != "read"
 
     def compose(self) -> ComposeResult:
+        if not self.is_rendered:
+            self.styles.height = 1 + self.hunk.body.count("\n")
+            return
         self._is_wide = self.app.size.width >= SIDE_BY_SIDE_COLUMNS
         yield Static(self._title, classes="title", markup=False)
         comment = Static(sanitize_text(f"comment: {self.comment}"), classes="comment", markup=False)
@@ -113,6 +121,11 @@ class HunkChoice(Vertical, can_focus=True):
     def on_mount(self) -> None:
         self.set_class(not self.accepted, "rejected")
 
+    def show_lines(self) -> None:
+        self.is_rendered = True
+        self.styles.height = "auto"
+        self.refresh(recompose=True)
+
     def on_resize(self) -> None:
         """Show old and new lines side by side where there is room for both."""
         if self._is_wide != (self.app.size.width >= SIDE_BY_SIDE_COLUMNS):
@@ -121,7 +134,8 @@ class HunkChoice(Vertical, can_focus=True):
     def decide(self, *, accepted: bool) -> None:
         self.accepted = accepted
         self.set_class(not accepted, "rejected")
-        self.query_one(".title", Static).update(self._title)
+        for title in self.query(".title").results(Static):
+            title.update(self._title)
         self.post_message(self.Decided())
 
     def show_comment(self, text: str) -> None:

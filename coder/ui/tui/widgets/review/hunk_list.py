@@ -12,6 +12,9 @@ from coder.patching.git_hunks import split_git_diff
 from coder.ui.tui.widgets.review.hunk_choice import HunkChoice, ReviewPurpose
 from coder.ui.tui.widgets.review.vim_scroll import VimScroll
 
+FIRST_HUNKS = 8
+"""Hunks that are rendered at once; the others are when they come into view."""
+
 
 class HunkList(VimScroll, can_focus=False):
     """List of hunks; its keys work while one of its hunks has the focus."""
@@ -44,6 +47,7 @@ class HunkList(VimScroll, can_focus=False):
                 droppable=number in review.droppable,
                 accepted=review.accepted is None or number in review.accepted,
                 purpose=purpose,
+                is_rendered=number < FIRST_HUNKS,
             )
             for number, hunk in enumerate(split_git_diff(review.diff))
         )
@@ -55,6 +59,29 @@ class HunkList(VimScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         yield from self.choices
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._render_visible_hunks()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._render_visible_hunks)
+
+    def _render_visible_hunks(self) -> None:
+        """Render the hunks that have come into view; smaller than expected, they bring further ones there."""
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height
+        hidden = [choice for choice in self.choices if not choice.is_rendered]
+        visible = [
+            choice
+            for choice in hidden
+            if choice.virtual_region.y < bottom and choice.virtual_region.bottom > top
+        ]
+        for choice in visible:
+            choice.show_lines()
+        if visible:
+            self.call_after_refresh(self._render_visible_hunks)
+        if (focused := self.screen.focused) in visible:
+            focused.call_after_refresh(focused.scroll_visible, animate=False)
 
     def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
         """Offer decisions where there is something to decide."""
