@@ -10,6 +10,7 @@ from coder.sandbox.process import launcher_client
 from coder.sandbox.process.launcher_client import SERVE_SCRIPT
 from coder.verify.running import launch
 
+ROOT = Path(__file__).parents[1]
 NO_PROC_SCRIPT = SERVE_SCRIPT.replace(
     "import serve",
     "import serve\nfrom coder.sandbox.process import launcher\nlauncher.has_proc = lambda: False",
@@ -17,12 +18,34 @@ NO_PROC_SCRIPT = SERVE_SCRIPT.replace(
 """Start of a launcher whose process table comes from ps(1)."""
 PORTABLE_SCRIPT = NO_PROC_SCRIPT.replace("import socket, sys", 'import socket, sys; sys.platform = "posix"')
 """Start of a launcher that takes no path of Linux."""
+CODER_SCRIPT = """
+import sys
+sys.path[0], target = sys.argv[1:3]
+del sys.argv[1:3]
+from pathlib import Path
+from tests.portable import force_portable_paths
+force_portable_paths(Path(target))
+from coder.__main__ import main
+main()
+"""
+"""Start of coder on these paths."""
 LINUX_CHECKS = {'"/proc': '"/none', 'sys.platform == "linux"': "False", 'sys.platform != "linux"': "True"}
 """Texts in modules that run in the project's interpreter, whose own platform must stay what it is."""
 
 
-def force_portable_paths() -> None:
-    """Make all processes that start from here on take these paths: the launcher, and runs of tests."""
+def force_portable_paths(target: Path | None = None) -> None:
+    """Make all processes that start from here on take these paths: the launcher, and runs of tests.
+
+    `target` is a copy for these runs that another process has made.
+    """
+    target = target or _copy_target()
+    launch.PLUGIN_PATH = tuple(part.replace(str(launch.TARGET), str(target)) for part in launch.PLUGIN_PATH)
+    launch.TARGET = target
+    launcher_client.SERVE_SCRIPT = PORTABLE_SCRIPT
+
+
+def _copy_target() -> Path:
+    """Return a copy of what runs in the project's interpreter, without its checks for Linux."""
     target = Path(tempfile.mkdtemp(prefix="coder-portable-")) / "target"
     atexit.register(shutil.rmtree, target.parent, ignore_errors=True)
     shutil.copytree(launch.TARGET, target, ignore=shutil.ignore_patterns("__pycache__"))
@@ -31,9 +54,14 @@ def force_portable_paths() -> None:
         for old, new in LINUX_CHECKS.items():
             text = text.replace(old, new)
         module.write_text(text, encoding="utf-8")
-    launch.PLUGIN_PATH = tuple(part.replace(str(launch.TARGET), str(target)) for part in launch.PLUGIN_PATH)
-    launch.TARGET = target
-    launcher_client.SERVE_SCRIPT = PORTABLE_SCRIPT
+    return target
+
+
+def coder_command(*arguments: str) -> list[str]:
+    """Return a command that starts coder; it takes these paths if this process does."""
+    if launcher_client.SERVE_SCRIPT != PORTABLE_SCRIPT:
+        return [sys.executable, "-m", "coder", *arguments]
+    return [sys.executable, "-c", CODER_SCRIPT, str(ROOT), str(launch.TARGET), *arguments]
 
 
 def adopts_orphans() -> bool:

@@ -3,10 +3,10 @@
 import json
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 from tests.builders import git, repo
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
+from tests.portable import coder_command
 from tests.walls import flags
 
 pytestmark = pytest.mark.loopback
@@ -64,7 +65,7 @@ class Place:
 
     def command(self, *arguments: str) -> list[str]:
         runs = arguments[:1] in (("fix",), ("demo",), ("verify",))
-        return [sys.executable, "-m", "coder", *arguments, *(flags() if runs else ())]
+        return coder_command(*arguments, *(flags() if runs else ()))
 
     def coder(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -400,9 +401,9 @@ def test_last_fix_is_per_repository(place: Place, server: FakeServer, tmp_path: 
 
 def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServer) -> None:
     server.turns += [LOOK] * 20
-    command = " ".join(
+    command = shlex.join(
         place.command(
-            "fix", f"'{ISSUE}'", "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--verbose"
+            "fix", ISSUE, "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--verbose"
         )
     )
     result = subprocess.run(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from coder.trust import trust_repository
+from tests.portable import coder_command
 from tests.test_command_line import FIX, ISSUE, Place
 from tests.walls import flags
 
@@ -26,11 +27,8 @@ def place(tmp_path: Path) -> Place:
 
 @asynccontextmanager
 async def connect(place: Place) -> AsyncIterator[Any]:
-    parameters = mcp.StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "coder", "mcp", "serve", "--repo", str(place.repository), *flags()],
-        env=place.environment,
-    )
+    command, *arguments = coder_command("mcp", "serve", "--repo", str(place.repository), *flags())
+    parameters = mcp.StdioServerParameters(command=command, args=arguments, env=place.environment)
     async with mcp.Client(parameters) as client:
         yield client
 
@@ -109,7 +107,7 @@ def test_refuses_unknown_arguments_and_missing_tests(place: Place) -> None:
 
 
 def test_refuses_to_serve_where_no_repository_is(place: Place, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "coder", "mcp", "serve", "--repo", str(tmp_path / "none")]
+    command = coder_command("mcp", "serve", "--repo", str(tmp_path / "none"))
     result = subprocess.run(
         command, env=place.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

@@ -1,5 +1,6 @@
 """Lint, format and types as tests."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+OLDEST_ON_MACOS = ("--platform", "darwin", "--python-version", "3.11", "--no-warn-unreachable")
+"""What an older interpreter of a project on macOS lacks, such as os.waitid, is an error."""
 
 
 @pytest.mark.parametrize(
@@ -15,6 +18,7 @@ ROOT = Path(__file__).parent.parent
         ("ruff", "check", "coder", "tools", "tests"),
         ("ruff", "format", "--check", "coder", "tools", "tests"),
         ("mypy",),
+        ("mypy", *OLDEST_ON_MACOS, "--cache-dir", os.devnull, "coder/verify/target"),
     ],
     ids=" ".join,
 )

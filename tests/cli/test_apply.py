@@ -13,6 +13,7 @@ import pytest
 
 from coder.cli.app import run_command_line
 from tests.builders import git, repo, write
+from tests.portable import coder_command
 
 BOX = "import math\n\n\ndef area(r):\n    return r * r\n\n\ndef rim(r):\n    return 2 * r\n"
 FIXED = BOX.replace("r * r", "math.pi * r * r")
@@ -210,7 +211,7 @@ def run_at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
     """Start the program with a terminal as its standard input: exit code, output, errors."""
     terminal, inner = pty.openpty()
     os.write(terminal, typed)
-    command = [sys.executable, "-m", "coder", "apply"]
+    command = coder_command("apply")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     result = subprocess.run(
         command,

@@ -2,8 +2,8 @@
 
 import json
 import os
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 
 from coder.trust import trust_repository
 from tests.builders import git
+from tests.portable import coder_command
 from tests.test_command_line import Place
 from tests.walls import flags
 
@@ -48,7 +49,7 @@ def send(
         **DOCUMENTED_FIELDS[agent],
     }
     result = subprocess.run(
-        [sys.executable, "-m", "coder", "hook", "run", agent, *options, *flags()],
+        coder_command("hook", "run", agent, *options, *flags()),
         input=json.dumps(message),
         cwd="/",
         env=place.environment,
@@ -151,7 +152,7 @@ class Pushes:
         git(place.repository, "push", "-q", "-u", "origin", "main")
         programs = root / "programs"
         programs.mkdir()
-        (programs / "coder").write_text(f'#!/bin/sh\nexec {sys.executable} -m coder "$@"\n')
+        (programs / "coder").write_text(f'#!/bin/sh\nexec {shlex.join(coder_command())} "$@"\n')
         (programs / "coder").chmod(0o755)
         place.environment["PATH"] = f"{programs}{os.pathsep}{place.environment['PATH']}"
 

@@ -140,7 +140,7 @@ class Stage:
                 return None
             raise
         door.listen()
-        self._closing.callback(door.close)
+        self._closing.callback(close_socket, door)
         if family == socket.AF_UNIX and isinstance(address, str) and address.startswith("/"):
             self._closing.callback(Path(address).unlink, missing_ok=True)
         threading.Thread(target=self._greet, args=(door,), daemon=True).start()
@@ -158,7 +158,7 @@ class Stage:
     def _open_datagram_socket(self) -> int:
         box = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         box.bind(("127.0.0.1", 0))
-        self._closing.callback(box.close)
+        self._closing.callback(close_socket, box)
 
         def listen() -> None:
             with contextlib.suppress(OSError):
@@ -247,6 +247,16 @@ class Stage:
             path.unlink()
         self._closing.close()
         shutil.rmtree(self.root, ignore_errors=True)
+
+
+def close_socket(end: socket.socket) -> None:
+    """Close a socket on which a thread waits, and end its wait.
+
+    Otherwise, after a signal, it reads from whatever has the same descriptor by then.
+    """
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()
 
 
 def describe_path(path: Path) -> str:

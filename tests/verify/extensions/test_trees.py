@@ -15,6 +15,7 @@ from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.project.project import find_project
+from coder.verify.running.launch import TARGET
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.running.runner import PytestRunner
 from coder.verify.verdict.proof import WorktreeVerifier
@@ -74,7 +75,7 @@ def judge(root: Path, change: dict[str, str]) -> tuple[Verdict, TestReport]:
     environment = {"PATH": os.environ["PATH"]}
     with (
         open_session_repository(root) as repository,
-        ProcessSandbox(os.environ, backend=walls(), exposed=(Path(__file__).parents[3],)) as sandbox,
+        ProcessSandbox(os.environ, backend=walls(), exposed=(TARGET,)) as sandbox,
     ):
         project = find_project(root, sandbox=sandbox, environment=environment)
         limits = Limits(wall_seconds=120.0, memory_bytes=None)

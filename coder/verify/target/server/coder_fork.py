@@ -21,7 +21,35 @@ PR_SET_CHILD_SUBREAPER = 36
 MADV_POPULATE_WRITE = 23
 
 
-class ForkedChild:
+class ChildProcess:
+    """A child of this process, whose wait status is read once.
+
+    waitid(2) could look at it more often, but Python before 3.13 lacks it on macOS.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.status: int | None = None
+
+    def has_ended(self) -> bool:
+        """Tell whether the child has ended."""
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = status
+        return self.status is not None
+
+    def kill(self) -> int:
+        """Kill the child with all its descendants in the process group; return its wait status."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        if self.status is None:
+            os.kill(self.pid, signal.SIGKILL)  # it may have no group of its own yet
+            _, self.status = os.waitpid(self.pid, 0)
+        return self.status
+
+
+class ForkedChild(ChildProcess):
     """A fork that sends a line of JSON for each completed step."""
 
     def __init__(self, batch: list[Any], work: Callable[[list[Any]], Iterator[Any]], seconds: float) -> None:
@@ -32,7 +60,7 @@ class ForkedChild:
         self.ended = False
         self.received = b""
         self.pipe, answer = os.pipe()
-        self.pid = os.fork()
+        super().__init__(os.fork())
         if self.pid == 0:
             become(work, batch, answer)
         os.close(answer)
@@ -56,7 +84,7 @@ class ForkedChild:
             self.received += data
             self.ended = not data
             self.deadline = time.monotonic() + self.seconds
-        elif seconds and has_ended(self.pid):  # one of its descendants may hold the pipe open
+        elif seconds and self.has_ended():  # one of its descendants may hold the pipe open
             while not self.ended and select.select([self.pipe], [], [], 0)[0]:
                 data = os.read(self.pipe, 1 << 16)
                 self.received += data
@@ -64,10 +92,8 @@ class ForkedChild:
             self.ended = True
 
     def kill(self) -> int:
-        """Kill the fork with all its descendants in the process group; return its wait status."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        _, status = os.waitpid(self.pid, 0)
+        """Kill the fork, with all its descendants in the process group, and return its wait status."""
+        status = super().kill()
         os.close(self.pipe)
         return status
 
@@ -95,11 +121,6 @@ def limit(kind: int, most: int) -> None:
     """Lower the soft limit of a resource."""
     _, hard = resource.getrlimit(kind)
     resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-def has_ended(pid: int) -> bool:
-    """Tell whether a child has ended, leaving its status to be waited for."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def code_of(status: int) -> int:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ import coder_pytest_report  # type: ignore[import-not-found]  # on the import pa
 import pytest
 from coder_channel import TargetChannel  # type: ignore[import-not-found]
 from coder_collected import CollectedSession  # type: ignore[import-not-found]
-from coder_fork import become_subreaper, code_of, end_orphans, has_ended  # type: ignore[import-not-found]
+from coder_fork import ChildProcess, become_subreaper, code_of, end_orphans  # type: ignore[import-not-found]
 from coder_limits import LimitPlugin  # type: ignore[import-not-found]
 from coder_straight import DirectProtocol  # type: ignore[import-not-found]
 from coder_watch import OpenedFiles, relative  # type: ignore[import-not-found]
@@ -63,13 +62,13 @@ class StartedProcess:
     def serve(self) -> None:
         """Fork for each request; returns only in forks."""
         self.tell()
-        collected = os.fork()
-        if collected == 0:
+        collected = ChildProcess(os.fork())
+        if collected.pid == 0:
             return self.collect()
         is_alive = True
         while True:
             request = self.channel.next(GLANCE_SECONDS)
-            if is_alive and has_ended(collected):
+            if is_alive and collected.has_ended():
                 is_alive = False
                 for name in ("collected", "run"):
                     TargetChannel(self.place, name).answer(gone=True)
@@ -81,8 +80,8 @@ class StartedProcess:
             pid = os.fork()
             if pid == 0:
                 return self.become(request)
-            result = self.wait_for_fork(pid, request["seconds"])
-            end_orphans(collected)
+            result = self.wait_for_fork(ChildProcess(pid), request["seconds"])
+            end_orphans(collected.pid)
             self.channel.answer(**result)
 
     def tell(self) -> None:
@@ -116,17 +115,13 @@ class StartedProcess:
         self.config.known_args_namespace.file_or_dir[:] = request["paths"]
         self.config.pluginmanager.register(LimitPlugin(request, self.channel.answer), "coder_limited")
 
-    def wait_for_fork(self, pid: int, seconds: float) -> dict[str, Any]:
+    def wait_for_fork(self, fork: ChildProcess, seconds: float) -> dict[str, Any]:
         """Wait for a fork, end its descendants, and return how it ended."""
         deadline = time.monotonic() + seconds
-        while not has_ended(pid) and time.monotonic() < deadline:
+        while not fork.has_ended() and time.monotonic() < deadline:
             select.select([], [], [], 0.005)
-        timed_out = not has_ended(pid)
-        try:
-            os.killpg(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-        return {"code": code_of(os.waitpid(pid, 0)[1]), "timed_out": timed_out}
+        timed_out = not fork.has_ended()
+        return {"code": code_of(fork.kill()), "timed_out": timed_out}
 
 
 def settle(output: str, temporary: str) -> None:
