@@ -47,6 +47,17 @@ def format_role_shares(roles: Mapping[str, UsageTotals]) -> list[str]:
     return [f"of which {'; '.join(parts)}"] if len(parts) > 1 else []
 
 
+STAGE_WORDS = {
+    "base": "tests before the change",
+    "targets": "tests of the issue",
+    "impacted": "tests within reach",
+    "suite": "all tests",
+    "old tests": "earlier tests",
+    "checks": "other checks",
+}
+"""Stages in words for the user; the others are called as they are."""
+
+
 def format_stages(stages: Mapping[str, float]) -> str:
     """Format the seconds of a session by stage; empty if they are unknown or no stage took a second.
 
@@ -54,7 +65,7 @@ def format_stages(stages: Mapping[str, float]) -> str:
     """
     shown = {name: seconds for name, seconds in stages.items() if seconds >= 1 and name != "other"}
     other = sum(stages.values()) - sum(shown.values())
-    parts = [f"{name} {seconds:.0f}" for name, seconds in shown.items()]
+    parts = [f"{STAGE_WORDS.get(name, name)} {seconds:.0f}" for name, seconds in shown.items()]
     return f" ({', '.join([*parts, f'other {other:.0f}'])})" if parts else ""
 
 

@@ -27,6 +27,6 @@ def test_does_not_name_single_role() -> None:
 
 def test_stages_shown_add_up() -> None:
     stages = {"model": 30.2, "base": 0.4, "targets": 4.1, "other": 5.3}
-    assert format_stages(stages) == " (model 30, targets 4, other 6)"
+    assert format_stages(stages) == " (model 30, tests of the issue 4, other 6)"
     assert format_stages({"base": 0.4, "other": 5.0}) == ""
     assert format_stages({}) == ""
