@@ -2,8 +2,10 @@
 
 import re
 import sys
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from coder.cli import (
     apply,
@@ -28,16 +30,42 @@ from coder.cli import (
     verify,
     watch,
 )
-from coder.cli.options import InlineOption, ScreenReaderOption, UnsafeOption
+from coder.cli.options import (
+    InlineOption,
+    RequestsOption,
+    ScreenReaderOption,
+    SecondsOption,
+    TokensOption,
+    UnsafeOption,
+    UsdOption,
+    limit_flags,
+)
 from coder.cli.reporting import broken_change_notices, report_errors
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
 """Commands that programs start, whose messages nobody reads."""
 JSON_COMMANDS = ("fix", "do", "ask", "build", "verify", "review")
 """Commands whose --json prints the events of a session."""
+
+
+class CommandGroup(TyperGroup):
+    """Commands; at a terminal, a sentence in the place of a command is the interface's first message."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        super().parse_args(ctx, args)  # which leaves a command's name and its arguments apart
+        words = [*ctx._protected_args, *ctx.args]
+        if len(words) == 1 and (" " in words[0] or words[0].startswith("@")) and _is_at_terminal():
+            ctx.obj = words[0]
+            ctx._protected_args, ctx.args = [], []
+        remaining: list[str] = ctx.args
+        return remaining
+
+
 app = typer.Typer(
     name="coder",
-    help="Fix bugs in your repository, and prove that they are fixed. Without a command: the interface.",
+    cls=CommandGroup,
+    help="Fix bugs in your repository, and prove that they are fixed. Without a command: the interface, with "
+    "a first message where one is given: coder 'what is wrong'.",
     rich_markup_mode=None,
     add_completion=False,
     invoke_without_command=True,
@@ -73,6 +101,11 @@ def options(
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
     model: str | None = typer.Option(None, metavar="PROVIDER:NAME", help="The model of the interface."),
     base_url: str | None = typer.Option(None, metavar="URL", help="An OpenAI-compatible server to use."),
+    strategy: Annotated[fix.StrategyName | None, typer.Option(help="How to go about fixes.")] = None,
+    max_usd: UsdOption = None,
+    max_tokens: TokensOption = None,
+    max_seconds: SecondsOption = None,
+    max_requests: RequestsOption = None,
     unsafe_no_sandbox: UnsafeOption = False,
     inline: InlineOption = False,
     screen_reader: ScreenReaderOption = False,
@@ -85,7 +118,7 @@ def options(
 
         print(f"coder {__version__}")
         raise typer.Exit
-    opens_interface = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
+    opens_interface = context.invoked_subcommand is None and _is_at_terminal()
     if context.invoked_subcommand not in SILENT_COMMANDS and not opens_interface:
         for notice in broken_change_notices():
             print(notice, file=sys.stderr)
@@ -103,9 +136,15 @@ def options(
         "base_url": base_url,
         "inline": inline or None,
         "screen_reader": screen_reader or None,
+        "strategy": strategy and strategy.value,
+        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
     }
-    run_tui(flags=flags, unsafe=unsafe_no_sandbox)
+    run_tui(flags=flags, unsafe=unsafe_no_sandbox, first_message=context.obj or "")
     return 0
+
+
+def _is_at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:

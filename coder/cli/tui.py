@@ -126,8 +126,11 @@ def run_tui(
     flags: Mapping[str, Any],
     unsafe: bool = False,
     resumed: str = "",
+    first_message: str = "",
 ) -> None:
     """Open the interface on the repository that contains a directory, and with the session `resumed`.
+
+    The `first_message` is sent as if it had been typed.
 
     `flags` replace settings, which may ask for a conversation in plain lines instead.
 
@@ -160,7 +163,7 @@ def run_tui(
         history=StoredHistory(root),
     )
     if settings.is_on("screen_reader"):
-        print_farewell(_converse(repository, services), root, is_told=True)
+        print_farewell(_converse(repository, services, first_message), root, is_told=True)
         return
     with BackgroundQuery(is_needed=not settings.theme) as query:
         from coder.ui.tui.app import CoderApp  # while the terminal answers
@@ -175,6 +178,7 @@ def run_tui(
         theme=settings.theme or LIGHT_THEME * (answer.background == "light"),
         keys=settings.key_bindings,
         draft=answer.typed,
+        first_message=first_message,
     )
     is_inline = settings.is_on("inline")
     app.run(inline=is_inline, mouse=not is_inline)  # there the mouse scrolls and selects as in any program
@@ -185,7 +189,7 @@ def run_tui(
     print_farewell(app.newest_log, root, transcript=app.session_logs if is_inline else ())
 
 
-def _converse(repository: InterfaceRepository, services: "Services") -> "EventLog | None":
+def _converse(repository: InterfaceRepository, services: "Services", first_message: str) -> "EventLog | None":
     """Run a conversation in plain lines, and return the log of its newest session."""
     from coder.ui.console import PipedConsole
     from coder.ui.dialogue.dialogue import Dialogue
@@ -200,6 +204,7 @@ def _converse(repository: InterfaceRepository, services: "Services") -> "EventLo
         model=repository.choose_model,
         services=services,
         open_repository=repository.open,
+        first_message=first_message,
     )
 
     async def run() -> None:

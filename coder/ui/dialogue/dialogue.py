@@ -43,10 +43,11 @@ class Dialogue:
         model: Callable[[], SessionModel],
         services: Services,
         open_repository: Callable[[], OpenedRepository] = OpenedRepository,
+        first_message: str = "",
     ) -> None:
         """Take `start`, which opens sessions, and `discard_input`, which forgets what was typed too early.
 
-        `open_repository` and `model` may be slow.
+        `open_repository` and `model` may be slow. The `first_message` is taken as the first line.
         """
         self._start = start
         self._console = console
@@ -55,6 +56,7 @@ class Dialogue:
         self._model = model
         self._open_repository = open_repository
         self._services = services
+        self._first_message = first_message
         self._commands = DialogueCommands(services, print_lines=self._print, ask=self._ask_user)
         self._session: RunningSession | None = None
         self.newest_log: EventLog | None = None
@@ -79,7 +81,8 @@ class Dialogue:
         if opened.initial_session is not None:
             await self._perform(opened.initial_session)
             self._tell_interrupted_request()
-        while (line := await self._read_line(f"{self._mode}: ")) is not None:
+        lines = [self._first_message] if self._first_message else []
+        while (line := lines.pop() if lines else await self._read_line(f"{self._mode}: ")) is not None:
             try:
                 if not await self._handle_line(line.strip()):
                     return

@@ -72,6 +72,7 @@ class CoderApp(KeyedApp[None]):
         theme: str = "",
         keys: KeyBindings | None = None,
         draft: str = "",
+        first_message: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
@@ -79,7 +80,8 @@ class CoderApp(KeyedApp[None]):
         `open_repository` and then `model` are called in a thread once the prompt is there, so they may be
         slow, and raise CoderError. If the repository cannot be opened the application ends, and `failure` is
         the reason; `model` returns the model of sessions, and loads what they need. `theme`, `keys` are the
-        user's, if they still exist. `draft` is what the user has typed already. `clock` counts seconds.
+        user's, if they still exist. `draft` is what the user has typed already, `first_message` what is sent
+        at once. `clock` counts seconds.
         """
         super().__init__(keys, clock=clock)
         self._model = model
@@ -91,6 +93,7 @@ class CoderApp(KeyedApp[None]):
         self.failure: CoderError | None = None
         self._wished_theme = theme
         self._draft = draft
+        self._first_message = first_message
         self._alerts = TerminalAlerts(self._write_to_terminal, name=PurePath(repository).name)
         self._main = SessionScreen(repository, keys=self.key_bindings, clock=clock)
         self._conversation = Conversation(
@@ -141,6 +144,7 @@ class CoderApp(KeyedApp[None]):
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
+        self._main.send(self._first_message)
         self._main.suggest(self._draft)
         self.run_worker(self._open(), name="open")
 

@@ -53,7 +53,7 @@ class VimPrompt(Prompt, VimTextArea):  # type: ignore[misc]  # the library has n
         self._show_title()
 
     def on_vim_text_area_save_requested(self) -> None:
-        self._send()
+        self.send(self.text)
 
     async def on_vim_text_area_quit_requested(self) -> None:
         await self.run_action("app.quit")

@@ -282,6 +282,26 @@ def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
     play(scene)
 
 
+def test_first_message_is_sent_and_what_was_typed_stays() -> None:
+    async def start(_: UserRequest) -> RunningSession:
+        return FakeSession()
+
+    app = CoderApp(
+        start,
+        repository="/r",
+        model=lambda: SessionModel("acme:large"),
+        first_message="a bug\nin two lines",
+        draft="and more",
+    )
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert "in two lines" in terminal.text
+        assert prompt_text(terminal) == "and more"
+
+    play(scene, app)
+
+
 def test_quitting_twice_does_not_wait() -> None:
     async def scene(terminal: Stage) -> None:
         terminal.session.obedient = False

@@ -162,6 +162,10 @@ class SessionScreen(Screen[None]):
         for queue in self.query(MessageQueue):
             queue.show(texts)
 
+    def send(self, text: str) -> None:
+        """Send a text as if the user had typed it."""
+        self.query_one(Prompt).send(text)
+
     def suggest(self, text: str, *, mode: str = "") -> None:
         """Offer a text to send, in a mode if one is given."""
         prompt = self.query_one(Prompt)

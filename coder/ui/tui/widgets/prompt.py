@@ -105,7 +105,7 @@ class Prompt(TextArea):
         """Do what a key is bound to; return whether there was anything to do."""
         match self._key_bindings.find_name(key):
             case "send":
-                self._send()
+                self.send(self.text)
             case "new_line":
                 self.insert("\n")
             case "mode" if self._is_idle:
@@ -164,13 +164,20 @@ class Prompt(TextArea):
 
     def put_away(self) -> None:
         """Move the text into the history, from where it can be recalled."""
-        self._history.append(self.text)
-        self._place = len(self._history)
+        self._remember(self.text)
         self.clear()
 
-    def _send(self) -> None:
-        if folded_text := self.text.strip():
-            self.put_away()
+    def _remember(self, text: str) -> None:
+        self._history.append(text)
+        self._place = len(self._history)
+
+    def send(self, typed: str) -> None:
+        """Send a text, unless it is empty; another one in the editor stays there."""
+        if folded_text := typed.strip():
+            if typed == self.text:
+                self.put_away()
+            else:
+                self._remember(typed)
             text = PASTE_MARK.sub(lambda mark: self._pastes.get(mark[0], mark[0]), folded_text)
             is_question = text.endswith("?") and not self._is_mode_chosen
             self.post_message(self.Sent(text, "ask" if is_question else self._mode))

@@ -21,7 +21,10 @@ Place = tuple[tuple[str, ...], str]
 class FileTree(Tree[str]):
     """Lists for each file and directory the accepted and all hunks, and the added and removed lines."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,t", "leave", "back to the hunks")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "back to the hunks"),
+        Binding("t", "leave", "back to the hunks", id="files"),
+    ]
     show_root = False
     guide_depth = 2
 

@@ -169,5 +169,5 @@ class HunkChoice(Vertical, can_focus=True):
         self.decide(accepted=not self.accepted)
 
     def on_click(self, event: Click) -> None:
-        if self._purpose != "read" and event.widget is self.query_one(".title"):
+        if self._purpose != "read" and event.widget in [*self.query(".title")]:
             self.action_turn()
