@@ -125,6 +125,11 @@ def describe_unchanged_failures(before: TestReport, after: TestReport) -> list[s
     ]
 
 
+def fails_alike(first: TestResult, second: TestResult) -> bool:
+    """Tell whether a test is red in two runs with the same exception in the same function."""
+    return first.red and second.red and _failure_location(first) == _failure_location(second)
+
+
 def _failure_location(result: TestResult) -> tuple[str, ...]:
     """Return exception type, file and function of a failure, without the line."""
     if result.failure is None:

@@ -61,7 +61,7 @@ class ParallelRunner:
     def run_parallel(
         self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
     ) -> TestReport:
-        """Run the suite, or only the files `tests`, on all cores if that is worth it."""
+        """Run the suite, or only `tests`, on all cores if that is worth it."""
         if not self._is_worth_splitting(tree, tests):
             return self.run(tree, tests, **options)
         progress = _CombinedProgress(options.get("progress"))
@@ -77,7 +77,7 @@ class ParallelRunner:
         return self._repeat_failures(report, tree, tests, **options)
 
     def _is_worth_splitting(self, tree: Path, tests: Sequence[str]) -> bool:
-        if self._cores < 2 or any("::" in test for test in tests) or self._history.read().is_serial:
+        if self._cores < 2 or self._history.read().is_serial:
             return False
         if not self._runner.is_recorded or self._runner.is_configured(XDIST_OPTIONS, tree):
             return False

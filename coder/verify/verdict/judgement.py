@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
-from coder.core.values.paths import match_test_ids, test_file_of
+from coder.core.values.paths import match_test_ids
 from coder.core.values.verdict import TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs, patience
@@ -112,9 +112,8 @@ class Judgement:
 
     def _run_targets(self) -> Verdict | None:
         """Run what the change is about; return the verdict if it needs no suite."""
-        files = self._change.test_files
-        about = [*self._named, *files, *self._first.suspects]
-        self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
+        about = [*self._named, *self._change.own_tests, *self._first.suspects]
+        self._aims = tuple(dict.fromkeys([*about, *self._change.find_red_candidates()]))
         is_indirect = self._change.before.indirect
         if not self._aims and not self._change.before.whole_only:
             return None
@@ -125,7 +124,7 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._change.learn_tests(report)
         is_about = self._change.changes_test if is_indirect else match_test_ids(about)
-        self._change.complete_before(report, list(dict.fromkeys(map(test_file_of, about))), self.runs)
+        self._change.complete_before(report, about, self.runs)
         if verdict := self._untestable_base():
             return verdict
         suspected = find_regressions(
@@ -188,7 +187,7 @@ class Judgement:
         problem = after.problem
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
-        self._change.complete_before(after, self._change.part.files if self._change.part else (), self.runs)
+        self._change.complete_before(after, self._change.suite_tests, self.runs)
         if unmet := self._untestable_base() or self._needs_packages(after):
             return unmet
         whole = problem is None or problem.kind == "no_tests"
@@ -248,12 +247,12 @@ class Judgement:
             if self._change.fallback is None or not is_timeout or self.runs.is_cut:
                 return report
             self._change.part = self._change.fallback
-        files = self._change.impacted_files()
-        if files and {*files} == {*self._aims}:
+        tests = self._change.impacted_tests()
+        if tests and {*tests} == {*self._aims}:
             assert self._targets_report is not None
-            return self._targets_report  # these very files have just run
-        if files:
-            return self.runs.on_change("impacted tests", files, seconds=self._change.limits.impacted_seconds)
+            return self._targets_report  # these very tests have just run
+        if tests:
+            return self.runs.on_change("impacted tests", tests, seconds=self._change.limits.impacted_seconds)
         return TestReport(command=self._change.before.command)
 
     def _is_new(self, result: TestResult) -> bool:
