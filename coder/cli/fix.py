@@ -11,6 +11,7 @@ from coder.cli.options import (
     ContinueOption,
     JsonOption,
     ModelOption,
+    NotTestOption,
     RepositoryOption,
     RequestsOption,
     SecondsOption,
@@ -72,6 +73,7 @@ def fix(
         typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
     ] = None,
     test: TestOption = None,
+    not_test: NotTestOption = None,
     suite: SuiteOption = None,
     base: Annotated[
         str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")
@@ -190,6 +192,7 @@ def fix(
         "keep_comments": keep_comments,
         "keep_steps": keep_steps,
         "accept_test_edits": accept_test_edits,
+        "unrelated_tests": tuple(not_test or ()),
         "plan_only": plan_only,
         "plan": own_plan,
     }

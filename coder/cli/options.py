@@ -135,6 +135,14 @@ TestEditsOption = Annotated[
         help="You have looked at how the change edits existing tests: they keep it from PROVEN no more.",
     ),
 ]
+NotTestOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--not-test",
+        metavar="ID",
+        help="A failing test that is not about the issue: it need not pass; may be repeated.",
+    ),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Trust this repository without asking, this once.")
 ]

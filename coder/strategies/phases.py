@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from coder.core.events import Verified
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites, WrittenAnswer
 from coder.core.notes.research import ResearchResult
@@ -13,6 +14,7 @@ from coder.core.state import (
     candidate_records,
     candidate_verdicts,
     named_tests,
+    unrelated_tests,
 )
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.paths import is_test_path
@@ -211,12 +213,23 @@ async def _open_edit(context: SessionContext, candidate: Candidate) -> str:
 
 
 async def _settle_edit(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
-    """End the phase without asking if the source changed and is not judged yet."""
+    """End the phase without asking if the source changed and is not judged yet.
+
+    A tree is judged again once the model has excluded tests that it did not exclude before.
+    """
     judgements = candidate_verdicts(context.log.records, candidate.id)
-    is_unjudged = not judgements or judgements[-1].tree != state.patch.tree or judgements[-1].is_deliverable
+    excludes_more = _excludes_more_tests(context, candidate, state.note)
+    is_unjudged = (
+        excludes_more
+        or not judgements
+        or judgements[-1].tree != state.patch.tree
+        or judgements[-1].is_deliverable
+    )
     if is_unjudged and (has_source(state.patch) or (state.patch.paths and state.note)):
-        if state.changed and (
-            objection := await asyncio.to_thread(preflight_objections, context, candidate, state)
+        if (
+            state.changed
+            and not excludes_more
+            and (objection := await asyncio.to_thread(preflight_objections, context, candidate, state))
         ):
             return objection
         return state.note or Done(summary=_summary(context, candidate))
@@ -226,6 +239,19 @@ async def _settle_edit(context: SessionContext, candidate: Candidate, state: Pha
             "hand_over(kind='give_up')."
         )
     return None
+
+
+def _excludes_more_tests(context: SessionContext, candidate: Candidate, note: Note | None) -> bool:
+    """Tell whether the model has excluded further tests since the newest verdict."""
+    records = context.log.records
+    own_records = candidate_records(records, candidate.id)
+    verdict_number = max(
+        (record.number for record in own_records if isinstance(record.event, Verified)), default=0
+    )
+    before = unrelated_tests(records[:verdict_number], candidate.id)
+    now = unrelated_tests(records, candidate.id)
+    handed_over = note.unrelated_tests if isinstance(note, Done | Diagnosis) else ()
+    return not {*now, *handed_over} <= set(before)
 
 
 def _summary(context: SessionContext, candidate: Candidate) -> str:

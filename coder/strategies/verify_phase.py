@@ -3,7 +3,7 @@
 import asyncio
 
 from coder.core.events import Verified
-from coder.core.state import candidate_verdicts
+from coder.core.state import candidate_verdicts, unrelated_tests
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.paths import extract_node_ids
 from coder.core.values.verdict import Verdict, VerdictKind
@@ -53,6 +53,20 @@ async def verify_change(
 def requested_tests(context: SessionContext) -> tuple[str, ...]:
     """Return the tests that the issue or the test command names."""
     return extract_node_ids(f"{context.task.issue}\n{context.task.test_command or ''}")
+
+
+def excluded_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+    """Return the tests that the user or the model says are not about the issue: they are never its targets.
+
+    The model cannot exclude a test that the user's test command names.
+    """
+    commanded_tests = extract_node_ids(context.task.test_command or "")
+    by_model = unrelated_tests(context.log.records, candidate.id)
+    return tuple(
+        dict.fromkeys(
+            (*context.task.unrelated_tests, *(test for test in by_model if test not in commanded_tests))
+        )
+    )
 
 
 def attempt_number(context: SessionContext) -> int:

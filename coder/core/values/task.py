@@ -107,6 +107,8 @@ class Task(Value):
     message is no such issue."""
     accept_test_edits: bool = False
     """The user has looked at how the change edits existing tests, and accepts it."""
+    unrelated_tests: tuple[str, ...] = ()
+    """Ids of tests that the user says are not about the issue: they are never its targets."""
     after: str = ""
     """Id of a session whose change this one judges again, by the whole suite."""
     budget: Budget = Budget()
