@@ -32,7 +32,12 @@ TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Token limit
 SecondsOption = Annotated[float | None, typer.Option(metavar="N", help="Time limit.")]
 RequestsOption = Annotated[int | None, typer.Option(metavar="N", help="Limit of requests to models.")]
 TestOption = Annotated[
-    str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
+    str | None,
+    typer.Option(
+        metavar="CMD",
+        help="The project's test command, or the tests that the issue is about.",
+        show_default="found out",
+    ),
 ]
 AgainstOption = Annotated[
     str | None,

@@ -101,7 +101,7 @@ async def failing_tests(context: SessionContext, candidate: Candidate) -> Reprod
     Tests that the issue or the command names, else all. If some are named, do not wait for the baseline: the
     session measures it during the search.
     """
-    named_tests = requested_tests(context)
+    named_tests = requested_tests(context, candidate)
     report = None if named_tests else await measure_baseline(context, candidate, whole=True)
     tests = named_tests or (tuple(result.id for result in report.failures) if report else ())
     if not tests:

@@ -55,7 +55,7 @@ async def _failing_issue_tests(
         if report is not None and report.problem is None
         else ()
     )
-    named_tests = requested_tests(context) if reds else ()
+    named_tests = requested_tests(context, candidate) if reds else ()
     issue_tests = named_tests or tests_matching_issue(context.task.issue, reds)
     if not issue_tests:
         return ()

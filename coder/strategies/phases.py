@@ -17,7 +17,7 @@ from coder.core.state import (
     unrelated_tests,
 )
 from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.paths import is_test_path
+from coder.core.values.paths import is_test_path, match_test_ids
 from coder.core.values.verdict import ReproductionResult, TestResult, VerdictKind
 from coder.retrieval.orientation import issue_overview
 from coder.session.baseline import measure_baseline
@@ -25,7 +25,7 @@ from coder.session.context import SessionContext
 from coder.session.phase import PhaseSpec, PhaseState
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
 from coder.strategies.review.preflight import preflight_objections
-from coder.strategies.verify_phase import attempts_left, judge_change, requested_tests
+from coder.strategies.verify_phase import attempts_left, excluded_tests, judge_change, requested_tests
 from coder.workspace.places import record_places
 
 FIRST_LOOK_CHARACTERS = 14_000
@@ -131,7 +131,7 @@ async def _settle_reproduce(
     if (
         not named_ids
         and (state.entry or (state.changed and source))
-        and (tied_tests := await _find_tied_tests(context, candidate, weak=source and not tests_changed))
+        and (tied_tests := await _find_tied_tests(context, candidate))
     ):
         reproduced_ties = await asyncio.to_thread(
             context.verifier.check_reproduction, state.patch, tied_tests, progress
@@ -155,15 +155,15 @@ async def _settle_reproduce(
     )
 
 
-async def _find_tied_tests(context: SessionContext, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
-    """Return failing tests of the base that belong to the issue.
+async def _find_tied_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+    """Return failing tests of the base that share an example or a message with the issue.
 
-    Tests that only an identifier ties to it count if `weak` and there are no others.
+    An identifier alone ties too many: the verdict weighs it.
     """
     await measure_baseline(context, candidate)
     ties = await asyncio.to_thread(context.verifier.issue_ties)
-    strong = tuple(test for test, tie in ties.items() if tie != "identifier")
-    return strong or (tuple(ties) if weak else ())
+    is_excluded = match_test_ids(excluded_tests(context, candidate))
+    return tuple(test for test, tie in ties.items() if tie != "identifier" and not is_excluded(test))
 
 
 async def _judge_without_targets(
@@ -189,15 +189,15 @@ async def _judge_without_targets(
 def _named_tests(
     context: SessionContext, candidate: Candidate, reproduction: Reproduction | None
 ) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(
-            (
-                *(reproduction.tests if reproduction else ()),
-                *named_tests(context.log.records, candidate.id),
-                *requested_tests(context),
-            )
+    is_excluded = match_test_ids(excluded_tests(context, candidate))
+    tests = dict.fromkeys(
+        (
+            *(reproduction.tests if reproduction else ()),
+            *named_tests(context.log.records, candidate.id),
+            *requested_tests(context, candidate),
         )
     )
+    return tuple(test for test in tests if not is_excluded(test))
 
 
 async def _open_edit(context: SessionContext, candidate: Candidate) -> str:

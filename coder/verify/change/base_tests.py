@@ -70,9 +70,9 @@ class BaseTests:
         return self._known.results
 
     def learn(self, report: TestReport) -> None:
-        """Remember the results of a run on the base."""
-        if report.problem is None:
-            self._known = merge_reports(self._known, report)
+        """Remember the results of a run on the base, also of one that did not end."""
+        if report.problem is None or report.problem.kind == "timeout":
+            self._known = merge_reports(self._known, report.model_copy(update={"problem": None}))
 
     def _collect(self, files: Sequence[str], runs: Runs) -> TestReport:
         """Return the ids of the base's tests in these files, of which only new ones are collected."""
@@ -161,7 +161,8 @@ class BaseSuite:
     @property
     def known_results(self) -> tuple[TestResult, ...]:
         """All results on the base so far; a run of the suite that was cut off counts as far as it got."""
-        return (*(self.report.results if self.report else ()), *self._tests.results)
+        suite = self.report.results if self.report else ()
+        return tuple({result.id: result for result in (*suite, *self._tests.results)}.values())
 
     def learn_results(self, report: TestReport) -> None:
         """Remember the results of single tests on the base."""

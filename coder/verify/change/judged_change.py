@@ -83,6 +83,9 @@ class JudgedChange:
     _changed_tests: dict[str, ChangedTests] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        is_excluded = match_test_ids(self.excluded)
+        if self.ties is not None:
+            self.ties = {test: tie for test, tie in self.ties.items() if not is_excluded(test)}
         self.split = ChangeSplit(self.trees, self.tree, command=self.before.command)
         self.changed = self.split.changed
         self.learn_tests(self.before)
@@ -201,7 +204,8 @@ class JudgedChange:
         Where ties to the issue are needed they are the tied ones; others, which decide nothing and are only
         mentioned, as long as they cost little. Tests that this machine cannot run are left out.
         """
-        reds = self.before.failures
+        is_excluded = match_test_ids(self.excluded)
+        reds = [result for result in self.before.failures if not is_excluded(result.id)]
         if self.ties is None:
             return tuple(result.id for result in reds)
         strong = [result.id for result in reds if self.ties.get(result.id, "identifier") != "identifier"]
@@ -292,13 +296,15 @@ class JudgedChange:
         others = find_edited_definitions(*self._texts_in(SUFFIXES))
         names = changed_definitions(*self._source_texts) | others
         subject = without_alternatives(self.issue)
-        if names & find_words(subject) or count_terms(" ".join(others)) & count_terms(subject):
+        if names & find_words(subject) or count_terms(" ".join(names)) & count_terms(subject):
             return False
         with self.split.checkout("base") as base:
             if not names_definitions(subject, base):
                 return False
         with self.split.checkout("change") as tree:
-            return not any(_is_about(subject, red, tree) for red in reds)
+            return not any(
+                shares_names(subject, red, tree) or shares_words(subject, red, tree) for red in reds
+            )
 
     def _texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the changed sources in some languages on both sides, without tests inside of them."""

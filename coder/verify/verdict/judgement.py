@@ -11,7 +11,7 @@ from coder.verify.change.runs import Runs, patience
 from coder.verify.results.comparison import (
     describe_changed_failures,
     describe_failures_in_changed_code,
-    describe_unchanged_failures,
+    describe_old_failures,
     find_regressions,
     join_test_ids,
     shorten_test_id,
@@ -39,6 +39,7 @@ from coder.verify.warm.warm_base import WarmFirstRun
 from coder.workspace.files import format_count
 
 NOTHING_YET = WarmFirstRun()
+SHOWN = 3
 
 
 class Judgement:
@@ -82,6 +83,8 @@ class Judgement:
 
     def judge(self) -> Verdict:
         """Return the verdict, without what the caller knows (counts before, seconds, tree)."""
+        if excluded := self._change.excluded:
+            self._notes.append(f"not about the issue, as was said: {', '.join(excluded[:SHOWN])}")
         if verdict := self._untestable_base():
             return verdict
         if self._change.before.by_exit_code:
@@ -217,7 +220,7 @@ class Judgement:
         self._worse = describe_failures_in_changed_code(self._change.before, after, self._change.sources)
         self._notes += [] if self._worse else describe_changed_failures(self._change.before, after)
         if not targets:
-            self._notes += describe_unchanged_failures(self._change.before, after)
+            self._notes += describe_old_failures(self._change.before, after)
         return self._conclusion(targets, after)
 
     def _missing_tests(self, after: TestReport) -> Verdict | None:

@@ -19,7 +19,6 @@ from coder.core.values.verdict import (
     ReproductionResult,
     RunProblem,
     TestReport,
-    TestResult,
     Verdict,
 )
 from coder.verify.change.base_tests import NO_HISTORY, BaseSuite
@@ -123,6 +122,24 @@ class WorktreeVerifier:
         """Return the report of the suite on the untouched base, measured once."""
         return self._base.measure(progress, whole=whole, brief=brief)
 
+    def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        """Return all that is known of the base's tests, once those of `tests` that are not known have run.
+
+        Without `tests`, the suite is measured first. A problem of the run is that of the report.
+        """
+        report = TestReport(command=self._runner.command)
+        if not tests:
+            self.baseline(progress)
+        known = {result.id for result in self._base.known_results}
+        if missing := [test for test in tests if test not in known]:
+            with self._trees.checkout(self._trees.base, ()) as tree:
+                if existing := [test for test in missing if (tree / test_file_of(test)).exists()]:
+                    report = self._runner.run(
+                        tree, existing, progress=with_label("on the untouched code", progress)
+                    )
+                    self._base.learn_results(report)
+        return report.model_copy(update={"results": self._base.known_results, "collected": ()})
+
     def reset_baseline(self, circumstance: str) -> None:
         """Discard the results of the base: the test environment has changed."""
         with self._lock:
@@ -168,7 +185,7 @@ class WorktreeVerifier:
             or (is_whole and not before.has_test(result.id))
         ]
         known_before = [result.id for result in candidates if not change.adds_test(result.id)]
-        earlier = self._results_on_base(known_before, progress)
+        earlier = {test.id: test for test in self.results_on_base(known_before, progress).results}
         reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
         for result in candidates:
             is_existing = not change.changes_test(result.id)
@@ -221,9 +238,18 @@ class WorktreeVerifier:
         result = self._base.report.result_for(test) if self._base.report else None
         return result is not None and result.red
 
-    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
-        """Judge a change and return the verdict."""
+    def verify(
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        excluded: Sequence[str] = (),
+    ) -> Verdict:
+        """Judge a change and return the verdict; `excluded` tests are not about the issue."""
         started = time.monotonic()
+        is_excluded = match_test_ids(excluded)
+        named = [test for test in named if not is_excluded(test)]
         if unbuilt := self._build_extensions(patch, progress):
             return unbuilt.model_copy(
                 update={
@@ -246,6 +272,7 @@ class WorktreeVerifier:
             limits=self._suite,
             cutoff=None if scope.before.by_exit_code else self._cutoff,
             ties=self._ties_of(scope.before) if self._needs_ties else None,
+            excluded=tuple(excluded),
             asked=self._asked,
             requires_identifier_ties=self._requires_identifier_ties,
             accepts_test_edits=self._accepts_test_edits,
@@ -357,20 +384,6 @@ class WorktreeVerifier:
             if edits is None
             else run_first_look(self._standby, edits, before, with_label("first look", progress))
         )
-
-    def _results_on_base(
-        self, tests: Sequence[str], progress: Progress | None = None
-    ) -> dict[str, TestResult]:
-        """Return the results of tests on the untouched base, by id; those that are not known are run."""
-        known = {result.id: result for result in self._base.known_results}
-        if missing := [test for test in tests if test not in known]:
-            with self._trees.checkout(self._trees.base, ()) as tree:
-                existing = [test for test in missing if (tree / test_file_of(test)).is_file()]
-                if existing:
-                    report = self._runner.run(tree, existing, progress=with_label("base", progress))
-                    self._base.learn_results(report)
-                    known |= {result.id: result for result in report.results}
-        return {test: known[test] for test in tests if test in known}
 
 
 def _describe_problem(problem: RunProblem) -> str:
