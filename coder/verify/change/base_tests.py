@@ -7,10 +7,11 @@ from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
-from coder.core.values.paths import is_test_file, match_test_ids, test_file_of
+from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import RunProblem, TestReport, TestResult
 from coder.verify.change.runs import Runs, SuiteLimits
 from coder.verify.impact.test_selection import SuiteSelection, find_tests, select_test_files
+from coder.verify.project.configuration import test_file_predicate
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.merging import merge_reports
 from coder.verify.running.runner import with_label
@@ -230,7 +231,9 @@ class BaseSuite:
         `tree` is the change, `named` are tests for it.
         """
         changed = self._trees.changed_paths(tree)
-        is_lazy = self._suite.base_on_demand and bool(named or any(map(is_test_file, changed)))
+        with self._trees.checkout(tree) as new:
+            is_test = test_file_predicate(new, self._runner.command)
+        is_lazy = self._suite.base_on_demand and bool(named or any(map(is_test, changed)))
         if is_lazy and self.report is None:
             whole = self._measure(progress, UPFRONT_SECONDS)
         else:

@@ -1,10 +1,10 @@
 """Judgement of one change, step by step; each run gets a clean worktree of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
-from coder.core.values.paths import match_test_ids
+from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs, patience
@@ -126,7 +126,7 @@ class Judgement:
         ):
             return self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._change.learn_tests(report)
-        is_about = self._change.changes_test if is_indirect else match_test_ids(about)
+        is_about = self._change.changes_test if is_indirect else _match_tests_or_files(about)
         self._change.complete_before(report, about, self.runs)
         if verdict := self._untestable_base():
             return verdict
@@ -373,6 +373,13 @@ class Judgement:
             after=after.outcome_counts if after is not None else None,
             scope="whole" if self._change.part is None else "impacted",
         )
+
+
+def _match_tests_or_files(names: Sequence[str]) -> Callable[[str], bool]:
+    """Return a predicate for the ids of these tests, and for their files, which may not be collected."""
+    files = frozenset(map(test_file_of, names))
+    is_named = match_test_ids(names)
+    return lambda test: test in files or is_named(test)
 
 
 def _tests(count: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from coder.core.values.paths import is_test_file, match_test_ids, test_file_of, test_function_of
+from coder.core.values.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs
@@ -173,18 +173,16 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> RewrittenTests:
     if not change.split.has_tests:
         return RewrittenTests()
     part: tuple[str, ...] = ()
-    if change.before.indirect:
-        part = change.test_files if set(change.tests) <= set(change.test_files) else ()
-    elif all(map(is_test_file, change.tests)):
+    if set(change.tests) <= set(change.test_files):
         replaced = change.replaced_tests
-        edited = [path for path in change.tests if any(map(match_test_ids([path]), replaced))]
+        files = dict.fromkeys(map(test_file_of, replaced))
         with change.trees.checkout(change.trees.base, ()) as base:
-            named = find_test_files_naming(base, edited)
+            others = [] if change.before.indirect else find_test_files_naming(base, tuple(files))
             existing = [test for test in replaced if (base / test_file_of(test)).is_file()]
-        part = (*existing, *(path for path in named if path not in edited))
-        if not part:
+        part = (*existing, *(path for path in others if path not in files))
+        if not part and not change.before.indirect:
             return RewrittenTests()
-    elif change.part is not None:
+    elif change.part is not None and not change.before.indirect:
         part = change.suite_tests
     old = runs.run("old tests", "sources", part)
     gaps: tuple[str, ...] = ()
