@@ -241,7 +241,6 @@ def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -
         (("fix", "it fails", "--trust", "--model", "nobody:x"), "nobody"),
         (("fix", "it fails", "--dry-run", "--merge"), "--merge"),
         (("fix", "it fails", "--plan-only", "--strategy", "linear"), "--plan-only"),
-        (("fix", "it fails", "--keep-comments"), "--minimise"),
         (("fix", "it fails", "--plan", "nowhere.md"), "cannot be read"),
         (("fix", "it fails", "--plan", "clock.py"), "clock.py holds no plan: there is no step in it"),
         (("fix", "it fails", "--plan", "clock.py", "--strategy", "tree"), "--plan runs a plan"),

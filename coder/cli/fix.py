@@ -116,9 +116,6 @@ def fix(
     minimise: Annotated[
         bool, typer.Option("--minimise", help="Deliver only the hunks that the verdict needs.")
     ] = False,
-    keep_comments: Annotated[
-        bool, typer.Option("--keep-comments", help="With --minimise: comments and documentation stay.")
-    ] = False,
     keep_steps: Annotated[
         bool, typer.Option("--keep-steps", help="Deliver each step as a commit, the verdict on the last.")
     ] = False,
@@ -155,8 +152,6 @@ def fix(
         raise UserError("--plan runs a plan: leave --plan-only, --offline and any other --strategy away.")
     if plan_only and (offline or strategy not in (None, StrategyName.plan)):
         raise UserError("--plan-only shows a plan: leave --offline and any other --strategy away.")
-    if keep_comments and not minimise:
-        raise UserError("--keep-comments says what --minimise leaves in: give both, or neither.")
     earlier = continued_session(newest=continues, session=session)
     if earlier and base is not None:
         raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
@@ -189,7 +184,6 @@ def fix(
         "dry_run": dry_run,
         "merge": merge,
         "minimise": minimise,
-        "keep_comments": keep_comments,
         "keep_steps": keep_steps,
         "accept_test_edits": accept_test_edits,
         "unrelated_tests": tuple(not_test or ()),
