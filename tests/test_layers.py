@@ -1,6 +1,4 @@
-"""Rules that a machine can check: imports point down, also between the folders of a package; one home for each
-library.
-"""
+"""Rules that a machine can check: imports point down, in packages too, and each library has one home."""
 
 import ast
 from pathlib import Path

@@ -133,7 +133,7 @@ async def propose_edits(
     max_seconds: float | None = None,
     guards: Sequence[str] = (),
 ) -> Proposals:
-    """Run the proposer for a share of the remaining time, at most `most` seconds."""
+    """Run the proposer for a share of the remaining time, at most `max_seconds`."""
     remaining = context.budget.seconds_left
     max_seconds = max_seconds or (
         SEARCH_SECONDS if context.task.budget.candidates is None else COUNTED_SECONDS

@@ -79,7 +79,7 @@ class WorktreeVerifier:
     ) -> None:
         """Prepare to verify changes of one base.
 
-        `asked` are tests that the user named; if it `needs_ties`, other tests of the base prove only what is
+        `named_tests` are those of the user; if it `needs_ties`, other tests of the base prove only what is
         tied to the issue.
 
         `unfinished_issues` are earlier requests that this one goes on with: what is tied to them by an
