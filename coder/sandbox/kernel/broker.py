@@ -11,12 +11,10 @@ import ctypes
 import errno
 import fcntl
 import os
-import re
 import select
 import socket
 import struct
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from coder.sandbox.kernel.confinement import LISTENER, PR_SET_NO_NEW_PRIVS, install_filter
@@ -39,8 +37,6 @@ ALLOW_ALL = struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)
 AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
 PATH_BYTES = 4096
 CAPABILITY_VERSION = 0x20080522
-SELF_PATHS = re.compile(rb"(/proc/(self|thread-self)|/dev/fd)(?=/|$)")
-"""Paths that mean the caller but would mean the broker when the broker opens them."""
 # ruff: noqa: PTH115, PTH123 - no pathlib: start-up time
 
 
@@ -167,40 +163,12 @@ class Broker:
         directory = _to_signed(call.arguments[form.directory]) if form.directory is not None else AT_FDCWD
         address = call.arguments[form.path] if form.path is not None else 0
         if form.path is None or (not address and form.change in TIME_CHANGES and directory != AT_FDCWD):
-            return _open_descriptor(call, directory, needs_file=True)
+            return call.open_descriptor(directory, needs_file=True)
         path = call.read_string(address, PATH_BYTES, errno.ENAMETOOLONG)
         if not path and flags & AT_EMPTY_PATH:
-            return _open_descriptor(call, directory)
+            return call.open_descriptor(directory)
         nofollow = os.O_NOFOLLOW if flags & AT_SYMLINK_NOFOLLOW or not form.follows else 0
-        path = SELF_PATHS.sub(_path_replacer(call.thread), path, count=1) if SELF_PATHS.match(path) else path
-        if path.startswith(b"/") or not path:
-            return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow)
-        base = _open_descriptor(call, directory)
-        try:
-            return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow, dir_fd=base)
-        finally:
-            os.close(base)
-
-
-def _path_replacer(thread: int) -> Callable[[re.Match[bytes]], bytes]:
-    """Return a replacement for `OWN` in paths that refers to the thread explicitly."""
-    return lambda match: b"/proc/%d%s" % (thread, b"/fd" if match[0].startswith(b"/dev") else b"")
-
-
-def _open_descriptor(call: SystemCall, number: int, *, needs_file: bool = False) -> int:
-    """Return a descriptor of what a descriptor of the caller refers to.
-
-    With `needs_file`, it must have been opened for more than its path.
-    """
-    if number == AT_FDCWD and not needs_file:
-        return os.open(f"/proc/{call.thread}/cwd", os.O_PATH | os.O_CLOEXEC)
-    link = f"/proc/{call.thread}/fd/{number}"
-    try:
-        if needs_file and not os.lstat(link).st_mode & 0o600:
-            raise os_error(errno.EBADF)
-        return os.open(link, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise os_error(errno.EBADF) from None
+        return call.open_path(path, directory, nofollow)
 
 
 def _to_signed(number: int) -> int:
