@@ -1,10 +1,11 @@
-"""Broker that confines metadata system calls to writable directories.
+"""Broker that confines changes of metadata to writable directories, and sockets to the command itself.
 
 Modes, owners, times and extended attributes are not governed by Landlock, so a seccomp filter hands these
 calls over: https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html. No call ever continues, since a
 second thread could change its arguments after the check. The broker opens the path that the call names
 (O_PATH), checks where it lies, and makes the change through its own descriptor, without any capability and so
-with no more rights than the command. Standard library only, for the launcher.
+with no more rights than the command. `socket_calls` does the
+same for sockets. Standard library only, for the launcher.
 """
 
 import ctypes
@@ -28,6 +29,7 @@ from coder.sandbox.kernel.metadata_calls import (
     SystemCall,
     os_error,
 )
+from coder.sandbox.kernel.socket_calls import SocketBroker, is_below
 
 RECEIVE, SEND, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 """ioctl requests to a listener."""
@@ -37,7 +39,9 @@ ALLOW_ALL = struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)
 AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
 PATH_BYTES = 4096
 CAPABILITY_VERSION = 0x20080522
-# ruff: noqa: PTH115, PTH123 - no pathlib: start-up time
+RETRY_MS = 20
+"""The time between two looks at connections that wait."""
+# ruff: noqa: PTH123 - no pathlib: start-up time
 
 
 def can_broker() -> bool:
@@ -94,24 +98,30 @@ def _serve(channel: socket.socket, plan: dict[str, Any]) -> None:
 
 
 class Broker:
-    """Answers the system calls of one command, one at a time."""
+    """Answers the system calls of one command, one at a time; connections that must wait hold up no other."""
 
     def __init__(self, listener: int, names: dict[int, str], changeable: list[bytes]) -> None:
         """Answer at `listener`.
 
         `names` are those of system calls by number, `changeable` the directories below which metadata may be
-        changed.
+        changed and socket files used.
         """
         self._listener = listener
         self._names = names
         self._changeable = changeable
+        self._sockets = SocketBroker(changeable, self._check_caller)
 
     def serve(self) -> None:
         """Answer calls until no process is left that could make one."""
         events = select.poll()
         events.register(self._listener, select.POLLIN)
         while True:
-            if events.poll()[0][1] & select.POLLHUP:
+            ready = events.poll(RETRY_MS if self._sockets.is_waiting else None)
+            for identifier, code in self._sockets.complete_connections():
+                self._answer(identifier, code)
+            if not ready:
+                continue
+            if ready[0][1] & select.POLLHUP:
                 return
             notification = bytearray(NOTIFICATION.size)
             try:
@@ -119,10 +129,9 @@ class Broker:
             except OSError:  # a signal arrived, or the caller was killed
                 continue
             identifier, thread, _, number, _, _, *arguments = NOTIFICATION.unpack(notification)
-            self._answer(
-                identifier,
-                self._carry_out(SystemCall(identifier, thread, tuple(arguments)), self._names[number]),
-            )
+            call = SystemCall(identifier, thread, tuple(arguments))
+            if (answer := self._carry_out(call, self._names[number])) is not None:
+                self._answer(identifier, answer)
 
     def _answer(self, identifier: int, code: int) -> None:
         try:
@@ -130,9 +139,11 @@ class Broker:
         except OSError:  # the caller was killed
             return
 
-    def _carry_out(self, call: SystemCall, name: str) -> int:
-        """Carry out a call and return its error number, 0 for success."""
+    def _carry_out(self, call: SystemCall, name: str) -> int | None:
+        """Carry out a call and return its error number, 0 for success, None if it is answered later."""
         try:
+            if name not in FORMS:
+                return self._sockets.carry_out(call, name)
             form = FORMS[name]
             target = self._open_target(call, form)
             try:
@@ -146,14 +157,16 @@ class Broker:
         return 0
 
     def _check_target(self, call: SystemCall, target: int) -> None:
-        """Check that the target may be changed and that the caller still exists.
-
-        Otherwise the memory and descriptors that named the target may have been those of another process.
-        """
-        path = os.readlink(b"/proc/self/fd/%d" % target)
-        if not any(path == directory or path.startswith(directory + b"/") for directory in self._changeable):
+        if not is_below(target, self._changeable):
             raise os_error(errno.EPERM)
-        fcntl.ioctl(self._listener, IS_VALID, struct.pack("=Q", call.identifier))
+        self._check_caller(call.identifier)
+
+    def _check_caller(self, identifier: int) -> None:
+        """Check that a caller still exists.
+
+        Otherwise the memory and descriptors that were read may have been those of another process.
+        """
+        fcntl.ioctl(self._listener, IS_VALID, struct.pack("=Q", identifier))
 
     def _open_target(self, call: SystemCall, form: CallForm) -> int:
         """Return a descriptor of the object that the call names."""

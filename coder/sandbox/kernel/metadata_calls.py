@@ -19,7 +19,7 @@ LOWER_HALF = 0xFFFFFFFF
 SELF_PATHS = re.compile(rb"(/proc/(self|thread-self)|/dev/fd)(?=/|$)")
 """Paths that mean the caller but would mean the broker when the broker opens them."""
 LIBC = ctypes.CDLL(None, use_errno=True)
-# ruff: noqa: PTH101 - no pathlib: start-up time
+# ruff: noqa: PTH101, PTH123 - no pathlib: start-up time
 
 
 def os_error(code: int) -> OSError:
@@ -78,6 +78,12 @@ class SystemCall:
             if not page:
                 raise os_error(errno.EFAULT)
         raise os_error(too_long)
+
+    def read_status(self, field: str, base: int) -> int:
+        """Return a number of the caller's status in /proc, which is written to `base`."""
+        with open(f"/proc/{self.thread}/status", "rb") as status:
+            name = f"{field}:".encode()
+            return next(int(line.split()[1], base) for line in status if line.startswith(name))
 
     def open_descriptor(self, number: int, *, needs_file: bool = False) -> int:
         """Return a descriptor of what a descriptor of the caller refers to.
