@@ -17,6 +17,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from coder.sandbox.kernel.confinement import confine_socket_files
+from coder.sandbox.kernel.loopback import (
+    LOOPBACK,
+    LOOPBACK6,
+    find_listener,
+    internet_address,
+    loopback_host,
+    open_diagnosis,
+    python_address,
+    socket_cookie,
+)
 from coder.sandbox.kernel.metadata_calls import AT_FDCWD, LIBC, LOWER_HALF, SystemCall, os_error
 
 PIDFD_OPEN, PIDFD_GETFD = 434, 438
@@ -25,20 +35,8 @@ PIDFD_THREAD = os.O_EXCL
 """A thread's own descriptors, not those of its process (Linux 6.9)."""
 CLONE_FS = 0x200
 ADDRESS_BYTES = 128
-IPV4_BYTES, IPV6_BYTES = 16, 24
-"""The least lengths of an address."""
-LOOPBACK, LOOPBACK6, ANY6 = b"\x7f\0\0\1", bytes(15) + b"\1", bytes(16)
-MAPPED = bytes(10) + b"\xff\xff"
-"""The beginning of an IPv4 address in IPv6."""
 IP_BIND_ADDRESS_NO_PORT = 24
-TCP_CLOSE, TCP_LISTEN = 7, 10
-SO_COOKIE = 57
-NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLMSG_ERROR = 4, 20, 2
-DIAG_HEADER, DIAG_REQUEST = struct.Struct("=IHHII"), struct.Struct("=BBBBI2s2s16s16sIQ")
-"""struct nlmsghdr and inet_diag_req_v2: https://man7.org/linux/man-pages/man7/sock_diag.7.html."""
-ANY_COOKIE = 0xFFFF_FFFF_FFFF_FFFF
-LOOPBACK_INDEX = 1
-"""The interface, in any network namespace."""
+TCP_CLOSE = 7
 UNSPECIFIED = struct.pack("=H14x", socket.AF_UNSPEC)
 HANDSHAKE_MS = 2
 MOST_SERVERS = 10_000
@@ -55,9 +53,9 @@ def can_share_sockets() -> bool:
             server.bind(("127.0.0.1", 0))
             server.listen()
             os.close(_take_descriptor(os.getpid(), server.fileno()))
-            with _open_diagnosis() as diagnosis:
-                found = _find_listener(diagnosis, LOOPBACK, server.getsockname()[1])
-            return found is not None and found.cookie == _cookie(server)
+            with open_diagnosis() as diagnosis:
+                found = find_listener(diagnosis, LOOPBACK, server.getsockname()[1])
+            return found is not None and found.cookie == socket_cookie(server)
     except OSError:
         return False
 
@@ -85,7 +83,7 @@ class SocketBroker:
         """
         self._directories = directories
         self._check_caller = check_caller
-        self._diagnosis = _open_diagnosis()
+        self._diagnosis = open_diagnosis()
         self._own: dict[int, None] = {}
         """The cookies of the sockets that have listened for the command, oldest first; none is used twice."""
         self._waiting: list[_Connection] = []
@@ -147,10 +145,10 @@ class SocketBroker:
     def _bind(self, call: SystemCall, end: socket.socket, address: bytes) -> None:
         if end.family == socket.AF_UNIX:
             return self._bind_file(call, end, _socket_path(address, errno.EPERM))
-        host, port = _internet_address(end, address, errno.EADDRNOTAVAIL)
+        host, port = internet_address(end, address, errno.EADDRNOTAVAIL)
         if port and any(self._is_foreign(candidate, port) for candidate in (host, LOOPBACK, LOOPBACK6)):
             raise os_error(errno.EADDRINUSE)
-        return end.bind(_python_address(end, host, port))
+        return end.bind(python_address(end, host, port))
 
     def _bind_file(self, call: SystemCall, end: socket.socket, path: bytes) -> None:
         """Bind to a path in a thread that Landlock confines, as the path can change while it is resolved.
@@ -181,11 +179,11 @@ class SocketBroker:
 
     def _listen(self, end: socket.socket, backlog: int) -> None:
         if end.family != socket.AF_UNIX:
-            _bind_to_loopback(end, _loopback_host(end, bytes(4 if end.family == socket.AF_INET else 16)))
+            _bind_to_loopback(end, loopback_host(end, bytes(4 if end.family == socket.AF_INET else 16)))
         if LIBC.listen(end.fileno(), ctypes.c_int(backlog & LOWER_HALF)) < 0:
             raise os_error(ctypes.get_errno())
         if end.family != socket.AF_UNIX:
-            self._own[_cookie(end)] = None
+            self._own[socket_cookie(end)] = None
             if len(self._own) > MOST_SERVERS:
                 del self._own[next(iter(self._own))]
 
@@ -195,11 +193,11 @@ class SocketBroker:
         caller = call.identifier if _is_blocking(end) else None
         if end.family == socket.AF_UNIX:
             return self._connect_to_file(call, end, _socket_path(address, errno.ENETUNREACH), caller)
-        host, port = _internet_address(end, address, errno.ENETUNREACH)
+        host, port = internet_address(end, address, errno.ENETUNREACH)
         if _tcp_state(end) == TCP_CLOSE:
             host = self._find_listening_host(host, port)
             _bind_to_loopback(end, host)
-            code = _connect_at_once(end, _python_address(end, host, port))
+            code = _connect_at_once(end, python_address(end, host, port))
         else:
             code = _ask_again(end)
         if code not in (errno.EINPROGRESS, errno.EALREADY) or (code == errno.EALREADY and caller is None):
@@ -256,7 +254,7 @@ class SocketBroker:
             OSError: no process of the command listens there, or one outside does (ECONNREFUSED).
         """
         for candidate in (host, LOOPBACK):
-            found = _find_listener(self._diagnosis, candidate, port)
+            found = find_listener(self._diagnosis, candidate, port)
             is_meant = len(candidate) == len(host) or (found and found.family == socket.AF_INET6)
             if found and found.cookie in self._own and is_meant:
                 return candidate
@@ -266,7 +264,7 @@ class SocketBroker:
 
     def _is_foreign(self, host: bytes, port: int) -> bool:
         """Return whether a process outside listens at an address."""
-        found = _find_listener(self._diagnosis, host, port)
+        found = find_listener(self._diagnosis, host, port)
         return found is not None and found.cookie not in self._own
 
 
@@ -274,43 +272,6 @@ def is_below(file: int, directories: list[bytes]) -> bool:
     """Return whether an open file lies in one of the directories."""
     path = os.readlink(b"/proc/self/fd/%d" % file)
     return any(path == directory or path.startswith(directory + b"/") for directory in directories)
-
-
-@dataclass(frozen=True)
-class _Listener:
-    """A TCP socket of this machine that listens."""
-
-    family: int
-    cookie: int
-    """The kernel's number for the socket alone."""
-
-
-def _open_diagnosis() -> socket.socket:
-    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG)
-
-
-def _find_listener(diagnosis: socket.socket, host: bytes, port: int) -> _Listener | None:
-    """Return the socket that the kernel would choose for a connection over loopback."""
-    is_new = len(host) == 16
-    request = DIAG_REQUEST.pack(
-        *(socket.AF_INET6 if is_new else socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 1 << TCP_LISTEN),
-        *(struct.pack("!H", port), bytes(2), host, LOOPBACK6 if is_new else LOOPBACK),
-        *(LOOPBACK_INDEX, ANY_COOKIE),
-    )
-    diagnosis.send(DIAG_HEADER.pack(DIAG_HEADER.size + len(request), SOCK_DIAG_BY_FAMILY, 1, 0, 0) + request)
-    reply = diagnosis.recv(4096)
-    content = reply[DIAG_HEADER.size :]
-    if DIAG_HEADER.unpack_from(reply)[1] == NLMSG_ERROR:
-        (code,) = struct.unpack_from("=i", content)
-        if code == -errno.ENOENT:
-            return None
-        raise os_error(-code)
-    return _Listener(content[0], *struct.unpack_from("=Q", content, 44)) if content[1] == TCP_LISTEN else None
-
-
-def _cookie(end: socket.socket) -> int:
-    (cookie,) = struct.unpack("=Q", end.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8))
-    return int(cookie)
 
 
 def _take_socket(call: SystemCall) -> socket.socket:
@@ -363,47 +324,6 @@ def _socket_path(address: bytes, refusal: int) -> bytes:
     return address[2:].partition(b"\0")[0]
 
 
-def _internet_address(end: socket.socket, address: bytes, refusal: int) -> tuple[bytes, int]:
-    """Return the loopback address and the port that an address means for a socket.
-
-    Raises:
-        OSError: it is malformed, or none of loopback (`refusal`).
-    """
-    (family,), is_new = struct.unpack_from("=H", address), end.family == socket.AF_INET6
-    if len(address) < (IPV6_BYTES if is_new else IPV4_BYTES):
-        raise os_error(errno.EINVAL)
-    host = address[8:24] if is_new else address[4:8]
-    if family != end.family and (is_new or family != socket.AF_UNSPEC or any(host)):
-        raise os_error(errno.EAFNOSUPPORT)
-    (port,) = struct.unpack_from("!H", address, 2)
-    if is_new and host == ANY6 and refusal == errno.ENETUNREACH:  # a connection to it is one to ::1
-        return LOOPBACK6, port
-    loopback = _loopback_host(end, host)
-    if not loopback:
-        raise os_error(refusal)
-    return loopback, port
-
-
-def _loopback_host(end: socket.socket, host: bytes) -> bytes:
-    """Return the loopback address for an address to bind; empty if it is another.
-
-    The address for all of both versions becomes that of IPv4, which more clients use than ::1.
-    """
-    if host == ANY6:
-        is_single = end.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
-        return LOOPBACK6 if is_single else LOOPBACK
-    host = host.removeprefix(MAPPED)
-    if host == bytes(4):
-        return LOOPBACK
-    return host if host == LOOPBACK6 or (len(host) == 4 and host[0] == LOOPBACK[0]) else b""
-
-
-def _python_address(end: socket.socket, host: bytes, port: int) -> tuple[str, int]:
-    if end.family == socket.AF_INET6:
-        return socket.inet_ntop(socket.AF_INET6, host if len(host) == 16 else MAPPED + host), port
-    return socket.inet_ntoa(host), port
-
-
 def _bind_to_loopback(end: socket.socket, host: bytes) -> None:
     """Bind a TCP socket to loopback if it is not bound, without taking a port yet.
 
@@ -411,7 +331,7 @@ def _bind_to_loopback(end: socket.socket, host: bytes) -> None:
     """
     end.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
     try:
-        end.bind(_python_address(end, LOOPBACK6 if host == LOOPBACK6 else LOOPBACK, 0))
+        end.bind(python_address(end, LOOPBACK6 if host == LOOPBACK6 else LOOPBACK, 0))
     except OSError as fault:
         if fault.errno != errno.EINVAL:  # it has a port
             raise
@@ -437,7 +357,7 @@ def _ask_again(end: socket.socket) -> int:
 
     Whatever becomes of the socket meanwhile, no server listens at port 0.
     """
-    return _connect_at_once(end, _python_address(end, LOOPBACK, 0))
+    return _connect_at_once(end, python_address(end, LOOPBACK, 0))
 
 
 def _dissolve(end: socket.socket) -> int:
