@@ -103,7 +103,7 @@ async def failing_tests(context: SessionContext, candidate: Candidate) -> Reprod
     """
     named_tests = requested_tests(context, candidate)
     report = None if named_tests else await measure_baseline(context, candidate, whole=True)
-    tests = named_tests or (tuple(result.id for result in report.failures) if report else ())
+    tests = named_tests or (tuple(result.id for result in report.project_failures) if report else ())
     if not tests:
         return ReproductionResult()
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)

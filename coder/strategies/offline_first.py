@@ -51,7 +51,7 @@ async def _failing_issue_tests(
     """Return tests that fail for the right reason and that the issue names or shares a word with."""
     report = await measure_baseline(context, candidate, wait_seconds=seconds)
     reds = (
-        tuple(result.id for result in report.failures)
+        tuple(result.id for result in report.project_failures)
         if report is not None and report.problem is None
         else ()
     )

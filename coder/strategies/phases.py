@@ -49,7 +49,7 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     if _is_asked_already(context, candidate):
         return ""
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
-    reds = report.failures if report else ()
+    reds = report.project_failures if report else ()
     look = await _look_first(context, candidate, reds)
     if context.has_conversation:
         return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
@@ -108,7 +108,7 @@ async def _settle_answer(context: SessionContext, candidate: Candidate, state: P
 
 async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
     report = await measure_baseline(context, candidate)
-    return context.prompts.render("reproduce", reds=report.failures if report else ())
+    return context.prompts.render("reproduce", reds=report.project_failures if report else ())
 
 
 async def _settle_reproduce(
@@ -174,7 +174,7 @@ async def _judge_without_targets(
     It may turn a failing test green, or break one, which spends an attempt.
     """
     report = await measure_baseline(context, candidate)
-    if report is None or not report.failures:
+    if report is None or not report.project_failures:
         return None
     verdict = await judge_change(context, candidate, patch, ())
     if verdict.kind is VerdictKind.PROVEN:
