@@ -20,15 +20,14 @@ OFFLINE_NOTE = "written by the built-in engine; the model was not asked"
 def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Strategy:
     """Return a strategy that first runs a short search, and asks the model unless an edit is PROVEN.
 
-    Other findings go into the first message as unproven hints. `seconds` apply to the baseline, and again to
-    the search.
+    Other findings go into the first message as unproven hints. The search takes at most `seconds`.
     """
 
     async def search_first(context: SessionContext, candidate: Candidate) -> Candidate:
         tests = (
             ()
             if context.task.plan_only or context.task.plan
-            else await _failing_issue_tests(context, candidate, seconds)
+            else await _failing_issue_tests(context, candidate)
         )
         if not tests:
             return await strategy(context, candidate)
@@ -45,11 +44,9 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
     return search_first
 
 
-async def _failing_issue_tests(
-    context: SessionContext, candidate: Candidate, seconds: float
-) -> tuple[str, ...]:
+async def _failing_issue_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
     """Return tests that fail for the right reason and that the issue names or shares a word with."""
-    report = await measure_baseline(context, candidate, wait_seconds=seconds)
+    report = await measure_baseline(context, candidate, wait_seconds=0.1)  # the session has waited for it
     reds = (
         tuple(result.id for result in report.project_failures)
         if report is not None and report.problem is None
