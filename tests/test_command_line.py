@@ -56,7 +56,7 @@ class Place:
             **{
                 name: value
                 for name, value in os.environ.items()
-                if name in ("PATH", "HOME", "LANG", "TMPDIR")
+                if name in ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV")
             },
             "XDG_STATE_HOME": str(root / "state"),
             "XDG_CONFIG_HOME": str(root / "config"),
