@@ -17,7 +17,7 @@ from typing import Any
 from tests.builders import git
 from tests.models.fakes import FakeHandler, FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.test_command_line import FIX, ISSUE, LOOK, PATCH, WORSE, Place, call
+from tests.place import FIX, ISSUE, LOOK, PATCH, WORSE, Place, call
 from tests.walls import flags
 
 POINTS, SEED = 20, 1
