@@ -181,7 +181,15 @@ def _environment(place: Path) -> dict[str, str]:
         for role in ("AUTHOR", "COMMITTER")
         for key, text in (("NAME", "A"), ("EMAIL", "a@example.org"))
     }
-    return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", **homes, **identity}
+    active = {name: os.environ[name] for name in ("VIRTUAL_ENV",) if name in os.environ}
+    return {
+        **active,
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **homes,
+        **identity,
+    }
 
 
 def _build(case: Case, repository: Path, environment: Mapping[str, str]) -> None:
