@@ -195,8 +195,9 @@ def test_action_passes_no_expression_into_a_script() -> None:
     assert {name for step in STEPS.values() for name in step.get("env", {})} >= {"BASE", "HEAD", "GH_TOKEN"}
 
 
-@pytest.mark.parametrize("shell", [("sh", "-ec"), ("bash", "-eu", "-o", "pipefail", "-c")])
-@pytest.mark.parametrize("token", ["x", None])
+@pytest.mark.parametrize(
+    ("shell", "token"), [(("sh", "-ec"), "x"), (("bash", "-eu", "-o", "pipefail", "-c"), None)]
+)
 def test_gitlab_job_judges_and_comments(tmp_path: Path, shell: tuple[str, ...], token: str | None) -> None:
     merge_request = PullRequest(tmp_path, "passing")
     (script,) = GITLAB["script"]
