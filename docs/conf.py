@@ -1,16 +1,21 @@
 """Sphinx configuration of the documentation site: `python -m sphinx -W docs build/site`."""
 
+import sys
+from pathlib import Path
+
 from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # for docs.generators
 
 from coder import __version__
 from coder.cli.app import app
 from coder.cli.command_tree import read_command_tree
-from coder.cli.reference_pages import render_commands, render_events, render_exit_codes, render_settings
+from docs.generators.reference_pages import render_commands, render_events, render_exit_codes, render_settings
 
 project = "coder"
 version = release = __version__
 extensions = ["myst_parser"]
-exclude_patterns = ["coder.1", "coder.rb"]
+exclude_patterns = ["coder.1", "coder.rb", "generators"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"coder {__version__}"

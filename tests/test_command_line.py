@@ -85,8 +85,11 @@ def test_json_output_ends_with_verdict(place: Place, server: FakeServer) -> None
 def test_dry_run_leaves_nothing_and_writes_diff(place: Place, server: FakeServer, tmp_path: Path) -> None:
     server.turns += [PATCH]
     before = place.user_state()
-    result = place.fix(server, "--dry-run", "--output", str(tmp_path / "fix.diff"))
+    options = ("--dry-run", "--output", str(tmp_path / "fix.diff"), "--not-test", "test_old.py::test_odd")
+    result = place.fix(server, *options)
     assert result.returncode == 0
+    (log,) = tmp_path.glob("state/coder/sessions/*/events.jsonl")
+    assert '"unrelated_tests":["test_old.py::test_odd"]' in log.read_text()
     assert "+    return int(hours) * 60 + int(rest)" in (tmp_path / "fix.diff").read_text()
     assert place.user_state() == before
     assert (
@@ -159,7 +162,6 @@ def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -
         (("fix", "it fails", "--trust", "--model", "nobody:x"), "nobody"),
         (("fix", "it fails", "--dry-run", "--merge"), "--merge"),
         (("fix", "it fails", "--plan-only", "--strategy", "linear"), "--plan-only"),
-        (("fix", "it fails", "--keep-comments"), "--minimise"),
         (("fix", "it fails", "--plan", "nowhere.md"), "cannot be read"),
         (("fix", "it fails", "--plan", "clock.py"), "clock.py holds no plan: there is no step in it"),
         (("fix", "it fails", "--plan", "clock.py", "--strategy", "tree"), "--plan runs a plan"),
@@ -379,10 +381,9 @@ def test_signed_statement_is_judged_again(place: Place, tmp_path: Path) -> None:
 def test_check_ignores_test_command_of_foreign_evidence(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
     file = tmp_path / "evidence.json"
-    assert (
-        place.coder("verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(file)).returncode
-        == 0
-    )
+    options = ("--trust", "--against", "HEAD", "--not-test", "t.py::test_old", "--not-test", "t.py::test_odd")
+    assert place.coder("verify", "fix.diff", *options, "--evidence", str(file)).returncode == 0
+    assert json.loads(file.read_text())["unrelated_tests"] == ["t.py::test_old", "t.py::test_odd"]
     file.write_text(json.dumps({**json.loads(file.read_text()), "test_command": f"touch {tmp_path}/ran"}))
     answer = place.coder("verify", "--check", "--evidence", str(file), "--trust")
     assert (answer.returncode, "so it was not run" in answer.stderr, (tmp_path / "ran").exists()) == (

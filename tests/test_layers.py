@@ -1,4 +1,4 @@
-"""Rules that a machine can check: imports point down, one home for each library, no module over 400 lines."""
+"""Rules that a machine can check: imports point down, in packages too, and each library has one home."""
 
 import ast
 from pathlib import Path
@@ -104,10 +104,65 @@ def broken_rules(path: Path) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_module_follows_house_rules(path: Path) -> None:
-    assert broken_rules(path) == []
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+FOLDERS = {
+    "core": ("notes", "", "values", "ports"),
+    "index": ("", "parsers"),
+    "models": ("", "wire"),
+    "patching": ("", "dialects", "matching", "applying"),
+    "repair": ("context", "generators", "", "localization", "ranking", "search"),
+    "repo": ("worktrees", "delivery", "history", ""),
+    "retrieval": ("locating", ""),
+    "sandbox": ("kernel", "view", "backends", "process", ""),
+    "session": ("delivery", "approval", "limits", ""),
+    "strategies": ("research", "tree", "", "review", "building", "planning"),
+    "ui": ("", "tui", "dialogue"),
+    "verify": (
+        *("target", "runners", "project", "results", "running", "warm", "impact", "test_files"),
+        *("mutation", "extensions", "review", "languages", "change", "verdict"),
+    ),
+}
+"""The folders of each package, the lowest first; its own modules are the empty name."""
+UPWARD = {
+    "core": {("", "values"), ("notes", "values")},
+    "index": {("", "parsers")},
+    "models": {("", "wire")},
+    "patching": {("", "applying")},
+    "repair": {("", "ranking"), ("", "search")},
+    "repo": {("delivery", ""), ("history", ""), ("worktrees", "")},
+    "session": {("approval", ""), ("delivery", "")},
+    "strategies": {("", "planning"), ("", "review"), ("tree", "")},
+    "verify": {
+        *(("review", "languages"), ("running", "impact"), ("runners", "results")),
+        *(("test_files", "review"), ("warm", "change")),
+    },
+}
+"""Imports from a lower folder to a higher one, which may only become fewer."""
+
+
+def upward_imports(package: str) -> set[tuple[str, str]]:
+    """Return the pairs of folders of a package of which the lower imports the higher."""
+    rank = {folder: number for number, folder in enumerate(FOLDERS[package])}
+    pairs = set()
+    for path in MODULES:
+        parts = path.relative_to(ROOT).parts
+        if parts[:2] != ("coder", package):
+            continue
+        own = parts[2] if len(parts) > 3 else ""
+        for name in imported_modules(path):
+            top, other, *rest = [*name.split("."), ""]
+            if (top, other) == ("coder", package):
+                folder = rest[0] if rest[0] in rank else ""
+                pairs |= {(own, folder)} if rank[own] < rank[folder] else set()
+    return pairs
+
+
+def test_imports_point_down() -> None:
+    assert [fault for path in MODULES for fault in broken_rules(path)] == []
+
+
+@pytest.mark.parametrize("package", FOLDERS)
+def test_folders_of_a_package_import_lower_ones(package: str) -> None:
+    assert upward_imports(package) == UPWARD.get(package, set())
 
 
 def test_the_rules_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ def hand_over(
     places: tuple[str, ...] = (),
     tests: tuple[str, ...] = (),
     start_over: bool = False,
+    unrelated_tests: tuple[str, ...] = (),
 ) -> str:
     """Stop, with a note. Not needed after a patch: that is verified by itself.
 
@@ -40,9 +41,18 @@ def hand_over(
         places: For sites, diagnosis, give_up: `path`, `path:line` or `path::Qualified.name`, likeliest first.
         tests: For sites, reproduction: ids of tests that fail because of the issue.
         start_over: For diagnosis: take back all that you changed outside the tests, and try another way.
+        unrelated_tests: For reproduction, done, diagnosis: ids of failing tests that are not about the issue. They need not pass, and
+            the summary says why.
     """
     note = build_note(
-        {"kind": kind, "summary": summary, "places": places, "tests": tests, "start_over": start_over}
+        {
+            "kind": kind,
+            "summary": summary,
+            "places": places,
+            "tests": tests,
+            "start_over": start_over,
+            "unrelated_tests": unrelated_tests,
+        }
     )
     return f"Handed over: {note.kind}."
 
@@ -116,6 +126,7 @@ def build_note(arguments: Mapping[str, Any]) -> Note:
     """
     kind, summary = arguments["kind"], str(arguments["summary"]).strip()
     places, tests = tuple(arguments.get("places") or ()), tuple(arguments.get("tests") or ())
+    unrelated_tests = tuple(arguments.get("unrelated_tests") or ())
     if not summary:
         raise ToolError(
             f"A note of kind {kind!r} needs a summary: say in one to five sentences what is to be known."
@@ -128,7 +139,7 @@ def build_note(arguments: Mapping[str, Any]) -> Note:
                 )
             return Sites(summary=summary, places=places, tests=tests)
         case "reproduction":
-            return Reproduction(summary=summary, tests=tests)
+            return Reproduction(summary=summary, tests=tests, unrelated_tests=unrelated_tests)
         case "plan":
             return Plan(
                 summary=summary,
@@ -140,9 +151,14 @@ def build_note(arguments: Mapping[str, Any]) -> Note:
                 summary=summary, approve=bool(arguments["approve"]), findings=tuple(arguments["findings"])
             )
         case "done":
-            return Done(summary=summary)
+            return Done(summary=summary, unrelated_tests=unrelated_tests)
         case "diagnosis":
-            return Diagnosis(summary=summary, places=places, start_over=bool(arguments.get("start_over")))
+            return Diagnosis(
+                summary=summary,
+                places=places,
+                start_over=bool(arguments.get("start_over")),
+                unrelated_tests=unrelated_tests,
+            )
         case "give_up":
             return GiveUp(summary=summary, places=places)
     raise ToolError(f"There is no note of kind {kind!r}.")

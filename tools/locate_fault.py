@@ -27,7 +27,7 @@ def locate_fault(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
         tests: Ids of failing tests: `tests/test_x.py::test_y`; empty is all that fail on the untouched code.
     """
     failing_tests = tuple(validate_test_id(workspace, test) for test in tests) or tuple(
-        result.id for result in workspace.baseline().failures
+        result.id for result in workspace.baseline((), workspace.progress).failures
     )
     if not failing_tests:
         raise ToolError(

@@ -23,7 +23,8 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     Args:
         tests: Node ids, files or directories: `tests/test_x.py::test_y`; empty is the whole suite.
     """
-    report = workspace.run(tuple(validate_test_id(workspace, test) for test in tests), workspace.progress)
+    named = tuple(validate_test_id(workspace, test) for test in tests)
+    report = workspace.run(named, workspace.progress)
     if report.problem is not None:
         tail = "\n".join(report.output.splitlines()[-30:])
         return (
@@ -35,7 +36,10 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
             f"{'Passed' if not report.failures else 'Failed'} (the command's exit code is "
             f"{report.exit_code}).\n[{report.command}]\n{tail}"
         )
-    return _comparison(workspace, report, workspace.baseline())
+    if not named:
+        workspace.baseline((), workspace.progress)
+    compared = tuple(result.id for result in (report.results if named else report.failures))
+    return _comparison(workspace, report, workspace.baseline(compared, workspace.progress))
 
 
 def validate_test_id(workspace: Workspace, test: str) -> str:
@@ -66,13 +70,13 @@ def _comparison(workspace: Workspace, report: TestReport, baseline: TestReport) 
         f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {report.seconds:.1f} s"
     )
     if baseline.problem is not None:
-        head += f"\nThere is nothing to compare with: {baseline.problem.text}"
+        head += f"\nNot all of them ran on the untouched code: {baseline.problem.text}"
     parts = [head]
     if new_failures:
         added_count = sum(result.id not in before for result in new_failures)
+        unknown = "did not run on the untouched code" if baseline.problem else "are not in the untouched code"
         parts.append(
-            f"New failures: {len(new_failures)}"
-            f"{f' ({added_count} of tests that the untouched code does not have)' if added_count else ''}"
+            f"New failures: {len(new_failures)}{f' ({added_count} {unknown})' if added_count else ''}"
         )
     parts += _explain_failures(workspace, new_failures)
     if fixed:

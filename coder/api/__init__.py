@@ -62,6 +62,7 @@ def verify(
     test_command: str | None = None,
     suite: Suite = "auto",
     accept_test_edits: bool = False,
+    unrelated_tests: tuple[str, ...] = (),
     trust: bool = False,
     unsafe_no_sandbox: bool = False,
     on_progress: Progress | None = None,
@@ -78,6 +79,7 @@ def verify(
         test_command: the project's test command; None: detected.
         suite: tests that run for the verdict. Nothing runs on in the background.
         accept_test_edits: tests whose assertions the change replaces have been looked at.
+        unrelated_tests: ids of failing tests that are not about the issue.
         trust: run the repository's code without a full sandbox.
         unsafe_no_sandbox: run it without any sandbox.
         on_progress: is called with a line of text from time to time.
@@ -105,6 +107,7 @@ def verify(
         given=True,
         needs_ties=bool(issue),
         accept_test_edits=accept_test_edits,
+        unrelated_tests=unrelated_tests,
     )
     return _run_session(setup, task, on_progress)
 
@@ -126,6 +129,7 @@ def fix(
     test_command: str | None = None,
     suite: Suite = "auto",
     accept_test_edits: bool = False,
+    unrelated_tests: tuple[str, ...] = (),
     trust: bool = False,
     unsafe_no_sandbox: bool = False,
     on_progress: Progress | None = None,
@@ -150,6 +154,7 @@ def fix(
         test_command: the project's test command; None: detected.
         suite: tests that run for the verdict. Nothing runs on in the background.
         accept_test_edits: tests whose assertions the change replaces have been looked at.
+        unrelated_tests: ids of failing tests that are not about the issue.
         trust: run the repository's code without a full sandbox.
         unsafe_no_sandbox: run it without any sandbox.
         on_progress: is called with a line of text from time to time.
@@ -179,6 +184,7 @@ def fix(
         only=only,
         dry_run=dry_run,
         accept_test_edits=accept_test_edits,
+        unrelated_tests=unrelated_tests,
     )
     return _run_session(setup, task, on_progress)
 

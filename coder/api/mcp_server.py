@@ -66,6 +66,9 @@ class RepositoryTools:
         diff: Annotated[str | None, Field(description="A diff to judge instead of a revision.")] = None,
         issue: Annotated[str, Field(description="What the change is for.")] = "",
         suite: Annotated[Literal["auto", "impacted", "whole"], Field(description="Tests to run.")] = "auto",
+        unrelated_tests: Annotated[
+            tuple[str, ...], Field(description="Ids of failing tests that are not about the issue.")
+        ] = (),
     ) -> ToolResult:
         """Judge a change by its tests, before and after, in clean worktrees. Takes as long as the tests."""
         judge = partial(
@@ -76,6 +79,7 @@ class RepositoryTools:
             diff=diff,
             issue=issue,
             suite=suite,
+            unrelated_tests=unrelated_tests,
             unsafe_no_sandbox=self._unsafe,
         )
         return _to_tool_result(await _follow(context, judge), diff="")

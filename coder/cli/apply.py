@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -189,13 +189,13 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
             given=True,
             needs_ties=False,
             accept_test_edits=original_task.accept_test_edits,
+            unrelated_tests=original_task.unrelated_tests,
         )
 
-    flags: dict[str, Any] = {"test": original_task.test_command}
     finish_event = run_task(
         repo,
         task,
-        flags=flags,
+        flags={"test": original_task.test_command},
         trusted=trust,
         unsafe=unsafe,
         json=False,

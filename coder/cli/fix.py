@@ -11,6 +11,7 @@ from coder.cli.options import (
     ContinueOption,
     JsonOption,
     ModelOption,
+    NotTestOption,
     RepositoryOption,
     RequestsOption,
     SecondsOption,
@@ -72,6 +73,7 @@ def fix(
         typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
     ] = None,
     test: TestOption = None,
+    not_test: NotTestOption = None,
     suite: SuiteOption = None,
     base: Annotated[
         str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")
@@ -114,9 +116,6 @@ def fix(
     minimise: Annotated[
         bool, typer.Option("--minimise", help="Deliver only the hunks that the verdict needs.")
     ] = False,
-    keep_comments: Annotated[
-        bool, typer.Option("--keep-comments", help="With --minimise: comments and documentation stay.")
-    ] = False,
     keep_steps: Annotated[
         bool, typer.Option("--keep-steps", help="Deliver each step as a commit, the verdict on the last.")
     ] = False,
@@ -153,8 +152,6 @@ def fix(
         raise UserError("--plan runs a plan: leave --plan-only, --offline and any other --strategy away.")
     if plan_only and (offline or strategy not in (None, StrategyName.plan)):
         raise UserError("--plan-only shows a plan: leave --offline and any other --strategy away.")
-    if keep_comments and not minimise:
-        raise UserError("--keep-comments says what --minimise leaves in: give both, or neither.")
     earlier = continued_session(newest=continues, session=session)
     if earlier and base is not None:
         raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
@@ -187,9 +184,9 @@ def fix(
         "dry_run": dry_run,
         "merge": merge,
         "minimise": minimise,
-        "keep_comments": keep_comments,
         "keep_steps": keep_steps,
         "accept_test_edits": accept_test_edits,
+        "unrelated_tests": tuple(not_test or ()),
         "plan_only": plan_only,
         "plan": own_plan,
     }

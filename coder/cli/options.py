@@ -32,7 +32,12 @@ TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Token limit
 SecondsOption = Annotated[float | None, typer.Option(metavar="N", help="Time limit.")]
 RequestsOption = Annotated[int | None, typer.Option(metavar="N", help="Limit of requests to models.")]
 TestOption = Annotated[
-    str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
+    str | None,
+    typer.Option(
+        metavar="CMD",
+        help="The project's test command, or the tests that the issue is about.",
+        show_default="found out",
+    ),
 ]
 AgainstOption = Annotated[
     str | None,
@@ -133,6 +138,14 @@ TestEditsOption = Annotated[
     typer.Option(
         "--accept-test-edits",
         help="You have looked at how the change edits existing tests: they keep it from PROVEN no more.",
+    ),
+]
+NotTestOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--not-test",
+        metavar="ID",
+        help="A failing test that is not about the issue: it need not pass; may be repeated.",
     ),
 ]
 TrustOption = Annotated[

@@ -12,6 +12,7 @@ from coder.cli.options import (
     ContinueOption,
     JsonOption,
     ModelOption,
+    NotTestOption,
     RepositoryOption,
     RequestsOption,
     SecondsOption,
@@ -51,6 +52,7 @@ def do(
         int | None, typer.Option(min=1, help="Failed attempts allowed.", show_default="3")
     ] = None,
     test: TestOption = None,
+    not_test: NotTestOption = None,
     suite: SuiteOption = None,
     only: Annotated[
         list[str] | None,
@@ -86,6 +88,7 @@ def do(
         "continues": continued_session(newest=continues, session=session),
         "dry_run": dry_run,
         "only": tuple(path.removeprefix("./") for path in only or ()),
+        "unrelated_tests": tuple(not_test or ()),
     }
     return run_request(
         "change",

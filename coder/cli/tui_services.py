@@ -57,12 +57,12 @@ class StoredSessions:
         starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
         return [started.task.issue if started else "" for started in starts]
 
-    def go_back(self, session: str, request: int, restore: "Restore", *, forks: bool) -> tuple[str, str]:
+    def go_back(self, session: str, request: int, restore: "Restore") -> tuple[str, str]:
         from coder.cli.log import describe_point
         from coder.wiring.conversations import go_back
 
-        point = go_back(f"{session}@{request}", self._root, restore=restore, forks=forks)
-        return point.session, describe_point(point, forks=forks)
+        point = go_back(f"{session}@{request}", self._root, restore=restore, forks=False)
+        return point.session, describe_point(point, forks=False)
 
     def apply(self, session: str) -> str:
         from coder.cli.apply import apply_session

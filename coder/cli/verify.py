@@ -8,6 +8,7 @@ import typer
 
 from coder.cli.options import (
     AgainstOption,
+    NotTestOption,
     PurposeOption,
     RepositoryOption,
     SuiteOption,
@@ -47,6 +48,7 @@ def verify(
         typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds."),
     ] = False,
     test: TestOption = None,
+    not_test: NotTestOption = None,
     suite: SuiteOption = None,
     accept_test_edits: TestEditsOption = False,
     after: Annotated[str, typer.Option(hidden=True, help="Session whose change is judged again.")] = "",
@@ -102,6 +104,7 @@ def verify(
                 given=True,
                 needs_ties=needs_ties,
                 accept_test_edits=accept_test_edits,
+                unrelated_tests=(*(not_test or ()), *(statement.unrelated_tests if statement else ())),
             )
 
         flags: dict[str, Any] = {
@@ -153,8 +156,9 @@ def _judge_by_whole_suite(
     def task(root: Path, config: "Config") -> "Task":
         issue = started.task.issue if started else UNKNOWN_PURPOSE
         task = make_task(issue, config, directory=root, base=base, given=True, needs_ties=False)
-        is_accepted = started is not None and started.task.accept_test_edits
-        return task.model_copy(update={"after": session, "accept_test_edits": is_accepted})
+        fields = {"accept_test_edits", "unrelated_tests"}
+        accepted = started.task.model_dump(include=fields) if started else {}
+        return task.model_copy(update={"after": session, **accepted})
 
     with state_lock(sessions_directory().parent / "whole_suites.lock"):  # one at a time
         finish_event = run_task(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from coder.core.events import FilesChanged, Record, SessionFinished, SessionStarted, Verified
+from coder.core.events import FilesChanged, NoteMade, Record, SessionFinished, SessionStarted, Verified
 from coder.core.messages import UsageTotals
 from coder.core.values.base import Value
 from coder.core.values.verdict import Verdict
@@ -28,6 +28,8 @@ class Attestation(Value):
     diff: str
     test_command: str | None
     """As the user passed it; None where it was detected. The commands that ran are in the verdict."""
+    unrelated_tests: tuple[str, ...] = ()
+    """Tests that the user or the model said are not about the issue."""
     verdict: Verdict
     spent: UsageTotals
     seconds: float
@@ -59,10 +61,17 @@ def build_attestation(records: Sequence[Record]) -> Attestation | None:
         repeatable=on_head or not started.dirty,
         diff=delivery.diff if delivery else diff,
         test_command=started.task.test_command,
+        unrelated_tests=_excluded_tests(records, started),
         verdict=finished.verdict if finished and finished.verdict else verdict,
         spent=finished.spent if finished else UsageTotals(),
         seconds=finished.seconds if finished else 0.0,
     )
+
+
+def _excluded_tests(records: Sequence[Record], started: SessionStarted) -> tuple[str, ...]:
+    notes = (record.event.note for record in records if isinstance(record.event, NoteMade))
+    by_model = (test for note in notes for test in getattr(note, "unrelated_tests", ()))
+    return tuple(dict.fromkeys((*started.task.unrelated_tests, *by_model)))
 
 
 def describe_regression(attested_verdict: Verdict, current_verdict: Verdict) -> str:

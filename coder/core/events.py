@@ -13,7 +13,7 @@ from coder.core.values.base import EventValue, Value
 from coder.core.values.candidate import Delivery
 from coder.core.values.hunk import EditedHunk, HunkComment, HunkDecisions
 from coder.core.values.task import Task
-from coder.core.values.verdict import Cause, Counts, Verdict, VerdictKind
+from coder.core.values.verdict import Cause, Counts, DeniedResource, Verdict, VerdictKind
 
 
 class StrategyChosen(EventValue):
@@ -166,7 +166,9 @@ class BaselineMeasured(EventValue):
     command: str
     counts: Counts
     failing: tuple[str, ...]
-    """Ids of tests that fail before anything is changed."""
+    """Ids of tests that fail before anything is changed, without those that cannot pass in the sandbox."""
+    denied: tuple[DeniedResource, ...] = ()
+    """What the latter lack."""
     seconds: float
     problem: str = ""
 

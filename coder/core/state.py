@@ -29,7 +29,7 @@ from coder.core.messages import (
     UsageTotals,
     UserMessage,
 )
-from coder.core.notes import Findings, GiveUp, Note, Plan, Reproduction, Sites
+from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Note, Plan, Reproduction, Sites
 from coder.core.values.base import Value
 from coder.core.values.task import Task
 from coder.core.values.verdict import Verdict
@@ -142,6 +142,18 @@ def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
         elif isinstance(note, Sites):
             tests |= dict.fromkeys(note.tests)
     return tuple(tests)
+
+
+def unrelated_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+    """Return the tests that the candidate's notes say are not about the issue, in order."""
+    return tuple(
+        dict.fromkeys(
+            test
+            for note in candidate_notes(records, candidate)
+            if isinstance(note, Reproduction | Done | Diagnosis)
+            for test in note.unrelated_tests
+        )
+    )
 
 
 def candidate_verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:

@@ -17,7 +17,7 @@ class ResidueSandbox:
     def __init__(self, sandbox: Sandbox, tree: Path, report: Callable[[str], None]) -> None:
         """Wrap `sandbox` for the worktree `tree`.
 
-        `tell` is called with a sentence on each finding, in the thread that ran the command.
+        `report` is called with a sentence on each finding, in the thread that ran the command.
         """
         self._sandbox = sandbox
         self._tree = tree

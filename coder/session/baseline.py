@@ -27,7 +27,8 @@ async def measure_baseline(
     event = BaselineMeasured(
         command=report.command,
         counts=report.outcome_counts,
-        failing=tuple(result.id for result in report.failures),
+        failing=tuple(result.id for result in report.project_failures),
+        denied=tuple(dict.fromkeys(result.denied for result in report.failures if result.denied)),
         seconds=report.seconds,
         problem=report.problem.text if report.problem else "",
     )

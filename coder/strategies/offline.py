@@ -101,9 +101,9 @@ async def failing_tests(context: SessionContext, candidate: Candidate) -> Reprod
     Tests that the issue or the command names, else all. If some are named, do not wait for the baseline: the
     session measures it during the search.
     """
-    named_tests = requested_tests(context)
+    named_tests = requested_tests(context, candidate)
     report = None if named_tests else await measure_baseline(context, candidate, whole=True)
-    tests = named_tests or (tuple(result.id for result in report.failures) if report else ())
+    tests = named_tests or (tuple(result.id for result in report.project_failures) if report else ())
     if not tests:
         return ReproductionResult()
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
@@ -133,7 +133,7 @@ async def propose_edits(
     max_seconds: float | None = None,
     guards: Sequence[str] = (),
 ) -> Proposals:
-    """Run the proposer for a share of the remaining time, at most `most` seconds."""
+    """Run the proposer for a share of the remaining time, at most `max_seconds`."""
     remaining = context.budget.seconds_left
     max_seconds = max_seconds or (
         SEARCH_SECONDS if context.task.budget.candidates is None else COUNTED_SECONDS

@@ -51,11 +51,11 @@ async def _failing_issue_tests(
     """Return tests that fail for the right reason and that the issue names or shares a word with."""
     report = await measure_baseline(context, candidate, wait_seconds=seconds)
     reds = (
-        tuple(result.id for result in report.failures)
+        tuple(result.id for result in report.project_failures)
         if report is not None and report.problem is None
         else ()
     )
-    named_tests = requested_tests(context) if reds else ()
+    named_tests = requested_tests(context, candidate) if reds else ()
     issue_tests = named_tests or tests_matching_issue(context.task.issue, reds)
     if not issue_tests:
         return ()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from coder.core.events import Verified
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites, WrittenAnswer
 from coder.core.notes.research import ResearchResult
@@ -13,9 +14,10 @@ from coder.core.state import (
     candidate_records,
     candidate_verdicts,
     named_tests,
+    unrelated_tests,
 )
 from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.paths import is_test_path
+from coder.core.values.paths import is_test_path, match_test_ids
 from coder.core.values.verdict import ReproductionResult, TestResult, VerdictKind
 from coder.retrieval.orientation import issue_overview
 from coder.session.baseline import measure_baseline
@@ -23,7 +25,7 @@ from coder.session.context import SessionContext
 from coder.session.phase import PhaseSpec, PhaseState
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
 from coder.strategies.review.preflight import preflight_objections
-from coder.strategies.verify_phase import attempts_left, judge_change, requested_tests
+from coder.strategies.verify_phase import attempts_left, excluded_tests, judge_change, requested_tests
 from coder.workspace.places import record_places
 
 FIRST_LOOK_CHARACTERS = 14_000
@@ -47,7 +49,7 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     if _is_asked_already(context, candidate):
         return ""
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
-    reds = report.failures if report else ()
+    reds = report.project_failures if report else ()
     look = await _look_first(context, candidate, reds)
     if context.has_conversation:
         return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
@@ -106,7 +108,7 @@ async def _settle_answer(context: SessionContext, candidate: Candidate, state: P
 
 async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
     report = await measure_baseline(context, candidate)
-    return context.prompts.render("reproduce", reds=report.failures if report else ())
+    return context.prompts.render("reproduce", reds=report.project_failures if report else ())
 
 
 async def _settle_reproduce(
@@ -129,7 +131,7 @@ async def _settle_reproduce(
     if (
         not named_ids
         and (state.entry or (state.changed and source))
-        and (tied_tests := await _find_tied_tests(context, candidate, weak=source and not tests_changed))
+        and (tied_tests := await _find_tied_tests(context, candidate))
     ):
         reproduced_ties = await asyncio.to_thread(
             context.verifier.check_reproduction, state.patch, tied_tests, progress
@@ -153,15 +155,15 @@ async def _settle_reproduce(
     )
 
 
-async def _find_tied_tests(context: SessionContext, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
-    """Return failing tests of the base that belong to the issue.
+async def _find_tied_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+    """Return failing tests of the base that share an example or a message with the issue.
 
-    Tests that only an identifier ties to it count if `weak` and there are no others.
+    An identifier alone ties too many: the verdict weighs it.
     """
     await measure_baseline(context, candidate)
     ties = await asyncio.to_thread(context.verifier.issue_ties)
-    strong = tuple(test for test, tie in ties.items() if tie != "identifier")
-    return strong or (tuple(ties) if weak else ())
+    is_excluded = match_test_ids(excluded_tests(context, candidate))
+    return tuple(test for test, tie in ties.items() if tie != "identifier" and not is_excluded(test))
 
 
 async def _judge_without_targets(
@@ -172,7 +174,7 @@ async def _judge_without_targets(
     It may turn a failing test green, or break one, which spends an attempt.
     """
     report = await measure_baseline(context, candidate)
-    if report is None or not report.failures:
+    if report is None or not report.project_failures:
         return None
     verdict = await judge_change(context, candidate, patch, ())
     if verdict.kind is VerdictKind.PROVEN:
@@ -187,15 +189,15 @@ async def _judge_without_targets(
 def _named_tests(
     context: SessionContext, candidate: Candidate, reproduction: Reproduction | None
 ) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(
-            (
-                *(reproduction.tests if reproduction else ()),
-                *named_tests(context.log.records, candidate.id),
-                *requested_tests(context),
-            )
+    is_excluded = match_test_ids(excluded_tests(context, candidate))
+    tests = dict.fromkeys(
+        (
+            *(reproduction.tests if reproduction else ()),
+            *named_tests(context.log.records, candidate.id),
+            *requested_tests(context, candidate),
         )
     )
+    return tuple(test for test in tests if not is_excluded(test))
 
 
 async def _open_edit(context: SessionContext, candidate: Candidate) -> str:
@@ -211,12 +213,23 @@ async def _open_edit(context: SessionContext, candidate: Candidate) -> str:
 
 
 async def _settle_edit(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
-    """End the phase without asking if the source changed and is not judged yet."""
+    """End the phase without asking if the source changed and is not judged yet.
+
+    A tree is judged again once the model has excluded tests that it did not exclude before.
+    """
     judgements = candidate_verdicts(context.log.records, candidate.id)
-    is_unjudged = not judgements or judgements[-1].tree != state.patch.tree or judgements[-1].is_deliverable
+    excludes_more = _excludes_more_tests(context, candidate, state.note)
+    is_unjudged = (
+        excludes_more
+        or not judgements
+        or judgements[-1].tree != state.patch.tree
+        or judgements[-1].is_deliverable
+    )
     if is_unjudged and (has_source(state.patch) or (state.patch.paths and state.note)):
-        if state.changed and (
-            objection := await asyncio.to_thread(preflight_objections, context, candidate, state)
+        if (
+            state.changed
+            and not excludes_more
+            and (objection := await asyncio.to_thread(preflight_objections, context, candidate, state))
         ):
             return objection
         return state.note or Done(summary=_summary(context, candidate))
@@ -226,6 +239,19 @@ async def _settle_edit(context: SessionContext, candidate: Candidate, state: Pha
             "hand_over(kind='give_up')."
         )
     return None
+
+
+def _excludes_more_tests(context: SessionContext, candidate: Candidate, note: Note | None) -> bool:
+    """Tell whether the model has excluded further tests since the newest verdict."""
+    records = context.log.records
+    own_records = candidate_records(records, candidate.id)
+    verdict_number = max(
+        (record.number for record in own_records if isinstance(record.event, Verified)), default=0
+    )
+    before = unrelated_tests(records[:verdict_number], candidate.id)
+    now = unrelated_tests(records, candidate.id)
+    handed_over = note.unrelated_tests if isinstance(note, Done | Diagnosis) else ()
+    return not {*now, *handed_over} <= set(before)
 
 
 def _summary(context: SessionContext, candidate: Candidate) -> str:

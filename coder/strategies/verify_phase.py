@@ -3,9 +3,9 @@
 import asyncio
 
 from coder.core.events import Verified
-from coder.core.state import candidate_verdicts
+from coder.core.state import candidate_verdicts, unrelated_tests
 from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.paths import extract_node_ids
+from coder.core.values.paths import extract_node_ids, find_command_tests, match_test_ids, test_file_of
 from coder.core.values.verdict import Verdict, VerdictKind
 from coder.session.context import SessionContext
 
@@ -41,18 +41,48 @@ async def verify_change(
     The tests that the user asked for must be green as well, whatever `test_ids` names.
     """
     progress = context.log.progress_listener(candidate.id)
-    target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context))))
+    target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context, candidate))))
     async with context.rate_limiter.verification_slot():
-        verdict = await asyncio.to_thread(context.verifier.verify, patch, target_tests, progress)
+        verdict = await asyncio.to_thread(
+            context.verifier.verify,
+            patch,
+            target_tests,
+            progress,
+            excluded=excluded_tests(context, candidate),
+        )
         verdict = verdict.model_copy(update={"tree": patch.tree})
         if verdict.is_deliverable and not verdict.cut_short:
             verdict = await asyncio.to_thread(context.verifier.assess_coverage, verdict, progress)
     return verdict
 
 
-def requested_tests(context: SessionContext) -> tuple[str, ...]:
-    """Return the tests that the issue or the test command names."""
-    return extract_node_ids(f"{context.task.issue}\n{context.task.test_command or ''}")
+def requested_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+    """Return the tests that the user's test command names, and those of the issue.
+
+    Ids in the issue count if their file exists in the checkout or in the candidate's worktree: others are
+    part of an example. Tests that the user excludes are left out.
+    """
+    roots = (context.repository.root, candidate.worktree)
+    by_issue = (
+        test
+        for test in extract_node_ids(context.task.issue)
+        if any((root / test_file_of(test)).is_file() for root in roots)
+    )
+    is_excluded = match_test_ids(context.task.unrelated_tests)
+    tests = dict.fromkeys((*find_command_tests(context.task.test_command), *by_issue))
+    return tuple(test for test in tests if not is_excluded(test))
+
+
+def excluded_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+    """Return the tests that the user or the model says are not about the issue: they are never its targets.
+
+    The model cannot exclude a test that the user names.
+    """
+    is_requested = match_test_ids(requested_tests(context, candidate))
+    by_model = unrelated_tests(context.log.records, candidate.id)
+    return tuple(
+        dict.fromkeys((*context.task.unrelated_tests, *(test for test in by_model if not is_requested(test))))
+    )
 
 
 def attempt_number(context: SessionContext) -> int:

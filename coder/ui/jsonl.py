@@ -4,7 +4,7 @@ Every object has `event` and `at` (UTC, ISO 8601). The events and their fields:
 
 started   session, repository, model, head, base, dirty, version
 phase     phase, attempt
-baseline  command, passed, failed, skipped, failing, seconds, problem
+baseline  command, passed, failed, skipped, denied, failing, seconds, problem  (denied: not in the sandbox)
 message   text                                  (what the model said)
 tool      name, arguments, ok, seconds, output  (output as the model saw it)
 changed   paths, diff                           (the whole change so far)

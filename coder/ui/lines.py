@@ -189,8 +189,10 @@ def _plain_lines(event: Event) -> list[Text]:
         case SessionStarted(session=session, repository=repository, model=model, dirty=dirty):
             suffix = ", uncommitted work included" if dirty else ""
             return [Text(f"session {session}, {model}"), Text(f"{repository}{suffix}", "dim")]
-        case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
-            summary = problem or f"{format_counts(counts)} in {seconds:.1f} s"
+        case BaselineMeasured(
+            command=command, counts=counts, denied=denied, seconds=seconds, problem=problem
+        ):
+            summary = problem or f"{format_counts(counts, denied)} in {seconds:.1f} s"
             return [
                 Text.assemble(("tests on the untouched code: ", "bold"), summary, (f"   {command}", "dim"))
             ]

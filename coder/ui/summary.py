@@ -1,6 +1,6 @@
 """Summary of a session on the screen: the diff and five lines."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -13,7 +13,7 @@ from coder.core.state import outcome_label
 from coder.core.values.candidate import Delivery
 from coder.core.values.proof import describe_proof
 from coder.core.values.text import sanitize_text
-from coder.core.values.verdict import Counts, MutationReport, VerdictKind
+from coder.core.values.verdict import Counts, DeniedResource, MutationReport, VerdictKind
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",
@@ -23,6 +23,15 @@ STYLES = {
     VerdictKind.BROKEN: "bold red",
     VerdictKind.INCONCLUSIVE: "bold magenta",
 }
+
+
+DENIED: Mapping[DeniedResource, str] = {
+    "network": "no network",
+    "files": "no files outside the worktree",
+    "calls": "forbidden system calls",
+    "home": "no home directory",
+}
+"""What tests lack in the sandbox, in words for the user."""
 
 
 def format_spending(spent: UsageTotals) -> list[str]:
@@ -199,10 +208,21 @@ def _changed_files(diff: str) -> str:
     return ", ".join(f"{path} (+{plus} -{minus})" for path, (plus, minus) in counts.items())
 
 
-def format_counts(counts: Counts) -> str:
-    """Format counts without zeros: `12 passed, 1 failed`."""
+def format_counts(counts: Counts, denied: Sequence[DeniedResource] = ()) -> str:
+    """Format counts without zeros: `12 passed, 1 failed, 3 cannot run in the sandbox (no network)`.
+
+    `denied` are the resources that the last of them lack.
+    """
+    lacks = f" ({', '.join(DENIED[resource] for resource in denied)})" if denied else ""
+    names = {
+        "passed": "passed",
+        "failed": "failed",
+        "skipped": "skipped",
+        "denied": f"cannot run in the sandbox{lacks}",
+    }
+    numbers = counts.model_dump()
     return (
-        ", ".join(f"{number} {name}" for name, number in counts.model_dump().items() if number) or "no tests"
+        ", ".join(f"{numbers[field]} {name}" for field, name in names.items() if numbers[field]) or "no tests"
     )
 
 

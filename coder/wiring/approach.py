@@ -179,8 +179,8 @@ def judging_approach(
 ) -> tuple[Approach, Task]:
     """Return how to judge an existing change, and its task: the base and the purpose of the change.
 
-    `named` are tests that must show it. `tree` is the git tree that the diff leads to; it is judged itself if
-    the stored diff has masked secrets.
+    `test_ids` are tests that must show it. `tree` is the git tree that the diff leads to; it is judged itself
+    if the stored diff has masked secrets.
 
     Raises:
         UserError: there is no such change.

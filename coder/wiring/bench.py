@@ -85,7 +85,11 @@ class ProjectRuntime:
 
     def runner(self) -> PytestRunner:
         return PytestRunner(
-            project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
+            project=self.project,
+            sandbox=self.sandbox,
+            scratch=self.sandbox.scratch,
+            limits=self.limits,
+            denied=self.sandbox_remedies.keys(),
         )
 
     def warm_runner(self, tree: Path, paths: Sequence[str] = ()) -> WarmRunner:
@@ -243,10 +247,15 @@ def build_project_runtime(
         )
         for project in candidates
     ]
+    remedies = sandbox_remedies(config) if sandbox.is_sandboxed else {}
     selection = CommandSelection(
         projects,
         make_runner=lambda project: PytestRunner(
-            project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits
+            project=project,
+            sandbox=sandbox,
+            scratch=sandbox.scratch,
+            limits=limits,
+            denied=remedies.keys(),
         ),
         memory=command_memory(root),
     )
@@ -263,7 +272,7 @@ def build_project_runtime(
         suite=suite,
         builds_code=task.mode == "build",
         max_candidates=task.budget.candidates,
-        sandbox_remedies=sandbox_remedies(config) if sandbox.is_sandboxed else {},
+        sandbox_remedies=remedies,
     )
 
 

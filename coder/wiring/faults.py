@@ -58,7 +58,7 @@ def locate_faults(
         report = None if tests else bench.runner().run(worktree, progress=progress)
         if report is not None and report.problem is not None:
             return SuspectRanking(problem=report.problem.text)
-        failing = tests or tuple(result.id for result in (report.failures if report else ()))
+        failing = tests or tuple(result.id for result in (report.project_failures if report else ()))
         if not failing:
             return SuspectRanking(problem="no test fails.")
         return bench.faults().rank_suspects(worktree, failing, seconds=TRACING_SECONDS, progress=progress)

@@ -16,7 +16,7 @@ from coder.core.ports.repair import FaultLocator
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import Verifier
 from coder.core.values.candidate import Candidate
-from coder.core.values.paths import extract_node_ids
+from coder.core.values.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.values.proposal import SuspectRanking
 from coder.core.values.task import Budget, Task
 from coder.directories import index_database, sessions_directory
@@ -141,7 +141,10 @@ def open_session(
             task.issue,
             unfinished_issues=unfinished,
             requires_identifier_ties=task.mode == "fix",
-            requested_tests=extract_node_ids("\n".join((task.issue, *unfinished, task.test_command or ""))),
+            requested_tests=(
+                *extract_node_ids("\n".join((task.issue, *unfinished))),
+                *find_command_tests(task.test_command),
+            ),
             needs_ties=task.needs_ties,
             accepts_test_edits=task.accept_test_edits,
         )
@@ -191,6 +194,7 @@ def open_session(
                 *repository.exclusions,
                 *refusals,
                 *_price_notice(task.budget, chosen_approach.model),
+                *_example_tests_notice(task, root),
                 *(() if task.continues else _environment_notices(task, root, sandbox)),
             ),
         )
@@ -209,6 +213,12 @@ def _mask_request(task: Task, private: Secrets) -> Task:
     return task.model_copy(
         update={"issue": private.mask(task.issue), "attachments": attachments, "sources": sources}
     )
+
+
+def _example_tests_notice(task: Task, root: Path) -> tuple[str, ...]:
+    """Return a notice of test ids in the issue that name no file here, such as those of sample output."""
+    tests = [test for test in extract_node_ids(task.issue) if not (root / test_file_of(test)).is_file()]
+    return (f"The issue names {', '.join(tests)}, which is no test of this repository.",) if tests else ()
 
 
 def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
@@ -308,7 +318,7 @@ def _workspace_factory(
                     progress,
                     around=around,
                 ),
-                baseline=verifier.baseline,
+                baseline=verifier.results_on_base,
                 suspects=suspects,
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 deny_read=(*DENY_READ, *config.deny_read),

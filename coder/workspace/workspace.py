@@ -38,8 +38,8 @@ class Workspace:
     history: History
     run: Callable[[tuple[str, ...], Progress], TestReport]
     """Runs tests (none: the suite) in this worktree."""
-    baseline: Callable[[], TestReport]
-    """Returns the suite's results on the untouched base; may take as long as the suite does."""
+    baseline: Callable[[tuple[str, ...], Progress], TestReport]
+    """Returns the known results on the untouched base, once these tests (none: the suite) have run there."""
     index: SymbolIndex
     """Definitions and uses in the worktree."""
     suspects: Callable[[tuple[str, ...], Progress], SuspectRanking] = lambda _tests, _progress: NO_TRACE

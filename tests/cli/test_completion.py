@@ -10,7 +10,7 @@ import pytest
 from coder.cli.app import app
 from coder.cli.command_tree import CommandNode, read_command_tree
 from coder.cli.completion import Shell, render_completion
-from coder.cli.man_page import render_man_page
+from docs.generators.man_page import render_man_page
 
 ROOT = Path(__file__).parent.parent.parent
 TREE = read_command_tree(app)
@@ -101,7 +101,7 @@ def test_fish_completes_commands_and_values() -> None:
 
 
 def test_manual_page_is_current() -> None:
-    """Write it anew: `python -m coder.cli.man_page > docs/coder.1`."""
+    """Write it anew: `python -m docs.generators.man_page > docs/coder.1`."""
     page = (ROOT / "docs" / "coder.1").read_text(encoding="utf-8")
     assert page == render_man_page(TREE)
     for node in NODES:

@@ -12,8 +12,14 @@ from coder.core.events import (
     ToolFinished,
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
-from coder.core.notes import Reproduction, Sites
-from coder.core.state import candidate_messages, named_tests, session_status, unanswered_calls
+from coder.core.notes import Diagnosis, Done, Reproduction, Sites
+from coder.core.state import (
+    candidate_messages,
+    named_tests,
+    session_status,
+    unanswered_calls,
+    unrelated_tests,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HELLO = UserMessage(text="hello")
@@ -108,3 +114,14 @@ def test_counts_attempts_of_furthest_candidate_only() -> None:
         PhaseEntered(candidate="c2", phase="edit", attempt=1),
     )
     assert (session_status(log).phase, session_status(log).attempt) == ("edit", 2)
+
+
+def test_tests_of_all_notes_that_exclude_them_add_up() -> None:
+    log = make_records(
+        NoteMade(candidate="c1", phase="diagnose", note=Diagnosis(summary="s", unrelated_tests=("t.py::b",))),
+        NoteMade(candidate="c2", phase="edit", note=Done(summary="s", unrelated_tests=("t.py::x",))),
+        NoteMade(
+            candidate="c1", phase="repair", note=Done(summary="s", unrelated_tests=("t.py::a", "t.py::b"))
+        ),
+    )
+    assert unrelated_tests(log, "c1") == ("t.py::b", "t.py::a")

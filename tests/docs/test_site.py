@@ -9,14 +9,14 @@ import pytest
 
 from coder.cli.app import app
 from coder.cli.command_tree import read_command_tree
-from coder.cli.reference_pages import (
+from coder.settings import Config
+from docs.generators.reference_pages import (
     describe_settings,
     render_commands,
     render_events,
     render_exit_codes,
     render_settings,
 )
-from coder.settings import Config
 
 ROOT = Path(__file__).parents[2]
 needs_sphinx = pytest.mark.skipif(

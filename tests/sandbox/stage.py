@@ -114,8 +114,11 @@ class Stage:
             "victim": self.victim,
             "tcp": self._listen(socket.AF_INET, ("127.0.0.1", 0))[1],
             "tcp6": (self._listen(socket.AF_INET6, ("::1", 0)) or (0, 0))[1],
-            "udp": self._open_datagram_socket(),
+            "shared": self._listen(socket.AF_INET, ("127.0.0.1", 0), shared=True)[1],
+            "udp": self._open_datagram_socket(socket.AF_INET, ("127.0.0.1", 0))[1],
+            "datagram": self._open_datagram_socket(socket.AF_UNIX, str(self.root / "log.sock")),
             "address": self._address(),
+            "network": str(Path("/proc/self/ns/net").readlink()) if sys.platform == "linux" else "",
             "abstract": abstract if self._listen(socket.AF_UNIX, f"\0{abstract}") else "",
             "socket": self._listen(socket.AF_UNIX, str(self.root / "service.sock")),
             "agent": self._listen(socket.AF_UNIX, str(self.home / "agent.sock")),
@@ -127,11 +130,12 @@ class Stage:
             "scratch": str(self.root / "scratch"),
         }
 
-    def _listen(self, family: int, address: Any) -> Any:
+    def _listen(self, family: int, address: Any, *, shared: bool = False) -> Any:
         """Accept and greet connections, and record what they send."""
         door = None
         try:
             door = socket.socket(family, socket.SOCK_STREAM)
+            door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
             door.bind(address)
         except OSError as error:
             if door is not None:
@@ -155,18 +159,18 @@ class Stage:
             with guest, contextlib.suppress(OSError):
                 guest.sendall(self.secret.encode())
 
-    def _open_datagram_socket(self) -> int:
-        box = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        box.bind(("127.0.0.1", 0))
+    def _open_datagram_socket(self, family: int, address: Any) -> Any:
+        box = socket.socket(family, socket.SOCK_DGRAM)
+        box.bind(address)
         self._closing.callback(close_socket, box)
 
         def listen() -> None:
             with contextlib.suppress(OSError):
                 while data := box.recv(100):
-                    self.heard.append(f"UDP {data!r}")
+                    self.heard.append(f"datagram {data!r}")
 
         threading.Thread(target=listen, daemon=True).start()
-        return int(box.getsockname()[1])
+        return box.getsockname()
 
     def _address(self) -> tuple[str, int] | None:
         """Return the network address of this machine, or None."""

@@ -152,6 +152,9 @@ class FakeVerifier:
     ) -> TestReport:
         return self.report
 
+    def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        return self.baseline(progress)
+
     def check_reproduction(
         self, patch: Patch, named: Sequence[str], progress: Progress | None = None
     ) -> ReproductionResult:
@@ -161,7 +164,14 @@ class FakeVerifier:
     def issue_ties(self) -> Mapping[str, IssueTie]:
         return self.tied
 
-    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+    def verify(
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        excluded: Sequence[str] = (),
+    ) -> Verdict:
         self.calls.append(("verify", tuple(named)))
         return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
 
@@ -283,9 +293,10 @@ def kit(
     merge: bool = False,
     reviews: bool = False,
 ) -> SessionContext:
-    """Return a context over `root`, with a.py and tests/test_b.py in it."""
+    """Return a context over `root`, with a.py, tests/test_a.py and tests/test_b.py in it."""
     (root / "tests").mkdir(parents=True, exist_ok=True)
     (root / "a.py").write_text("VALUE = 1\n")
+    (root / "tests" / "test_a.py").write_text("def test_a() -> None:\n    assert VALUE == 2\n")
     (root / "tests" / "test_b.py").write_text("def test_b() -> None:\n    assert True\n")
     log = EventLog(clock=ticking_clock())
     budget = budget or Budget(usd=Decimal(10))
@@ -295,7 +306,7 @@ def kit(
         sandbox=sandbox,
         history=FakeHistory(),
         run=lambda tests, progress: TestReport(command="pytest"),
-        baseline=lambda: TestReport(command="pytest"),
+        baseline=lambda _tests, _progress: TestReport(command="pytest"),
         index=SymbolIndex(root),
         only=only,
     )

@@ -64,7 +64,14 @@ class ContentVerifier(FakeVerifier):
 
     proven: str = "VALUE = 2"
 
-    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+    def verify(
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        excluded: Sequence[str] = (),
+    ) -> Verdict:
         return PROVEN if self.proven in patch.tree else STILL_RED
 
 

@@ -132,6 +132,17 @@ def test_verifies_change_that_no_test_can_show(tmp_path: Path) -> None:
     assert phases(context) == ["locate", "reproduce", "edit", "verify"]
 
 
+def test_judges_unchanged_tree_again_once_tests_are_excluded(tmp_path: Path) -> None:
+    excluded = {"kind": "diagnosis", "summary": "It needs a newer library.", "unrelated_tests": [RED.id]}
+    context = run_route(
+        tmp_path,
+        [patch(FIX), call("hand_over", **excluded)],
+        FakeVerifier(verdicts=[STILL_RED, PROVEN]),
+        issue=f"{RED.id} fails",
+    )
+    assert phases(context)[3:] == ["verify", "diagnose", "repair", "verify"]
+
+
 def test_giving_up_ends_session_in_any_phase(tmp_path: Path) -> None:
     context = run_route(
         tmp_path, [call("hand_over", kind="give_up", summary="It is no bug.")], FakeVerifier()

@@ -262,9 +262,16 @@ def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
             assert has_searched.wait(10)
             return REDS
 
-        def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+        def verify(
+            self,
+            patch: Patch,
+            named: Sequence[str],
+            progress: Progress | None = None,
+            *,
+            excluded: Sequence[str] = (),
+        ) -> Verdict:
             has_searched.set()
-            return super().verify(patch, named, progress)
+            return super().verify(patch, named, progress, excluded=excluded)
 
     context = offline_context(tmp_path, ScriptedProposer([proposals(2)]), Slow(), issue=f"{RED.id} fails")
 

@@ -1,8 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
-from coder.core.events import Verified
+from coder.core.events import NoteMade, Verified
+from coder.core.notes import Done
 from coder.core.values.verdict import TestResult, Verdict, VerdictKind
-from coder.strategies.verify_phase import attempt_number
+from coder.strategies.verify_phase import attempt_number, excluded_tests
 from tests.session.fakes import STILL_RED, kit
 
 
@@ -14,3 +16,15 @@ def test_missing_system_package_spends_no_attempt(tmp_path: Path) -> None:
     assert attempt_number(context) == 1
     context.log.append(Verified(candidate="c1", attempt=1, verdict=STILL_RED))
     assert attempt_number(context) == 2
+
+
+def test_user_and_model_exclude_tests_but_not_the_commanded_one(tmp_path: Path) -> None:
+    context = kit(tmp_path)
+    task = context.task.model_copy(
+        update={"unrelated_tests": ("t.py::old",), "test_command": "pytest t.py::test_a"}
+    )
+    context = replace(context, task=task)
+    note = Done(summary="s", unrelated_tests=("t.py::wording", "t.py::test_a"))
+    context.log.append(NoteMade(candidate="c1", phase="edit", note=note))
+    candidate = context.repository.create_candidate("c1")
+    assert excluded_tests(context, candidate) == ("t.py::old", "t.py::wording")

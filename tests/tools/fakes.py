@@ -99,12 +99,14 @@ class FakeTests:
     report: TestReport
     before: TestReport
     calls: list[tuple[str, ...]] = field(default_factory=list)
+    base_calls: list[tuple[str, ...]] = field(default_factory=list)
 
     def run(self, tests: tuple[str, ...], progress: Progress) -> TestReport:
         self.calls.append(tests)
         return self.report
 
-    def baseline(self) -> TestReport:
+    def baseline(self, tests: tuple[str, ...], progress: Progress) -> TestReport:
+        self.base_calls.append(tests)
         return self.before
 
 

@@ -43,6 +43,13 @@ def test_reproduction_without_tests_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["reproduction", "done", "diagnosis"])
+def test_notes_keep_tests_that_are_not_about_the_issue(kind: str) -> None:
+    note = build_note({"kind": kind, "summary": "s", "unrelated_tests": ["t.py::test_wording"]})
+    assert isinstance(note, Reproduction | Done | Diagnosis)
+    assert note.unrelated_tests == ("t.py::test_wording",)
+
+
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(ToolError):
         build_note({"kind": "victory", "summary": "s"})

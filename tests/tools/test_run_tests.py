@@ -41,7 +41,7 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
     assert call_tool(run_tests, space, tests=["tests/test_box.py"]) == (
         "1 passed, 2 failed, 0 skipped in 1.2 s\n"
-        "New failures: 1 (1 of tests that the untouched code does not have)\n"
+        "New failures: 1 (1 are not in the untouched code)\n"
         f"- {NEW}: AssertionError: assert 1 == 2\n"
         "    tests/test_box.py:4 in test_size\n"
         "    E   assert 1 == 2\n"
@@ -52,12 +52,14 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
         "[pytest]"
     )
     assert tests.calls == [("tests/test_box.py",)]
+    assert tests.base_calls == [(NEW, KIND, "t.py::old")]
     assert space.named == {"tests/test_box.py": {4}}
 
 
 def test_explains_old_failures_when_there_are_no_new_ones(tmp_path: Path) -> None:
     tests = FakeTests(report=fake_tests(failed_result(SIZE)), before=fake_tests(failed_result(SIZE)))
     assert "E   assert 1 == 2" in call_tool(run_tests, workspace(tmp_path, tests=tests))
+    assert tests.base_calls == [(), (SIZE,)]
 
 
 def test_many_failures_stay_readable(tmp_path: Path) -> None:
@@ -89,7 +91,7 @@ def test_explains_inconclusive_run(tmp_path: Path) -> None:
 def test_says_when_baseline_is_missing(tmp_path: Path) -> None:
     problem = RunProblem(kind="crash", text="pytest crashed.")
     tests = FakeTests(report=fake_tests(failed_result(SIZE)), before=fake_tests(problem=problem))
-    assert "There is nothing to compare with: pytest crashed." in call_tool(
+    assert "Not all of them ran on the untouched code: pytest crashed." in call_tool(
         run_tests, workspace(tmp_path, tests=tests)
     )
 

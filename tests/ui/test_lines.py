@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from coder.core.events import (
+    BaselineMeasured,
     Event,
     Record,
     SessionFinished,
@@ -41,6 +42,18 @@ def make_records(*events: Event) -> list[Record]:
         Record(number=number, at=START + timedelta(seconds=number), event=event)
         for number, event in enumerate(events, start=1)
     ]
+
+
+def test_baseline_counts_tests_that_cannot_run_apart() -> None:
+    event = BaselineMeasured(
+        command="pytest",
+        counts=Counts(passed=364, failed=12, denied=182),
+        failing=(),
+        denied=("network",),
+        seconds=1.0,
+    )
+    counts = "364 passed, 12 failed, 182 cannot run in the sandbox (no network)"
+    assert render_lines(make_records(event)).startswith(f"tests on the untouched code: {counts} in 1.0 s")
 
 
 def test_recorded_session_reads_in_order() -> None:

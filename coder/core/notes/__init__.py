@@ -25,6 +25,8 @@ class Reproduction(Value):
     kind: Literal["reproduction"] = "reproduction"
     summary: str
     tests: tuple[str, ...]
+    unrelated_tests: tuple[str, ...] = ()
+    """Ids of tests that the model says are not about the issue."""
 
 
 class Step(Value):
@@ -74,6 +76,8 @@ class Done(Value):
     kind: Literal["done"] = "done"
     summary: str
     """Description of the new behaviour, fit for a commit subject; empty where an earlier note says it."""
+    unrelated_tests: tuple[str, ...] = ()
+    """Ids of tests that the model says are not about the issue."""
 
 
 class Diagnosis(Value):
@@ -84,6 +88,8 @@ class Diagnosis(Value):
     places: tuple[str, ...] = ()
     start_over: bool = False
     """Undo what was changed outside the tests, and try another way."""
+    unrelated_tests: tuple[str, ...] = ()
+    """Ids of tests that the model says are not about the issue."""
 
 
 Severity = Literal["blocker", "major", "minor"]

@@ -153,6 +153,12 @@ class Verifier(Protocol):
         only seconds.
         """
 
+    def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        """Return all that is known of the base's tests, once those of `tests` that are not known have run.
+
+        Without `tests`, the suite is measured first.
+        """
+
     def check_reproduction(
         self, patch: Patch, named: Sequence[str], progress: Progress | None = None
     ) -> ReproductionResult:
@@ -167,10 +173,17 @@ class Verifier(Protocol):
         Empty before the base is measured.
         """
 
-    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
-        """Judge a change in clean worktrees: targets first, then the whole suite.
+    def verify(
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        excluded: Sequence[str] = (),
+    ) -> Verdict:
+        """Judge a change in clean worktrees: targets first, then the tests that it can reach.
 
-        Targets that still fail are also run alone.
+        `named` tests must pass; `excluded` ones are not about the issue and never targets.
         """
 
     def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:

@@ -10,6 +10,6 @@ class Value(BaseModel):
 
 
 class EventValue(Value):
-    """An event; unknown fields of later versions are ignored."""
+    """An event, or a part of one; unknown fields of other versions are ignored."""
 
     model_config = ConfigDict(extra="ignore")

@@ -74,6 +74,28 @@ def extract_node_ids(text: str) -> tuple[str, ...]:
     )
 
 
+def names_only_tests(command: str) -> bool:
+    """Tell whether a text given as a test command consists of Python test files and node ids."""
+    return bool(command.split()) and all(
+        path.endswith(".py") and (bool(colons) or is_test_file(path)) and not path.startswith(("/", "-"))
+        for path, colons, _ in (word.partition("::") for word in _split_outside_brackets(command))
+    )
+
+
+def find_command_tests(command: str | None) -> tuple[str, ...]:
+    """Return the tests that a test command names; all its words where it names only tests."""
+    if command is None:
+        return ()
+    if names_only_tests(command):
+        return tuple(word.removeprefix("./") for word in _split_outside_brackets(command))
+    return extract_node_ids(command)
+
+
+def _split_outside_brackets(text: str) -> list[str]:
+    """Split at spaces that are not within the parameters of a test."""
+    return re.split(r"\s+(?![^\[\]]*\])", text.strip())
+
+
 def match_test_ids(names: Iterable[str]) -> Callable[[str], bool]:
     """Return a predicate that tells whether one of the names selects a test id, as the pytest plugin selects.
 

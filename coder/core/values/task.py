@@ -9,7 +9,7 @@ from pydantic import Field
 
 from coder.core.messages import Image
 from coder.core.notes import Plan
-from coder.core.values.base import Value
+from coder.core.values.base import EventValue, Value
 
 Mode = Literal["fix", "change", "ask", "build"]
 """A bug to fix and prove; any other change, which need not be proven; a question to answer; components of new
@@ -60,8 +60,8 @@ class Source(Value):
     """Instead of a text: files on this machine, by their paths below `path`."""
 
 
-class Task(Value):
-    """One request of the user in one repository."""
+class Task(EventValue):
+    """One request of the user in one repository, as the first event of its session holds it."""
 
     issue: str
     """The request: an issue, the description of a change, or a question."""
@@ -89,8 +89,6 @@ class Task(Value):
     merge: bool = False
     minimise: bool = False
     """Deliver only what the verdict depends on."""
-    keep_comments: bool = False
-    """Keep comments and documentation when minimizing."""
     keep_steps: bool = False
     """The branch has a commit for each change that led to the fix, not just the fix."""
     trusted: bool = False
@@ -107,6 +105,8 @@ class Task(Value):
     message is no such issue."""
     accept_test_edits: bool = False
     """The user has looked at how the change edits existing tests, and accepts it."""
+    unrelated_tests: tuple[str, ...] = ()
+    """Ids of tests that the user says are not about the issue: they are never its targets."""
     after: str = ""
     """Id of a session whose change this one judges again, by the whole suite."""
     budget: Budget = Budget()

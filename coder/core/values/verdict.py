@@ -16,6 +16,8 @@ IssueTie = Literal["example", "message", "identifier"]
 TargetKind = Literal["named", "existing", "edited", "new"]
 """Origin of a target: the user names it, the base has it red, the change edits or adds it."""
 TestStage = Literal["collect", "setup", "call", "teardown"]
+DeniedResource = Literal["network", "files", "calls", "home"]
+"""Resources that a sandbox keeps from tests: hosts, paths outside the worktree, system calls, the home."""
 
 
 EXIT_CODE = "ExitCode"
@@ -78,6 +80,8 @@ class TestResult(Value):
     """Of a failing test in a verdict."""
     body: BodyExecution | None = None
     """None where it was not or could not be observed."""
+    denied: DeniedResource | None = None
+    """Of a failing test: the resource for want of which it cannot pass in the sandbox."""
 
     @property
     def red(self) -> bool:
@@ -163,12 +167,18 @@ class TestReport(Value):
         return tuple(result for result in self.results if result.red)
 
     @property
+    def project_failures(self) -> tuple[TestResult, ...]:
+        """Failing tests, in order, without those that cannot pass in the sandbox."""
+        return tuple(result for result in self.failures if result.denied is None)
+
+    @property
     def outcome_counts(self) -> "Counts":
         """Number of tests by outcome."""
         return Counts(
             passed=sum(result.green for result in self.results),
-            failed=sum(result.red for result in self.results),
+            failed=len(self.project_failures),
             skipped=sum(result.outcome == "skipped" for result in self.results),
+            denied=len(self.failures) - len(self.project_failures),
             partial=bool(self.collected),
         )
 
@@ -179,6 +189,8 @@ class Counts(Value):
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    denied: int = 0
+    """Tests that cannot pass in the sandbox; they are not counted as failed."""
     partial: bool = False
     """Only the tests were run that a comparison needed."""
 

@@ -218,7 +218,7 @@ def _combined_weight(members: Sequence[RepairCandidate], worth: Mapping[RepairCa
 def is_decisive(ranked: Sequence[BehaviorCluster], *, failing_test_count: int) -> bool:
     """Tell whether the first opinion outweighs the others together, or nearly so and each of them clearly.
 
-    `tests` is the number of failing tests that they all turn green.
+    `failing_test_count` is the number of failing tests that they all turn green.
     """
     if not ranked:
         return False

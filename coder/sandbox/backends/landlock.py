@@ -13,6 +13,7 @@ from coder.sandbox.backends.backend import CommandSpec, WrappedCommand
 from coder.sandbox.kernel import seccomp
 from coder.sandbox.kernel.broker import can_broker
 from coder.sandbox.kernel.confinement import landlock_abi
+from coder.sandbox.kernel.socket_calls import can_share_sockets
 from coder.sandbox.view.linked_worktree import may_contain_keys
 
 OLDEST_ABI = 3
@@ -41,19 +42,26 @@ class Landlock:
             raise SandboxError(f"this kernel has {available}; version {OLDEST_ABI} (Linux 6.2) is needed")
         if not seccomp.is_machine_supported():
             raise SandboxError(f"no system call filter is known for {os.uname().machine}")
-        self._brokered = seccomp.metadata_calls() if can_broker() else {}
+        self._metadata = seccomp.metadata_calls() if can_broker() else {}
+        self._sockets = seccomp.socket_calls() if self._metadata and can_share_sockets() else {}
 
     @property
     def limitations(self) -> str:
         """A sentence for the user about what Landlock does not isolate."""
         metadata = (
             ""
-            if self._brokered
+            if self._metadata
             else ", and they can change modes, owners, times and attributes of your files anywhere"
         )
+        sockets = (
+            "only TCP on loopback and Unix sockets, among their own processes, no UDP"
+            if self._sockets
+            else "no sockets"
+        )
+        servers = "" if self._sockets else "servers or "
         signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
         return (
-            "reduced isolation: commands have no sockets and no /dev/shm, so tests with servers or "
+            f"reduced isolation: commands have {sockets} and no /dev/shm, so tests with {servers}"
             "multiprocessing locks fail; the names and arguments of your other processes, and private "
             f"files of the worktree such as .env, can be read{signals}{metadata}"
         )
@@ -73,6 +81,8 @@ class Landlock:
             )
             if path not in git_directories
         ]
+        # With the network, sockets are the command's own affair.
+        brokered = self._metadata if network else {**self._metadata, **self._sockets}
         confinement: dict[str, Any] = {
             "read": readable,
             "write": [*map(str, view.writable), *(f"/dev/{name}" for name in DEVICES)],
@@ -81,9 +91,9 @@ class Landlock:
             "filter": seccomp.build_filter(
                 families=INTERNET_FAMILIES if network else (),
                 shares_namespaces=True,
-                brokered=tuple(self._brokered),
+                brokered=tuple(brokered),
             ),
-            "brokered": self._brokered,
+            "brokered": brokered,
             "changeable": [*map(str, view.writable)],
         }
         environment = {**command.environment, "HOME": str(home)}

@@ -1,22 +1,21 @@
-"""Broker that confines metadata system calls to writable directories.
+"""Broker that confines changes of metadata to writable directories, and sockets to the command itself.
 
 Modes, owners, times and extended attributes are not governed by Landlock, so a seccomp filter hands these
 calls over: https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html. No call ever continues, since a
 second thread could change its arguments after the check. The broker opens the path that the call names
 (O_PATH), checks where it lies, and makes the change through its own descriptor, without any capability and so
-with no more rights than the command. Standard library only, for the launcher.
+with no more rights than the command. `socket_calls` does the
+same for sockets. Standard library only, for the launcher.
 """
 
 import ctypes
 import errno
 import fcntl
 import os
-import re
 import select
 import socket
 import struct
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from coder.sandbox.kernel.confinement import LISTENER, PR_SET_NO_NEW_PRIVS, install_filter
@@ -30,6 +29,7 @@ from coder.sandbox.kernel.metadata_calls import (
     SystemCall,
     os_error,
 )
+from coder.sandbox.kernel.socket_calls import SocketBroker, is_below
 
 RECEIVE, SEND, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 """ioctl requests to a listener."""
@@ -39,9 +39,9 @@ ALLOW_ALL = struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)
 AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
 PATH_BYTES = 4096
 CAPABILITY_VERSION = 0x20080522
-SELF_PATHS = re.compile(rb"(/proc/(self|thread-self)|/dev/fd)(?=/|$)")
-"""Paths that mean the caller but would mean the broker when the broker opens them."""
-# ruff: noqa: PTH115, PTH123 - no pathlib: start-up time
+RETRY_MS = 20
+"""The time between two looks at connections that wait."""
+# ruff: noqa: PTH123 - no pathlib: start-up time
 
 
 def can_broker() -> bool:
@@ -98,24 +98,30 @@ def _serve(channel: socket.socket, plan: dict[str, Any]) -> None:
 
 
 class Broker:
-    """Answers the system calls of one command, one at a time."""
+    """Answers the system calls of one command, one at a time; connections that must wait hold up no other."""
 
     def __init__(self, listener: int, names: dict[int, str], changeable: list[bytes]) -> None:
         """Answer at `listener`.
 
         `names` are those of system calls by number, `changeable` the directories below which metadata may be
-        changed.
+        changed and socket files used.
         """
         self._listener = listener
         self._names = names
         self._changeable = changeable
+        self._sockets = SocketBroker(changeable, self._check_caller)
 
     def serve(self) -> None:
         """Answer calls until no process is left that could make one."""
         events = select.poll()
         events.register(self._listener, select.POLLIN)
         while True:
-            if events.poll()[0][1] & select.POLLHUP:
+            ready = events.poll(RETRY_MS if self._sockets.is_waiting else None)
+            for identifier, code in self._sockets.complete_connections():
+                self._answer(identifier, code)
+            if not ready:
+                continue
+            if ready[0][1] & select.POLLHUP:
                 return
             notification = bytearray(NOTIFICATION.size)
             try:
@@ -123,10 +129,9 @@ class Broker:
             except OSError:  # a signal arrived, or the caller was killed
                 continue
             identifier, thread, _, number, _, _, *arguments = NOTIFICATION.unpack(notification)
-            self._answer(
-                identifier,
-                self._carry_out(SystemCall(identifier, thread, tuple(arguments)), self._names[number]),
-            )
+            call = SystemCall(identifier, thread, tuple(arguments))
+            if (answer := self._carry_out(call, self._names[number])) is not None:
+                self._answer(identifier, answer)
 
     def _answer(self, identifier: int, code: int) -> None:
         try:
@@ -134,9 +139,11 @@ class Broker:
         except OSError:  # the caller was killed
             return
 
-    def _carry_out(self, call: SystemCall, name: str) -> int:
-        """Carry out a call and return its error number, 0 for success."""
+    def _carry_out(self, call: SystemCall, name: str) -> int | None:
+        """Carry out a call and return its error number, 0 for success, None if it is answered later."""
         try:
+            if name not in FORMS:
+                return self._sockets.carry_out(call, name)
             form = FORMS[name]
             target = self._open_target(call, form)
             try:
@@ -150,14 +157,16 @@ class Broker:
         return 0
 
     def _check_target(self, call: SystemCall, target: int) -> None:
-        """Check that the target may be changed and that the caller still exists.
-
-        Otherwise the memory and descriptors that named the target may have been those of another process.
-        """
-        path = os.readlink(b"/proc/self/fd/%d" % target)
-        if not any(path == directory or path.startswith(directory + b"/") for directory in self._changeable):
+        if not is_below(target, self._changeable):
             raise os_error(errno.EPERM)
-        fcntl.ioctl(self._listener, IS_VALID, struct.pack("=Q", call.identifier))
+        self._check_caller(call.identifier)
+
+    def _check_caller(self, identifier: int) -> None:
+        """Check that a caller still exists.
+
+        Otherwise the memory and descriptors that were read may have been those of another process.
+        """
+        fcntl.ioctl(self._listener, IS_VALID, struct.pack("=Q", identifier))
 
     def _open_target(self, call: SystemCall, form: CallForm) -> int:
         """Return a descriptor of the object that the call names."""
@@ -167,40 +176,12 @@ class Broker:
         directory = _to_signed(call.arguments[form.directory]) if form.directory is not None else AT_FDCWD
         address = call.arguments[form.path] if form.path is not None else 0
         if form.path is None or (not address and form.change in TIME_CHANGES and directory != AT_FDCWD):
-            return _open_descriptor(call, directory, needs_file=True)
+            return call.open_descriptor(directory, needs_file=True)
         path = call.read_string(address, PATH_BYTES, errno.ENAMETOOLONG)
         if not path and flags & AT_EMPTY_PATH:
-            return _open_descriptor(call, directory)
+            return call.open_descriptor(directory)
         nofollow = os.O_NOFOLLOW if flags & AT_SYMLINK_NOFOLLOW or not form.follows else 0
-        path = SELF_PATHS.sub(_path_replacer(call.thread), path, count=1) if SELF_PATHS.match(path) else path
-        if path.startswith(b"/") or not path:
-            return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow)
-        base = _open_descriptor(call, directory)
-        try:
-            return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow, dir_fd=base)
-        finally:
-            os.close(base)
-
-
-def _path_replacer(thread: int) -> Callable[[re.Match[bytes]], bytes]:
-    """Return a replacement for `OWN` in paths that refers to the thread explicitly."""
-    return lambda match: b"/proc/%d%s" % (thread, b"/fd" if match[0].startswith(b"/dev") else b"")
-
-
-def _open_descriptor(call: SystemCall, number: int, *, needs_file: bool = False) -> int:
-    """Return a descriptor of what a descriptor of the caller refers to.
-
-    With `needs_file`, it must have been opened for more than its path.
-    """
-    if number == AT_FDCWD and not needs_file:
-        return os.open(f"/proc/{call.thread}/cwd", os.O_PATH | os.O_CLOEXEC)
-    link = f"/proc/{call.thread}/fd/{number}"
-    try:
-        if needs_file and not os.lstat(link).st_mode & 0o600:
-            raise os_error(errno.EBADF)
-        return os.open(link, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise os_error(errno.EBADF) from None
+        return call.open_path(path, directory, nofollow)
 
 
 def _to_signed(number: int) -> int:

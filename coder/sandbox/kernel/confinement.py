@@ -25,6 +25,7 @@ FILE_RIGHTS = 0b1100_0000_0000_0111
 """The rights that apply to a file: execute, write, read, truncate, control a device."""
 SCOPE_FLAGS = 0b11
 """Abstract sockets and signals: only those of processes with the same restrictions."""
+MAKE_SOCKET = 1 << 9
 HIGHEST_CAPABILITY = 64
 
 
@@ -58,6 +59,15 @@ def confine_process(plan: dict[str, Any] | None) -> int | None:
     return None
 
 
+def confine_socket_files(libc: ctypes.CDLL, directories: list[bytes]) -> None:
+    """Keep the calling thread from making socket files but below some directories."""
+    _check_result(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    ruleset = _create_ruleset(libc, struct.pack("<Q", MAKE_SOCKET))
+    for directory in directories:
+        _allow(libc, ruleset, os.fsdecode(directory), MAKE_SOCKET)
+    _apply_ruleset(libc, ruleset)
+
+
 def install_filter(libc: ctypes.CDLL, program: bytes, *, flags: int) -> int:
     """Install a seccomp program on the calling thread and return its listener if `flags` ask for one.
 
@@ -81,12 +91,20 @@ def _restrict(libc: ctypes.CDLL, plan: dict[str, Any]) -> None:
     attributes = struct.pack("<QQQ", files, network, scoped)[
         : 8 if version < 4 else 16 if version < 6 else 24
     ]
-    ruleset = _check_result(
-        libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "a Landlock ruleset"
-    )
+    ruleset = _create_ruleset(libc, attributes)
     for rights, paths in ((READ, plan.get("read", ())), (files, plan.get("write", ()))):
         for path in paths:
             _allow(libc, ruleset, path, rights & files)
+    _apply_ruleset(libc, ruleset)
+
+
+def _create_ruleset(libc: ctypes.CDLL, attributes: bytes) -> int:
+    return _check_result(
+        libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "a Landlock ruleset"
+    )
+
+
+def _apply_ruleset(libc: ctypes.CDLL, ruleset: int) -> None:
     _check_result(libc.syscall(RESTRICT_SELF, ruleset, 0), "Landlock")
     os.close(ruleset)
 

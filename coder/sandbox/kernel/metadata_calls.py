@@ -6,6 +6,7 @@ Standard library only, for the launcher.
 import ctypes
 import errno
 import os
+import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ NAME_BYTES, VALUE_BYTES = 256, 65536
 PAGE_BYTES = 4096
 LOWER_HALF = 0xFFFFFFFF
 """The lower half of a register; as an owner, it means no change."""
+SELF_PATHS = re.compile(rb"(/proc/(self|thread-self)|/dev/fd)(?=/|$)")
+"""Paths that mean the caller but would mean the broker when the broker opens them."""
 LIBC = ctypes.CDLL(None, use_errno=True)
-# ruff: noqa: PTH101 - no pathlib: start-up time
+# ruff: noqa: PTH101, PTH123 - no pathlib: start-up time
 
 
 def os_error(code: int) -> OSError:
@@ -75,6 +78,46 @@ class SystemCall:
             if not page:
                 raise os_error(errno.EFAULT)
         raise os_error(too_long)
+
+    def read_status(self, field: str, base: int) -> int:
+        """Return a number of the caller's status in /proc, which is written to `base`."""
+        with open(f"/proc/{self.thread}/status", "rb") as status:
+            name = f"{field}:".encode()
+            return next(int(line.split()[1], base) for line in status if line.startswith(name))
+
+    def open_descriptor(self, number: int, *, needs_file: bool = False) -> int:
+        """Return a descriptor of what a descriptor of the caller refers to.
+
+        With `needs_file`, it must have been opened for more than its path.
+        """
+        if number == AT_FDCWD and not needs_file:
+            return os.open(f"/proc/{self.thread}/cwd", os.O_PATH | os.O_CLOEXEC)
+        link = f"/proc/{self.thread}/fd/{number}"
+        try:
+            if needs_file and not os.lstat(link).st_mode & 0o600:
+                raise os_error(errno.EBADF)
+            return os.open(link, os.O_PATH | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise os_error(errno.EBADF) from None
+
+    def open_path(self, path: bytes, directory: int = AT_FDCWD, flags: int = 0) -> int:
+        """Return a descriptor of what a path of the caller, relative to its `directory`, leads to."""
+        path = self.translate_path(path)
+        if path.startswith(b"/") or not path:
+            return os.open(path, os.O_PATH | os.O_CLOEXEC | flags)
+        base = self.open_descriptor(directory)
+        try:
+            return os.open(path, os.O_PATH | os.O_CLOEXEC | flags, dir_fd=base)
+        finally:
+            os.close(base)
+
+    def translate_path(self, path: bytes) -> bytes:
+        """Return a path that means for the broker what `path` means for the caller."""
+
+        def replace(match: re.Match[bytes]) -> bytes:
+            return b"/proc/%d%s" % (self.thread, b"/fd" if match[0].startswith(b"/dev") else b"")
+
+        return SELF_PATHS.sub(replace, path, count=1) if SELF_PATHS.match(path) else path
 
 
 MetadataChange = Callable[[str, SystemCall, tuple[int, ...]], None]

@@ -35,6 +35,18 @@ ATTRIBUTE_IOCTLS = (
 """ioctls that change a file's attributes, or whole subvolumes, through a read-only descriptor."""
 NAMESPACED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
 """Address families confined to a network namespace (16 is AF_NETLINK); AF_VSOCK, for example, is not."""
+KEEP_TYPE = (0x54, 0, 0, 0xF)
+"""The instruction that drops SOCK_NONBLOCK and SOCK_CLOEXEC from a socket's type."""
+MSG_FASTOPEN, TCP_FASTOPEN_CONNECT = 0x20000000, 30
+"""Connect while sending, which no broker sees."""
+SO_REUSEPORT = 15
+DEVICE_OPTIONS = (25, 62)
+"""SO_BINDTODEVICE, SO_BINDTOIFINDEX: send through another interface than loopback."""
+IP_OPTIONS, IPV6_OPTIONS = (1, 2, 10, 24), (16, 26, 67)
+"""IP_TOS, TTL, MTU_DISCOVER, BIND_ADDRESS_NO_PORT; IPV6_UNICAST_HOPS, V6ONLY, TCLASS.
+
+Others are refused, since a source route (IP_OPTIONS, IPV6_RTHDR, IPV6_2292PKTOPTIONS) leaves this machine.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +59,12 @@ class Architecture:
     ioctl: int
     prlimit: int
     socket: int
+    socketpair: int
+    setsockopt: int
+    send_flags: Mapping[int, int] = field(hash=False)
+    """The position of the flags by the number of each system call that sends."""
+    sockets: Mapping[str, int] = field(hash=False)
+    """System calls that give a socket an address."""
     metadata: Mapping[str, int] = field(hash=False)
     """System calls that change modes, owners, times and extended attributes."""
 
@@ -81,6 +99,10 @@ MACHINES = {
         ioctl=16,
         prlimit=302,
         socket=41,
+        socketpair=53,
+        setsockopt=54,
+        send_flags={44: 3, 46: 2, 307: 3},  # sendto, sendmsg, sendmmsg
+        sockets={"connect": 42, "bind": 49, "listen": 50},
         metadata={
             **{"chmod": 90, "fchmod": 91, "fchmodat": 268, "fchmodat2": 452},
             **{"chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260},
@@ -105,6 +127,10 @@ MACHINES = {
         ioctl=29,
         prlimit=261,
         socket=198,
+        socketpair=199,
+        setsockopt=208,
+        send_flags={206: 3, 211: 2, 269: 3},
+        sockets={"connect": 203, "bind": 200, "listen": 201},
         metadata={
             **{"fchmod": 52, "fchmodat": 53, "fchmodat2": 452, "fchown": 55, "fchownat": 54, "utimensat": 88},
             **{
@@ -137,6 +163,11 @@ def metadata_calls() -> dict[int, str]:
     return {number: name for name, number in MACHINES[platform.machine()].metadata.items()}
 
 
+def socket_calls() -> dict[int, str]:
+    """Return the names of this machine's system calls that give sockets an address, by number."""
+    return {number: name for name, number in MACHINES[platform.machine()].sockets.items()}
+
+
 @cache
 def build_filter(
     *,
@@ -152,9 +183,11 @@ def build_filter(
 
     Args:
         families: the allowed address families.
-        sees_others: the command shares namespaces with other processes, so it may change no limits but its
-            own and no attributes of files.
-        brokered: numbers of the system calls that go to the listener of the filter.
+        shares_namespaces: the command shares namespaces with other processes, so it may change no limits but
+            its own and no attributes of files, and make no pair of datagram sockets, which could send to
+            any socket in the file system.
+        brokered: numbers of the system calls that go to the listener of the filter. With those that give
+            sockets an address, TCP and connection-oriented Unix sockets are allowed as well.
         machine: the architecture; None is that of this machine.
     """
     machine = machine or MACHINES[platform.machine()]
@@ -166,29 +199,89 @@ def build_filter(
     instructions = [
         *((LOAD, 0, 0, ARCHITECTURE_AT), (EQUAL, 1, 0, machine.audit), refuse),
         *((LOAD, 0, 0, NUMBER_AT), (AT_LEAST, 0, 1, X32), refuse),
-        *(step for number in machine.refused_calls for step in _match_call(number, refuse)),
+        *(step for number in machine.refused_calls for step in _match(number, refuse)),
         *(
             step
             for number in (CLONE3, *(NEW_METADATA_CALLS if shares_namespaces else ()))
-            for step in _match_call(number, missing)
+            for step in _match(number, missing)
         ),
-        *(step for number in brokered for step in _match_call(number, (RETURN, 0, 0, NOTIFY))),
-        *_match_call(machine.clone, _load_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse, allow),
-        *_match_call(machine.ioctl, _load_argument(1), *_match_any(ioctls), allow, refuse),
+        *(step for number in brokered for step in _match(number, (RETURN, 0, 0, NOTIFY))),
+        *_match(machine.clone, _load_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse, allow),
+        *_match(machine.ioctl, _load_argument(1), *_match_any(ioctls), allow, refuse),
         *(
-            _match_call(machine.prlimit, _load_argument(0), (EQUAL, 0, 1, 0), allow, refuse)
+            _match(machine.prlimit, _load_argument(0), (EQUAL, 0, 1, 0), allow, refuse)
             if shares_namespaces
             else []
         ),
-        *_match_call(machine.socket, _load_argument(0), *_match_any(families), unreachable, allow),
+        *(
+            _match(
+                machine.socketpair,
+                *(_load_argument(0), *_match(socket.AF_UNIX, *_allow_unix_types(unreachable)), unreachable),
+            )
+            if shares_namespaces
+            else []
+        ),
+        *(
+            _match_brokered_sockets(machine, unreachable)
+            if {*machine.sockets.values()} <= {*brokered}
+            else _match(machine.socket, _load_argument(0), *_match_any(families), unreachable, allow)
+        ),
         allow,
     ]
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
 
 
-def _match_call(number: int, *then: Instruction) -> list[Instruction]:
-    """Return instructions that run `then` for one system call; `then` must end in a return."""
-    return [(EQUAL, 0, len(then), number), *then]
+def _match_brokered_sockets(machine: Architecture, unreachable: Instruction) -> list[Instruction]:
+    """Return instructions that allow the sockets of which a broker carries out connect, bind and listen.
+
+    What would connect past the broker, or send past loopback, is refused. Setting SO_REUSEPORT has no effect,
+    so that no port is shared with a process outside.
+    """
+    allow, succeed = (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)
+    unsupported, unknown = (
+        (RETURN, 0, 0, REFUSE | errno.EOPNOTSUPP),
+        (RETURN, 0, 0, REFUSE | errno.ENOPROTOOPT),
+    )
+    option = _load_argument(2)
+    return [
+        *_match(
+            machine.socket,
+            *(_load_argument(0), *_match(socket.AF_UNIX, *_allow_unix_types(unreachable))),
+            *(*_match_any((socket.AF_INET, socket.AF_INET6)), unreachable),
+            *(_load_argument(1), KEEP_TYPE, *_match_any((socket.SOCK_STREAM,)), unreachable),
+            *(_load_argument(2), *_match_any((0, socket.IPPROTO_TCP)), unreachable, allow),
+        ),
+        *(
+            step
+            for number, position in machine.send_flags.items()
+            for step in _match(
+                number, _load_argument(position), (ANY_BIT, 0, 1, MSG_FASTOPEN), unsupported, allow
+            )
+        ),
+        *_match(
+            machine.setsockopt,
+            _load_argument(1),
+            *_match(
+                socket.SOL_SOCKET,
+                *(option, *_match(SO_REUSEPORT, succeed), *_match_any(DEVICE_OPTIONS), allow, unknown),
+            ),
+            *_match(socket.IPPROTO_TCP, option, *_match_any((TCP_FASTOPEN_CONNECT,)), allow, unknown),
+            *_match(socket.IPPROTO_IP, option, *_match_any(IP_OPTIONS), unknown, allow),
+            *_match(socket.IPPROTO_IPV6, option, *_match_any(IPV6_OPTIONS), unknown, allow),
+            allow,
+        ),
+    ]
+
+
+def _allow_unix_types(unreachable: Instruction) -> list[Instruction]:
+    """Return instructions that allow Unix sockets of the types that cannot send to an address."""
+    types = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
+    return [_load_argument(1), KEEP_TYPE, *_match_any(types), unreachable, (RETURN, 0, 0, ALLOW)]
+
+
+def _match(value: int, *then: Instruction) -> list[Instruction]:
+    """Return instructions that run `then` if the loaded value is this one; `then` must end in a return."""
+    return [(EQUAL, 0, len(then), value), *then]
 
 
 def _load_argument(argument: int) -> Instruction:

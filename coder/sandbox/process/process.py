@@ -26,7 +26,7 @@ from coder.sandbox.view.linked_worktree import git_directory, repository_contain
 from coder.sandbox.view.private_files import find_private_files
 from coder.sandbox.view.view import check_directory, find_tool_directories, home_directories, plan_view
 
-REDUCED = "Reduced sandbox: no network or shared memory (details: coder doctor)."
+REDUCED = "Reduced sandbox: at most loopback, no shared memory (details: coder doctor)."
 
 REPLAN_LIMIT = 10
 """The number of times mounts are planned again after a path to cover has disappeared."""

@@ -51,7 +51,8 @@ class RateLimiter:
     async def attempt_slot(self, count_left: Callable[[], int]) -> AsyncIterator[bool]:
         """Hold a slot for a verification that may fail: yield False if no attempt is left for it.
 
-        `left` counts attempts not yet spent; wait while verifications in progress may spend all of them.
+        `count_left` counts attempts not yet spent; wait while verifications in progress may spend all of
+        them.
         """
         async with self._attempts:
             await self._attempts.wait_for(lambda: count_left() < 1 or self._in_progress < count_left())

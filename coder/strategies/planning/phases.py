@@ -118,7 +118,7 @@ async def check_failure(context: SessionContext, candidate: Candidate, step: Ste
 def step_phase(plan: Plan, step: Step, *, failure: str = "") -> PhaseSpec:
     """Return the phase that ends when the executor changed something for this step.
 
-    `failed` describes the failure of the work before it.
+    `failure` describes the failure of the work before it.
     """
 
     async def opening(context: SessionContext, candidate: Candidate) -> str:

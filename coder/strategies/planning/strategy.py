@@ -23,8 +23,8 @@ from coder.tools.registry import PLANNING_TOOLS
 def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
     """Return a strategy that makes a plan and executes its steps; the planner is asked again after a failure.
 
-    `finish` judges the whole change; `last` runs when attempts are spent. A step whose check fails spends no
-    attempt, and as many steps may fail as there are attempts.
+    `finish` judges the whole change; `explain` runs when attempts are spent. A step whose check fails spends
+    no attempt, and as many steps may fail as there are attempts.
     """
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:

@@ -37,10 +37,10 @@ def beam_search(
 ) -> Strategy:
     """Return a strategy that searches over `width` branches and keeps the `keep` best after each round.
 
-    Each branch is changed by `first` (`then` if its change failed) and judged by `check`. The remaining
+    Each branch is changed by `edit` (`repair` if its change failed) and judged by `check`. The remaining
     branches learn how the others failed; the search stops at the first branch that is proven and accepted.
     All branches share the attempts of the budget, and no more branches are made than attempts are left.
-    Without a fix, `last` runs on the best branch.
+    Without a fix, `explain` runs on the best branch.
     """
 
     async def strategy(context: SessionContext, trunk: Candidate) -> Candidate:

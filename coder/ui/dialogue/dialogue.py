@@ -129,7 +129,7 @@ class Dialogue:
         elif name == "new":
             self.newest_log = None
             self._print(["The next message begins a new session."])
-        elif name in ("resume", "rewind", "fork"):
+        elif name in ("resume", "rewind"):
             await self._go_on(name, text)
         else:
             await self._commands.run(name, text, self.newest_log)
@@ -144,9 +144,7 @@ class Dialogue:
             if not text.isdecimal():
                 raise UserError(f"/{name} needs the number of a request, such as /{name} 1.")
             current = session_status(self.newest_log.records[:1]).session
-            session, sentence = await asyncio.to_thread(
-                archive.go_back, current, int(text), "both", forks=name == "fork"
-            )
+            session, sentence = await asyncio.to_thread(archive.go_back, current, int(text), "both")
             self._print(sentence.splitlines())
         self.newest_log = await asyncio.to_thread(archive.load, session)
         if name == "resume":

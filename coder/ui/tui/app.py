@@ -284,8 +284,8 @@ class CoderApp(KeyedApp[None]):
         self._main.begin_command(typed)
         await self._is_open.wait()
         try:
-            if name in ("rewind", "fork"):
-                await self._conversation.go_back(text, forks=name == "fork")
+            if name == "rewind":
+                await self._conversation.go_back(text)
             else:
                 await self._commands.run(name, text)
             if name == "model" and text:

@@ -42,7 +42,7 @@ class CommandArguments:
                 return _split_lines(settings.choices(command))
             case "resume" | "diff" | "apply" | "undo" if archive is not None:
                 return _split_lines(archive.list())
-            case "rewind" | "fork" if archive is not None and (session := self._session()):
+            case "rewind" if archive is not None and (session := self._session()):
                 requests = enumerate(archive.requests(session), start=1)
                 return tuple(Argument(str(number), " ".join(text.split())) for number, text in requests)
             case _:

@@ -22,7 +22,6 @@ HELP: Mapping[str, str] = {
     "sessions": "list the sessions of this repository",
     "resume": "ID  go on with another session",
     "rewind": "N  go back to before request N: code, conversation or both",
-    "fork": "N  go on from there with a branch of its own",
     "new": "begin anew: the next message continues nothing",
     "model": "NAME  list the models, or take another one from now on",
     "strategy": "NAME  show the strategy, or take another one from now on",

@@ -30,7 +30,7 @@ class SessionArchive(Protocol):
         """Return the texts of the requests of the conversation that ends with a session, the oldest first."""
         ...
 
-    def go_back(self, session: str, request: int, restore: "Restore", *, forks: bool) -> tuple[str, str]:
+    def go_back(self, session: str, request: int, restore: "Restore") -> tuple[str, str]:
         """Store the point before a request as a session; return its id, and a sentence.
 
         `restore` is `both`, `conversation` or `code`.

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
-from coder.core.values.paths import is_test_file, test_file_of
-from coder.core.values.verdict import RunProblem, TestReport
+from coder.core.values.paths import match_test_ids, test_file_of
+from coder.core.values.verdict import RunProblem, TestReport, TestResult
 from coder.verify.change.runs import Runs, SuiteLimits
 from coder.verify.impact.test_selection import SuiteSelection, find_tests, select_test_files
+from coder.verify.project.configuration import test_file_predicate
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.merging import merge_reports
 from coder.verify.running.runner import with_label
@@ -26,8 +27,6 @@ LEAST_TESTS_PER_SECOND = 5
 """Speed that hardly any suite falls short of: whether one fits into its time is not left to hope."""
 TESTS_PER_SECOND = 50
 """Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
-MOST_RED = 20
-"""Number of failing tests of a suite that was cut off that are run with the impacted ones."""
 
 
 class BaseTests:
@@ -39,25 +38,42 @@ class BaseTests:
         self._collected = TestReport(command="")
         self._known = TestReport(command="")
 
-    def complete(self, before: TestReport, after: TestReport, files: Sequence[str], runs: Runs) -> TestReport:
+    def complete(self, before: TestReport, after: TestReport, tests: Sequence[str], runs: Runs) -> TestReport:
         """Return `before` with the results that a comparison with `after` needs.
 
-        `after` is a run of these test files (none: the suite) on the change. Needed are the tests of the base
-        that did not pass in it, or that it lacks.
+        `after` is a run of these tests or test files (none: the suite) on the change. Needed are the tests of
+        the base among them that did not pass in it, or that it lacks. Where it was cut off, nothing is asked
+        about files that it did not reach.
         """
+        files = tuple(dict.fromkeys(map(test_file_of, tests)))
+        if after.problem is not None and after.problem.kind != "no_tests":
+            reached = dict.fromkeys(test_file_of(result.id) for result in after.results)
+            files = tuple(path for path in reached if not files or path in files)
+            if not files:
+                return before
         listed = self._collect(files, runs)
         before = merge_reports(before, listed)
-        needed = tests_to_run(after, listed.collected)
+        is_needed = match_test_ids(tests) if tests else lambda _test: True
+        needed = [test for test in tests_to_run(after, listed.collected) if is_needed(test)]
         known = {result.id: result for result in self._known.results}
         again = TestReport(
             command=before.command, results=tuple(known[test] for test in needed if test in known)
         )
         if missing := [test for test in needed if test not in known]:
             ran = runs.on_base("base", missing)
-            if ran.problem is None:
-                self._known = merge_reports(self._known, ran)
+            self.learn(ran)
             again = merge_reports(again, ran)
         return merge_reports(before, again)
+
+    @property
+    def results(self) -> tuple[TestResult, ...]:
+        """The results of the tests that were run."""
+        return self._known.results
+
+    def learn(self, report: TestReport) -> None:
+        """Remember the results of a run on the base, also of one that did not end."""
+        if report.problem is None or report.problem.kind == "timeout":
+            self._known = merge_reports(self._known, report.model_copy(update={"problem": None}))
 
     def _collect(self, files: Sequence[str], runs: Runs) -> TestReport:
         """Return the ids of the base's tests in these files, of which only new ones are collected."""
@@ -143,6 +159,16 @@ class BaseSuite:
         self._tests = BaseTests()
         self._impacted_base: dict[tuple[str, ...], TestReport] = {}
 
+    @property
+    def known_results(self) -> tuple[TestResult, ...]:
+        """All results on the base so far; a run of the suite that was cut off counts as far as it got."""
+        suite = self.report.results if self.report else ()
+        return tuple({result.id: result for result in (*suite, *self._tests.results)}.values())
+
+    def learn_results(self, report: TestReport) -> None:
+        """Remember the results of single tests on the base."""
+        self._tests.learn(report)
+
     def measure(
         self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
     ) -> TestReport:
@@ -205,7 +231,9 @@ class BaseSuite:
         `tree` is the change, `named` are tests for it.
         """
         changed = self._trees.changed_paths(tree)
-        is_lazy = self._suite.base_on_demand and bool(named or any(map(is_test_file, changed)))
+        with self._trees.checkout(tree) as new:
+            is_test = test_file_predicate(new, self._runner.command)
+        is_lazy = self._suite.base_on_demand and bool(named or any(map(is_test, changed)))
         if is_lazy and self.report is None:
             whole = self._measure(progress, UPFRONT_SECONDS)
         else:
@@ -218,9 +246,6 @@ class BaseSuite:
             fits = seconds is None or (
                 is_lazy and not self._reason_for_part(old, seconds, speed=LEAST_TESTS_PER_SECOND)
             )
-        if part is not None:
-            red = (test_file_of(result.id) for result in whole.failures[:MOST_RED])
-            part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
         if is_lazy:
             before = self._run_named(named, changed, progress)
             return JudgedScope(

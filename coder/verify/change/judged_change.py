@@ -25,10 +25,12 @@ from coder.verify.impact.test_selection import SuiteSelection
 from coder.verify.languages.definitions import definition_names, find_edited_definitions
 from coder.verify.languages.tables import SUFFIXES
 from coder.verify.results.comparison import shorten_test_id
+from coder.verify.results.failure_reasons import environment_problem
 from coder.verify.results.new_names import find_added_names, find_words, is_chosen
 from coder.verify.review.change_review import read_texts
 from coder.verify.review.doctests import paths_with_same_examples
 from coder.verify.review.weak_tests import changed_definitions
+from coder.verify.test_files.changed_tests import WHOLE_FILE, ChangedTests, find_changed_tests
 from coder.verify.test_files.inline_tests import SUFFIX as INLINE_SUFFIX
 from coder.verify.test_files.inline_tests import without_inline_tests
 from coder.verify.test_files.locating import CODE, TestLocator, is_example
@@ -36,6 +38,9 @@ from coder.verify.test_files.replaced_assertions import find_replaced_assertions
 from coder.verify.test_files.split import ChangeSplit, Trees
 from coder.verify.test_files.successors import names_used_by
 from coder.workspace.files import format_count
+
+MOST_UNTIED, UNTIED_SECONDS = 20, 5.0
+"""Red tests of the base that nothing ties to the issue are run with the targets up to these limits."""
 
 
 @dataclass(kw_only=True)
@@ -71,10 +76,16 @@ class JudgedChange:
     """Paths of all changed files."""
     split: ChangeSplit = field(init=False)
     """What of the change is a test."""
+    excluded: tuple[str, ...] = ()
+    """Tests that are not about the issue, as the user or the model says."""
     _files: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
     """Files that define tests whose ids are not paths."""
+    _changed_tests: dict[str, ChangedTests] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        is_excluded = match_test_ids(self.excluded)
+        if self.ties is not None:
+            self.ties = {test: tie for test, tie in self.ties.items() if not is_excluded(test)}
         self.split = ChangeSplit(self.trees, self.tree, command=self.before.command)
         self.changed = self.split.changed
         self.learn_tests(self.before)
@@ -116,9 +127,46 @@ class JudgedChange:
         files = self.files_of(test)
         return test if not files or test.startswith(f"{files[0]}::") else f"{files[0]}::{test}"
 
-    def changes_test(self, test: str) -> bool:
+    def touches_file_of(self, test: str) -> bool:
         """Tell whether the change touches the file, or the part of a file, that defines a test."""
         return any(map(self.split.changes_tests_of, self.files_of(test)))
+
+    def changes_test(self, test: str) -> bool:
+        """Tell whether the change adds or edits a test, as far as the syntax of its file tells."""
+        return any(
+            self.split.changes_tests_of(path) and _selects(self.changed_tests_in(path), path, test)
+            for path in self.files_of(test)
+        )
+
+    def is_new(self, test: str) -> bool:
+        """Tell whether the base has no such test, as far as it was run or collected."""
+        return self.adds_test(test) or not self.before.has_test(test)
+
+    def adds_test(self, test: str) -> bool:
+        """Tell whether the syntax of its file shows that the change adds a test."""
+        changed = (self.changed_tests_in(path) for path in self.files_of(test) if path in self.test_files)
+        return any(match_test_ids(tests.added)(test) for tests in changed)
+
+    def changed_tests_in(self, path: str) -> ChangedTests:
+        """Return the tests of a changed file that differ, as far as its syntax tells."""
+        if self.before.indirect or path not in self.split.test_files or not path.endswith(".py"):
+            return WHOLE_FILE
+        if path not in self._changed_tests:
+            old, new = (texts.get(path, "") for texts in self._texts)
+            self._changed_tests[path] = find_changed_tests(path, old, new)
+        return self._changed_tests[path]
+
+    @property
+    def own_tests(self) -> tuple[str, ...]:
+        """The tests that the change adds or edits, by id; whole files where these cannot be told apart."""
+        return tuple(test for path in self.test_files for test in self.changed_tests_in(path).selection(path))
+
+    @property
+    def replaced_tests(self) -> tuple[str, ...]:
+        """The tests of the base that the change edits or removes, in the same form."""
+        return tuple(
+            test for path in self.test_files for test in self.changed_tests_in(path).selection(path, old=True)
+        )
 
     def find_stable_tests(self, tests: Iterable[str]) -> list[str]:
         """Return the tests that are the same on the change and on the base with the tests of the change.
@@ -145,10 +193,27 @@ class JudgedChange:
                 locator = TestLocator(new)
                 self._files |= {test: locator.find_files(test) for test in unknown}
 
-    def complete_before(self, report: TestReport, files: Sequence[str], runs: Runs) -> None:
-        """Make sure that `before` has what a comparison with a report on these files needs (none: all)."""
+    def complete_before(self, report: TestReport, tests: Sequence[str], runs: Runs) -> None:
+        """Make sure that `before` has what a comparison with a report on these tests needs (none: all)."""
         if self.base is not None:
-            self.before = self.base.complete(self.before, report, files, runs)
+            self.before = self.base.complete(self.before, report, tests, runs)
+
+    def find_red_candidates(self) -> tuple[str, ...]:
+        """Return the red tests of the base that may turn green because of the change.
+
+        Where ties to the issue are needed they are the tied ones; others, which decide nothing and are only
+        mentioned, as long as they cost little. Tests that this machine cannot run are left out.
+        """
+        is_excluded = match_test_ids(self.excluded)
+        reds = [result for result in self.before.failures if not is_excluded(result.id)]
+        if self.ties is None:
+            return tuple(result.id for result in reds)
+        strong = [result.id for result in reds if self.ties.get(result.id, "identifier") != "identifier"]
+        capable = [result for result in reds if not (result.failure and environment_problem(result.failure))]
+        weak = [result.id for result in capable if self.ties.get(result.id) == "identifier"]
+        others = [result for result in capable if result.id not in self.ties]
+        is_cheap = len(others) <= MOST_UNTIED and sum(result.seconds for result in others) <= UNTIED_SECONDS
+        return (*strong, *weak, *(result.id for result in others if is_cheap))
 
     def is_weak(self, test: str) -> bool:
         """Tell whether at most an identifier ties this test of the base to the issue."""
@@ -188,7 +253,7 @@ class JudgedChange:
         """Return the origin of a target."""
         if match_test_ids(self.asked)(test):
             return "named"
-        if not self.before.has_test(test):
+        if self.is_new(test):
             return "new"
         result = self.before.result_for(test)
         return "existing" if result is not None and result.red else "edited"
@@ -231,13 +296,15 @@ class JudgedChange:
         others = find_edited_definitions(*self._texts_in(SUFFIXES))
         names = changed_definitions(*self._source_texts) | others
         subject = without_alternatives(self.issue)
-        if names & find_words(subject) or count_terms(" ".join(others)) & count_terms(subject):
+        if names & find_words(subject) or count_terms(" ".join(names)) & count_terms(subject):
             return False
         with self.split.checkout("base") as base:
             if not names_definitions(subject, base):
                 return False
         with self.split.checkout("change") as tree:
-            return not any(_is_about(subject, red, tree) for red in reds)
+            return not any(
+                shares_names(subject, red, tree) or shares_words(subject, red, tree) for red in reds
+            )
 
     def _texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the changed sources in some languages on both sides, without tests inside of them."""
@@ -279,10 +346,24 @@ class JudgedChange:
             old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
         return find_replaced_assertions(old, new, tests, self.files_of)
 
-    def impacted_files(self) -> list[str]:
-        """Return the test files that stand for the suite, as far as the change has them."""
+    @property
+    def suite_tests(self) -> tuple[str, ...]:
+        """The test files that stand for the suite; empty for the suite itself.
+
+        Of a file that only the change's own tests tie to it these tests alone are among them, unless it lost
+        some.
+        """
+        part = self.part or SuiteSelection()
+        tests: list[str] = []
+        for path in part.files:
+            changed = self.changed_tests_in(path) if path in part.touched else WHOLE_FILE
+            tests += (path,) if changed.removed else changed.selection(path)
+        return tuple(tests)
+
+    def impacted_tests(self) -> list[str]:
+        """Return the tests that stand for the suite, as far as the change has their files."""
         with self.trees.checkout(self.tree) as new:
-            return [path for path in (self.part.files if self.part else ()) if (new / path).is_file()]
+            return [test for test in self.suite_tests if (new / test_file_of(test)).is_file()]
 
     def describe_scope(self, after: TestReport | None) -> str:
         """Return what was searched for new failures, as the end of a sentence."""
@@ -305,6 +386,11 @@ class JudgedChange:
         if unseen and not was_cut:
             gaps.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         return gaps
+
+
+def _selects(changed: ChangedTests, path: str, test: str) -> bool:
+    """Tell whether a test, or a file that could not be collected, is among the changed ones of a file."""
+    return changed.is_whole or test == path or match_test_ids((*changed.added, *changed.edited))(test)
 
 
 def _is_about(issue: str, red: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:

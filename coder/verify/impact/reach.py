@@ -61,7 +61,7 @@ class TracedImpact:
                 yield path
 
     def impacted_tests(self, edits: Mapping[str, str | None]) -> ImpactedTests:
-        """Return the tests that edits can affect; `soonest` has them quickest first.
+        """Return the tests that edits can affect, also in the order of their seconds.
 
         `edits` maps paths to new texts, None where the file is deleted.
         """

@@ -65,7 +65,7 @@ def trace_coverage(
 ) -> CoverageMap:
     """Trace the tests whose coverage is not known, within `seconds`, and return the completed coverage.
 
-    Valid entries of `known` are kept. Tests run in forks of one process, those of each file in their own
+    Valid entries of `previous` are kept. Tests run in forks of one process, those of each file in their own
     fork.
     """
     tree = tree.resolve()

@@ -33,6 +33,8 @@ class SuiteSelection(Value):
 
     files: tuple[str, ...] = ()
     """Nearest first: changed test files, files that name a changed definition, files that name its users."""
+    touched: frozenset[str] = frozenset()
+    """Those that are among them only because the change touches them."""
     total: int = 0
     """Number of test files in the suite."""
 
@@ -56,11 +58,12 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
 
     python_files = tuple(path for path in project_files(new) if path.endswith(".py"))
     tests = sorted(filter(is_test, python_files))
-    files = dict.fromkeys(filter(is_test, changed))  # deleted ones too
+    touched = tuple(filter(is_test, changed))  # deleted ones too
+    files: dict[str, None] = {}
     sources: list[str] = []
     helpers: list[str] = []
     for path in changed:
-        if path in files or _is_prose(path):
+        if path in touched or _is_prose(path):
             continue
         if PurePosixPath(path).name == "conftest.py":
             files |= dict.fromkeys(
@@ -93,7 +96,12 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
             words,
         )
         files |= dict.fromkeys(_select_by_names(old, new, sources, callers, words))
-    return SuiteSelection(files=tuple(files), total=len(tests))
+    unreached = frozenset(path for path in touched if path not in files)
+    return SuiteSelection(
+        files=(*touched, *(path for path in files if path not in touched)),
+        touched=unreached,
+        total=len(tests),
+    )
 
 
 def _select_by_names(

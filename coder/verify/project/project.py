@@ -10,7 +10,7 @@ from coder.core.errors import SandboxError, UserError
 from coder.core.policy import READ_ONLY
 from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
-from coder.core.values.paths import is_test_file
+from coder.core.values.paths import is_test_file, names_only_tests
 from coder.core.values.verdict import RunProblem
 from coder.verify.project.command import Command, named_interpreter, parse_command
 from coder.verify.project.configuration import (
@@ -92,6 +92,8 @@ def find_candidates(
     Raises:
         UserError: `test_command` cannot be parsed.
     """
+    if test_command is not None and names_only_tests(test_command):
+        test_command = None  # they are targets, and the command that runs them is detected
     explicit = named_interpreter(test_command) if test_command else None
     interpreter, why = (
         (explicit, "named in the test command")

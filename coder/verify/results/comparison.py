@@ -106,23 +106,23 @@ def _raises_in(failure: Failure, sources: Collection[str]) -> bool:
     return bool(frames) and failure.type not in ASSERTIONS and frames[-1].path in sources
 
 
-def describe_unchanged_failures(before: TestReport, after: TestReport) -> list[str]:
-    """Describe tests that fail in the same way on both sides, half a sentence each, the first few.
-
-    One of them may reproduce the issue.
-    """
+def describe_old_failures(before: TestReport, after: TestReport) -> list[str]:
+    """Return the tests that fail in the same way on both sides as half a sentence; empty without any."""
     before_by_id = {result.id: result for result in before.failures}
     unchanged = [
         result
         for result in after.failures
-        if result.id in before_by_id
-        and _failure_location(result) == _failure_location(before_by_id[result.id])
+        if result.id in before_by_id and fails_alike(result, before_by_id[result.id])
     ]
-    return [
-        f"{shorten_test_id(result.id)} fails as before: {failure_headline(result.failure)}"
-        for result in unchanged[:SHOWN]
-        if result.failure
-    ]
+    if not unchanged:
+        return []
+    fail = "test fails" if len(unchanged) == 1 else "tests fail"
+    return [f"{len(unchanged)} {fail} with and without the change: {join_test_ids(unchanged)}"]
+
+
+def fails_alike(first: TestResult, second: TestResult) -> bool:
+    """Tell whether a test is red in two runs with the same exception in the same function."""
+    return first.red and second.red and _failure_location(first) == _failure_location(second)
 
 
 def _failure_location(result: TestResult) -> tuple[str, ...]:

@@ -34,8 +34,19 @@ def summarize_failures(subject: Verdict | TestReport, limit: int = LIMIT) -> str
                 f"{counts.passed} passed, {counts.failed} failed, "
                 f"{counts.skipped} skipped ({subject.command})."
             ]
+            parts += (
+                [f"{counts.denied} more cannot pass in the sandbox, whatever the code."]
+                if counts.denied
+                else []
+            )
             parts += [subject.problem.text] if subject.problem else []
-            sections = (("Failing", subject.failures), ("", ()))
+            sections = (
+                ("Failing", subject.project_failures),
+                (
+                    "Not possible in the sandbox",
+                    tuple(result for result in subject.failures if result.denied),
+                ),
+            )
     groups = [(title, group) for title, results in sections for group in group_by_failure(results)]
     shown_groups = groups[:DISTINCT]
     room = (limit - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)

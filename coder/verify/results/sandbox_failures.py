@@ -1,16 +1,14 @@
 """Test failures that the sandbox causes, classified by the operating system's error."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
-from coder.core.values.verdict import Failure, TestReport, TestResult
+from coder.core.values.verdict import DeniedResource, Failure, TestReport, TestResult
 from coder.verify.results.comparison import join_test_ids
 from coder.workspace.files import format_count
 
-Denied = Literal["network", "files", "calls", "home"]
-"""Resources that a sandbox keeps from tests: hosts, paths outside the worktree, system calls, the home."""
+Denied = DeniedResource
 NETWORK_ERRORS = frozenset(
     {"ECONNREFUSED", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "gaierror"}
 )
@@ -41,6 +39,18 @@ def denied_resource(failure: Failure) -> Denied | None:
         return "calls"
     is_hidden = error.name == "ENOENT" and error.path.startswith("~/") and _is_in_home(error.path)
     return "home" if is_hidden else None
+
+
+def mark_sandbox_failures(
+    results: Sequence[TestResult], denied: Collection[Denied]
+) -> tuple[TestResult, ...]:
+    """Return the results, those that fail for want of a denied resource marked with it."""
+    return tuple(
+        result.model_copy(update={"denied": resource})
+        if result.red and result.failure and (resource := denied_resource(result.failure)) in denied
+        else result
+        for result in results
+    )
 
 
 def describe_sandbox_failures(

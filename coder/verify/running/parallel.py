@@ -50,7 +50,7 @@ class ParallelRunner:
         """Run the suite, or only `tests`, in one process."""
         report = self._runner.run(tree, tests, **options)
         self._learn(report)
-        return report
+        return self._repeat_where_ports_were_taken(report, tree, **options)
 
     def collect(
         self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
@@ -61,7 +61,7 @@ class ParallelRunner:
     def run_parallel(
         self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
     ) -> TestReport:
-        """Run the suite, or only the files `tests`, on all cores if that is worth it."""
+        """Run the suite, or only `tests`, on all cores if that is worth it."""
         if not self._is_worth_splitting(tree, tests):
             return self.run(tree, tests, **options)
         progress = _CombinedProgress(options.get("progress"))
@@ -74,10 +74,11 @@ class ParallelRunner:
         with ThreadPoolExecutor(self._cores) as pool:
             report = merge_shards(list(pool.map(run_shard, range(self._cores))))
         self._learn(report)
+        report = self._repeat_where_ports_were_taken(report, tree, **options)
         return self._repeat_failures(report, tree, tests, **options)
 
     def _is_worth_splitting(self, tree: Path, tests: Sequence[str]) -> bool:
-        if self._cores < 2 or any("::" in test for test in tests) or self._history.read().is_serial:
+        if self._cores < 2 or self._history.read().is_serial:
             return False
         if not self._runner.is_recorded or self._runner.is_configured(XDIST_OPTIONS, tree):
             return False
@@ -86,6 +87,22 @@ class ParallelRunner:
         if files and files <= self._seconds.keys():
             return sum(self._seconds[file] for file in files) >= LEAST_SECONDS
         return sum(counts[file] for file in files) >= LEAST_TESTS
+
+    def _repeat_where_ports_were_taken(
+        self, report: TestReport, tree: Path, **options: Unpack[LargeRunOptions]
+    ) -> TestReport:
+        """Run files again in one process whose tests found a port in use: another run may have had it.
+
+        Without network namespaces, runs at the same time share the ports of this machine.
+        """
+        files = {test_file_of(result.id) for result in report.failures if _has_found_port_taken(result)}
+        if not files or report.problem is not None or not self._runner.is_recorded:
+            return report
+        own = [result.id for result in report.results if test_file_of(result.id) in files]
+        others = tuple(result for result in report.results if test_file_of(result.id) not in files)
+        again = self._runner.run(tree, own, **options)
+        merged = merge_reports(report.model_copy(update={"results": others}), again)
+        return merged.model_copy(update={"problem": again.problem})
 
     def _repeat_failures(
         self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[LargeRunOptions]
@@ -105,6 +122,11 @@ class ParallelRunner:
         for result in report.results:
             seconds[test_file_of(result.id)] += result.seconds
         self._seconds |= seconds
+
+
+def _has_found_port_taken(result: TestResult) -> bool:
+    error = result.failure.os_error if result.failure else None
+    return error is not None and error.name == "EADDRINUSE"
 
 
 def processor_count() -> int:

@@ -25,7 +25,7 @@ class RecordPipe:
     """
 
     def __init__(self, path: Path, on_record: Callable[[Mapping[str, Any]], None]) -> None:
-        """Create the pipe; `take` receives each record in a separate thread until the pipe is closed."""
+        """Create the pipe; `on_record` receives each record in a separate thread until the pipe is closed."""
         os.mkfifo(path, 0o600)
         self.path = path
         self.key = secrets.token_hex(16)

@@ -3,19 +3,27 @@
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
-from coder.core.values.verdict import EXIT_CODE, Failure, RunProblem, TestReport, TestResult
+from coder.core.values.verdict import (
+    EXIT_CODE,
+    DeniedResource,
+    Failure,
+    RunProblem,
+    TestReport,
+    TestResult,
+)
 from coder.verify.project.configuration import pytest_options
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name
 from coder.verify.results.failure_reasons import NEVER_ENDING
 from coder.verify.results.reports import parse_reports
+from coder.verify.results.sandbox_failures import mark_sandbox_failures
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.execution import missing_results_problem, output_tail, prepare_run, read_results
 from coder.verify.runners.registry import find_adapter
@@ -56,12 +64,25 @@ class PytestRunner:
     exit code alone.
     """
 
-    def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
-        """Prepare to run; `scratch` is a directory outside of any tree that sandboxed commands may write."""
+    def __init__(
+        self,
+        *,
+        project: Project,
+        sandbox: Sandbox,
+        scratch: Path,
+        limits: Limits,
+        denied: Collection[DeniedResource] = (),
+    ) -> None:
+        """Prepare to run.
+
+        `scratch` is a directory outside of any tree that sandboxed commands may write; `denied` are the
+        resources that the sandbox keeps from tests.
+        """
         self._project = project
         self._sandbox = sandbox
         self._scratch = scratch
         self._limits = limits
+        self._denied = denied
         self._adapter = find_adapter(project.command.runner)
         self._longest = 0.0
         self._is_endless = False
@@ -194,6 +215,7 @@ class PytestRunner:
             )
         )
         report = self._build_report(recording, execution, tree, problem, adapted)
+        report = report.model_copy(update={"results": mark_sandbox_failures(report.results, self._denied)})
         if pipe.forged_lines and not report.problem:
             return report.model_copy(update={"problem": FORGED})
         return (

@@ -1,6 +1,6 @@
 """Judgement of one change, step by step; each run gets a clean worktree of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
@@ -11,7 +11,7 @@ from coder.verify.change.runs import Runs, patience
 from coder.verify.results.comparison import (
     describe_changed_failures,
     describe_failures_in_changed_code,
-    describe_unchanged_failures,
+    describe_old_failures,
     find_regressions,
     join_test_ids,
     shorten_test_id,
@@ -39,6 +39,7 @@ from coder.verify.warm.warm_base import WarmFirstRun
 from coder.workspace.files import format_count
 
 NOTHING_YET = WarmFirstRun()
+SHOWN = 3
 
 
 class Judgement:
@@ -82,6 +83,8 @@ class Judgement:
 
     def judge(self) -> Verdict:
         """Return the verdict, without what the caller knows (counts before, seconds, tree)."""
+        if excluded := self._change.excluded:
+            self._notes.append(f"not about the issue, as was said: {', '.join(excluded[:SHOWN])}")
         if verdict := self._untestable_base():
             return verdict
         if self._change.before.by_exit_code:
@@ -112,9 +115,8 @@ class Judgement:
 
     def _run_targets(self) -> Verdict | None:
         """Run what the change is about; return the verdict if it needs no suite."""
-        files = self._change.test_files
-        about = [*self._named, *files, *self._first.suspects]
-        self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._change.before.failures)]))
+        about = [*self._named, *self._change.own_tests, *self._first.suspects]
+        self._aims = tuple(dict.fromkeys([*about, *self._change.find_red_candidates()]))
         is_indirect = self._change.before.indirect
         if not self._aims and not self._change.before.whole_only:
             return None
@@ -124,8 +126,8 @@ class Judgement:
         ):
             return self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._change.learn_tests(report)
-        is_about = self._change.changes_test if is_indirect else match_test_ids(about)
-        self._change.complete_before(report, list(dict.fromkeys(map(test_file_of, about))), self.runs)
+        is_about = self._change.changes_test if is_indirect else _match_tests_or_files(about)
+        self._change.complete_before(report, about, self.runs)
         if verdict := self._untestable_base():
             return verdict
         suspected = find_regressions(
@@ -188,7 +190,7 @@ class Judgement:
         problem = after.problem
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
-        self._change.complete_before(after, self._change.part.files if self._change.part else (), self.runs)
+        self._change.complete_before(after, self._change.suite_tests, self.runs)
         if unmet := self._untestable_base() or self._needs_packages(after):
             return unmet
         whole = problem is None or problem.kind == "no_tests"
@@ -218,7 +220,7 @@ class Judgement:
         self._worse = describe_failures_in_changed_code(self._change.before, after, self._change.sources)
         self._notes += [] if self._worse else describe_changed_failures(self._change.before, after)
         if not targets:
-            self._notes += describe_unchanged_failures(self._change.before, after)
+            self._notes += describe_old_failures(self._change.before, after)
         return self._conclusion(targets, after)
 
     def _missing_tests(self, after: TestReport) -> Verdict | None:
@@ -248,12 +250,12 @@ class Judgement:
             if self._change.fallback is None or not is_timeout or self.runs.is_cut:
                 return report
             self._change.part = self._change.fallback
-        files = self._change.impacted_files()
-        if files and {*files} == {*self._aims}:
+        tests = self._change.impacted_tests()
+        if tests and {*tests} == {*self._aims}:
             assert self._targets_report is not None
-            return self._targets_report  # these very files have just run
-        if files:
-            return self.runs.on_change("impacted tests", files, seconds=self._change.limits.impacted_seconds)
+            return self._targets_report  # these very tests have just run
+        if tests:
+            return self.runs.on_change("impacted tests", tests, seconds=self._change.limits.impacted_seconds)
         return TestReport(command=self._change.before.command)
 
     def _is_new(self, result: TestResult) -> bool:
@@ -371,6 +373,13 @@ class Judgement:
             after=after.outcome_counts if after is not None else None,
             scope="whole" if self._change.part is None else "impacted",
         )
+
+
+def _match_tests_or_files(names: Sequence[str]) -> Callable[[str], bool]:
+    """Return a predicate for the ids of these tests, and for their files, which may not be collected."""
+    files = frozenset(map(test_file_of, names))
+    is_named = match_test_ids(names)
+    return lambda test: test in files or is_named(test)
 
 
 def _tests(count: int) -> str:

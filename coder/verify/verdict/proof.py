@@ -12,14 +12,13 @@ from coder.core.ports.repository import WorktreeContext
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import SelectiveTestRunner
 from coder.core.values.candidate import Patch
-from coder.core.values.paths import match_test_ids
+from coder.core.values.paths import match_test_ids, test_file_of
 from coder.core.values.verdict import (
     Evidence,
     IssueTie,
     ReproductionResult,
     RunProblem,
     TestReport,
-    TestResult,
     Verdict,
 )
 from coder.verify.change.base_tests import NO_HISTORY, BaseSuite
@@ -31,6 +30,7 @@ from coder.verify.extensions.projects import compiled_sources
 from coder.verify.extensions.trees import BuiltTrees
 from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
+from coder.verify.results.comparison import fails_alike
 from coder.verify.results.failure_reasons import rejection_reason
 from coder.verify.results.failure_summary import summarize_failures
 from coder.verify.results.new_names import find_words
@@ -79,7 +79,7 @@ class WorktreeVerifier:
     ) -> None:
         """Prepare to verify changes of one base.
 
-        `asked` are tests that the user named; if it `needs_ties`, other tests of the base prove only what is
+        `named_tests` are those of the user; if it `needs_ties`, other tests of the base prove only what is
         tied to the issue.
 
         `unfinished_issues` are earlier requests that this one goes on with: what is tied to them by an
@@ -122,6 +122,24 @@ class WorktreeVerifier:
         """Return the report of the suite on the untouched base, measured once."""
         return self._base.measure(progress, whole=whole, brief=brief)
 
+    def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        """Return all that is known of the base's tests, once those of `tests` that are not known have run.
+
+        Without `tests`, the suite is measured first. A problem of the run is that of the report.
+        """
+        report = TestReport(command=self._runner.command)
+        if not tests:
+            self.baseline(progress)
+        known = {result.id for result in self._base.known_results}
+        if missing := [test for test in tests if test not in known]:
+            with self._trees.checkout(self._trees.base, ()) as tree:
+                if existing := [test for test in missing if (tree / test_file_of(test)).exists()]:
+                    report = self._runner.run(
+                        tree, existing, progress=with_label("on the untouched code", progress)
+                    )
+                    self._base.learn_results(report)
+        return report.model_copy(update={"results": self._base.known_results, "collected": ()})
+
     def reset_baseline(self, circumstance: str) -> None:
         """Discard the results of the base: the test environment has changed."""
         with self._lock:
@@ -139,20 +157,18 @@ class WorktreeVerifier:
         change = JudgedChange(trees=self._trees, tree=patch.tree, issue=self._issue, before=before)
         is_whole = not self._runner.is_recorded and change.split.has_tests
         with change.split.checkout("tests") as tree:
-            files = [path for path in change.split.test_files if (tree / path).is_file()]
-            if not (files or named or is_whole):
+            own = [test for test in change.own_tests if (tree / test_file_of(test)).is_file()]
+            if not (own or named or is_whole):
                 return ReproductionResult(
                     rejected=("The change adds or changes no test file, and no test was named.",)
                 )
             sources = tuple(path for path in change.sources if (tree / path).is_file())
-            report_progress = with_label("reproduction", progress)
-            seconds = patience(self._base.report)
             report = self._runner.run(
                 tree,
-                [*named, *files],
-                timeout_seconds=seconds,
+                [*named, *own],
+                timeout_seconds=patience(self._base.report),
                 expect_loaded=sources,
-                progress=report_progress,
+                progress=with_label("reproduction", progress),
             )
         if report.by_exit_code:
             return ReproductionResult(
@@ -160,20 +176,29 @@ class WorktreeVerifier:
             )
         change.learn_tests(report)
         added_names = change.find_added_names() if change.sources else find_words(self._issue)
-        passing_on_base = self._tests_passing_on_base(files)
         is_requested = match_test_ids(named)
+        candidates = [
+            result
+            for result in report.results
+            if is_requested(result.id)
+            or change.changes_test(result.id)
+            or (is_whole and not before.has_test(result.id))
+        ]
+        known_before = [result.id for result in candidates if not change.adds_test(result.id)]
+        earlier = {test.id: test for test in self.results_on_base(known_before, progress).results}
         reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
-        for result in report.results:
+        for result in candidates:
             is_existing = not change.changes_test(result.id)
-            if is_whole and is_existing and before.has_test(result.id) and not is_requested(result.id):
-                continue  # the whole suite was run
             reason = rejection_reason(
                 result, issue=self._issue, is_existing_test=is_existing, added_names=added_names
             )
+            was = earlier.get(result.id)
+            if not (is_existing or is_requested(result.id)) and was is not None and fails_alike(result, was):
+                reason = "fails in the same way without the edit, so it says nothing about the issue"
             reason = ORDER_DEPENDENT_HINT if result.green and self._was_red(result.id) else reason
             if not reason:
                 reproducing.append(result.id)
-            elif result.red or result.id not in passing_on_base or is_requested(result.id):
+            elif result.red or is_requested(result.id) or was is None or not was.green:
                 rejected.append(f"{result.id}: {reason}")
         rejected += [
             f"{name}: there is no such test"
@@ -213,9 +238,18 @@ class WorktreeVerifier:
         result = self._base.report.result_for(test) if self._base.report else None
         return result is not None and result.red
 
-    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
-        """Judge a change and return the verdict."""
+    def verify(
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        excluded: Sequence[str] = (),
+    ) -> Verdict:
+        """Judge a change and return the verdict; `excluded` tests are not about the issue."""
         started = time.monotonic()
+        is_excluded = match_test_ids(excluded)
+        named = [test for test in named if not is_excluded(test)]
         if unbuilt := self._build_extensions(patch, progress):
             return unbuilt.model_copy(
                 update={
@@ -238,6 +272,7 @@ class WorktreeVerifier:
             limits=self._suite,
             cutoff=None if scope.before.by_exit_code else self._cutoff,
             ties=self._ties_of(scope.before) if self._needs_ties else None,
+            excluded=tuple(excluded),
             asked=self._asked,
             requires_identifier_ties=self._requires_identifier_ties,
             accepts_test_edits=self._accepts_test_edits,
@@ -349,16 +384,6 @@ class WorktreeVerifier:
             if edits is None
             else run_first_look(self._standby, edits, before, with_label("first look", progress))
         )
-
-    def _tests_passing_on_base(self, files: Sequence[str]) -> frozenset[str]:
-        """Return tests in these files that pass on the base, without waiting for the whole suite."""
-        report = self._base.report if self._base.report is None or self._base.report.problem is None else None
-        if report is None and files:
-            with self._trees.checkout(self._trees.base, ()) as tree:
-                existing = [path for path in files if (tree / path).is_file()]
-                report = self._runner.run(tree, existing) if existing else None
-        results: tuple[TestResult, ...] = report.results if report is not None else ()
-        return frozenset(result.id for result in results if result.green)
 
 
 def _describe_problem(problem: RunProblem) -> str:

@@ -43,10 +43,11 @@ def check_red(
     `aims` are the tests to run, `named` those that must not be left out without a note.
     """
     greens = {result.id: result for result in green.results if result.outcome == "passed"}
+    is_excluded = match_test_ids(change.excluded)
     suspects = [
         test
         for test in change.find_stable_tests(greens)
-        if change.changes_test(test) or not passes(change.before, test)
+        if (change.changes_test(test) or not passes(change.before, test)) and not is_excluded(test)
     ]
     if not suspects:
         return RedCheck()

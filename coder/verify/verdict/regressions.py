@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from coder.core.values.paths import is_test_file, match_test_ids, test_file_of, test_function_of
+from coder.core.values.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs
@@ -124,7 +124,7 @@ def _find_renumbered(
     As many cases pass as before, and where the change touched their file, the old cases pass too.
     """
     candidates = renumbered_cases(change.before, report, gone)
-    touched = [test for test in candidates if change.changes_test(test)]
+    touched = [test for test in candidates if change.touches_file_of(test)]
     old = runs.run("old cases", "sources", touched) if touched else None
     renamed = [test for test in candidates if test not in touched or (old is not None and passes(old, test))]
     functions = dict.fromkeys(test_function_of(test) for test in renamed)
@@ -139,7 +139,9 @@ def _find_renamed_generated(
 
     A loop or a metaclass makes such tests. Those of the base pass on the changed sources, too.
     """
-    candidates = [test for test in extended_tests(change.before, report, gone) if change.changes_test(test)]
+    candidates = [
+        test for test in extended_tests(change.before, report, gone) if change.touches_file_of(test)
+    ]
     if candidates:
         with change.split.checkout("base") as base:
             texts = read_texts(base, {*map(test_file_of, candidates)})
@@ -171,15 +173,17 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> RewrittenTests:
     if not change.split.has_tests:
         return RewrittenTests()
     part: tuple[str, ...] = ()
-    if change.before.indirect:
-        part = change.test_files if set(change.tests) <= set(change.test_files) else ()
-    elif all(map(is_test_file, change.tests)):
+    if set(change.tests) <= set(change.test_files):
+        replaced = change.replaced_tests
+        files = dict.fromkeys(map(test_file_of, replaced))
         with change.trees.checkout(change.trees.base, ()) as base:
-            part = find_test_files_naming(base, change.tests)
-        if not part:
+            others = [] if change.before.indirect else find_test_files_naming(base, tuple(files))
+            existing = [test for test in replaced if (base / test_file_of(test)).is_file()]
+        part = (*existing, *(path for path in others if path not in files))
+        if not part and not change.before.indirect:
             return RewrittenTests()
-    elif change.part is not None:
-        part = change.part.files
+    elif change.part is not None and not change.before.indirect:
+        part = change.suite_tests
     old = runs.run("old tests", "sources", part)
     gaps: tuple[str, ...] = ()
     if old.problem is not None and old.problem.kind == "timeout":

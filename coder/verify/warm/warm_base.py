@@ -90,7 +90,7 @@ class WarmBase:
         )
 
     def close(self) -> None:
-        """End the process and remove the worktree; `stop` is called if tracing still runs."""
+        """End the process and remove the worktree; tracing that still runs is stopped."""
         with self._lock:
             self._is_closing.set()
         if self._thread is not None:

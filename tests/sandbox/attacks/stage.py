@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import platform
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,3 +19,9 @@ def call(x86, arm, *arguments):
         code = ctypes.get_errno()
         raise OSError(code, f"system call {x86}")
     return result
+
+
+def escaped_in_network():
+    """Says so, unless this program is alone in a network namespace."""
+    if os.readlink("/proc/self/ns/net") == at.network:
+        print("ESCAPED")

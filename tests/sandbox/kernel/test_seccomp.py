@@ -8,6 +8,7 @@ from coder.sandbox.kernel.seccomp import (
     ALLOW,
     AT_LEAST,
     EQUAL,
+    KEEP_TYPE,
     LOAD,
     MACHINES,
     NAMESPACED_FAMILIES,
@@ -19,6 +20,7 @@ from coder.sandbox.kernel.seccomp import (
 )
 
 EPERM, ENOSYS, ENETUNREACH = REFUSE | 1, REFUSE | 38, REFUSE | 101
+ENOPROTOOPT, EOPNOTSUPP = REFUSE | 92, REFUSE | 95
 X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
 
 
@@ -34,6 +36,8 @@ def filter_result(code: bytes, *, audit: int, number: int, arguments: tuple[int,
             return int(operand)
         if kind == LOAD:
             (held,) = struct.unpack_from("<I", data, operand)
+        elif kind == KEEP_TYPE[0]:
+            held &= operand
         else:
             at += yes if {EQUAL: held == operand, AT_LEAST: held >= operand}.get(kind, held & operand) else no
 
@@ -88,3 +92,55 @@ def test_metadata_calls_go_to_listener(machine: Architecture) -> None:
         filter_result(without_broker, audit=machine.audit, number=machine.ioctl, arguments=(0, 0x40086602))
         == EPERM
     )
+
+
+@pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
+def test_brokered_sockets_are_tcp_and_connected_unix(machine: Architecture) -> None:
+    code = build_filter(
+        families=(), shares_namespaces=True, brokered=tuple(machine.sockets.values()), machine=machine
+    )
+
+    def result(number: int, *arguments: int) -> int:
+        return filter_result(code, audit=machine.audit, number=number, arguments=arguments)
+
+    cloexec = 0o2000000
+    assert {result(number) for number in machine.sockets.values()} == {NOTIFY}
+    allowed = [(2, 1), (2, 1 | cloexec), (2, 1, 6), (10, 1, 0), (1, 1), (1, 5 | cloexec, 0)]
+    refused = [
+        (2, 2),
+        (2, 1, 262),
+        (2, 1, 132),
+        (10, 3, 6),
+        (1, 2),
+        (1, 3),
+        (16, 3),
+        (40, 1),
+        (38, 5),
+        (30, 1),
+    ]
+    assert [result(machine.socket, *arguments) for arguments in allowed] == [ALLOW] * len(allowed)
+    assert [result(machine.socket, *arguments) for arguments in refused] == [ENETUNREACH] * len(refused)
+    pairs = [
+        result(machine.socketpair, *arguments) for arguments in ((1, 1), (1, 5), (1, 2), (1, 3), (30, 1))
+    ]
+    assert pairs == [ALLOW, ALLOW, ENETUNREACH, ENETUNREACH, ENETUNREACH]
+    for number, position in machine.send_flags.items():
+        flags = [result(number, *[0] * position, flag) for flag in (0, 0x4000, 0x20000000, 0x20004000)]
+        assert flags == [ALLOW, ALLOW, EOPNOTSUPP, EOPNOTSUPP]
+    options = {
+        ALLOW: [(1, 2), (1, 9), (6, 1), (0, 1), (41, 26), (41, 67), (282, 1)],
+        ENOPROTOOPT: [(1, 25), (1, 62), (6, 30), (0, 4), (41, 57), (41, 6), (41, 50), (41, 54)],
+        REFUSE: [(1, 15)],
+    }
+    for answer, pairs_of_numbers in options.items():
+        assert {result(machine.setsockopt, 3, *pair) for pair in pairs_of_numbers} == {answer}
+
+
+def test_datagram_pairs_are_refused_wherever_namespaces_are_shared() -> None:
+    for families in ((), (2, 10)):
+        code = build_filter(families=families, shares_namespaces=True, machine=X86)
+        answers = [
+            filter_result(code, audit=X86.audit, number=X86.socketpair, arguments=(1, kind))
+            for kind in (1, 2, 5)
+        ]
+        assert answers == [ALLOW, ENETUNREACH, ALLOW]

@@ -48,7 +48,7 @@ class FakeArchive:
     def requests(self, session: str) -> Sequence[str]:
         return ["a bug"]
 
-    def go_back(self, session: str, request: int, restore: Restore, *, forks: bool) -> tuple[str, str]:
+    def go_back(self, session: str, request: int, restore: Restore) -> tuple[str, str]:
         return "last", f"Back before request {request} of {session}; nothing was deleted."
 
     def apply(self, session: str) -> str:

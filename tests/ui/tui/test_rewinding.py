@@ -18,7 +18,7 @@ from tests.ui.tui.fakes import FakeClock, FakeSession, Stage, stage
 class FakeArchive:
     """Archive of one conversation of two requests."""
 
-    points: list[tuple[str, int, str, bool]] = field(default_factory=list)
+    points: list[tuple[str, int, str]] = field(default_factory=list)
 
     def list(self) -> list[str]:
         return []
@@ -36,8 +36,8 @@ class FakeArchive:
     def requests(self, session: str) -> tuple[str, ...]:
         return ("the first", "the second")
 
-    def go_back(self, session: str, request: int, restore: Restore, *, forks: bool) -> tuple[str, str]:
-        self.points.append((session, request, restore, forks))
+    def go_back(self, session: str, request: int, restore: Restore) -> tuple[str, str]:
+        self.points.append((session, request, restore))
         return "point", f"Back before request {request}."
 
     def apply(self, session: str) -> str:
@@ -94,19 +94,19 @@ def test_escape_twice_goes_back_and_offers_the_request_again() -> None:
         await terminal.pilot.press("enter")
 
     archive, requests = play(scene)
-    assert archive.points == [(story.STARTED.session, 2, "both", False)]
+    assert archive.points == [(story.STARTED.session, 2, "both")]
     assert requests[-1].continues == "point"
 
 
-def test_fork_at_a_named_request_asks_for_the_part_alone() -> None:
+def test_rewinding_to_a_named_request_asks_for_the_part_alone() -> None:
     async def scene(terminal: Stage) -> None:
-        await terminal.say("/fork 1")
+        await terminal.say("/rewind 1")
         await terminal.wait_for_question("What goes back to before request 1?")
         await terminal.pilot.press("up", "enter")
         await terminal.settle()
         assert len(terminal.app.screen.query(IssueText)) == 2  # as sent, and as the log has it
 
-    assert play(scene)[0].points == [(story.STARTED.session, 1, "code", True)]
+    assert play(scene)[0].points == [(story.STARTED.session, 1, "code")]
 
 
 def test_staying_and_unknown_requests_change_nothing() -> None:

@@ -24,6 +24,16 @@ def test_reports_similar_failures_once() -> None:
     )
 
 
+def test_tests_that_cannot_pass_in_the_sandbox_come_last() -> None:
+    denied = failed_result("t.py::test_a", "ConnectionError").model_copy(update={"denied": "network"})
+    report = TestReport(command="pytest", results=(denied, failed_result("t.py::test_b", "KeyError")))
+    assert summarize_failures(report) == (
+        "0 passed, 1 failed, 0 skipped (pytest).\n\n1 more cannot pass in the sandbox, whatever the code.\n\n"
+        "Failing: t.py::test_b fails\nKeyError: assert 1 == 2\n\n"
+        "Not possible in the sandbox: t.py::test_a fails\nConnectionError: assert 1 == 2"
+    )
+
+
 def test_a_long_report_is_cut_to_its_limit() -> None:
     reds = tuple(
         failed_result(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")])

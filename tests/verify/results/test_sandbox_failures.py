@@ -7,13 +7,18 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports.sandbox import Limits
-from coder.core.values.verdict import Failure, OperatingSystemError, TestReport
+from coder.core.values.verdict import Counts, Failure, OperatingSystemError, TestReport
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project
-from coder.verify.results.sandbox_failures import Denied, denied_resource, describe_sandbox_failures
+from coder.verify.results.sandbox_failures import (
+    Denied,
+    denied_resource,
+    describe_sandbox_failures,
+    mark_sandbox_failures,
+)
 from coder.verify.running.runner import PytestRunner
 from tests.builders import write
-from tests.verify.fakes import failed_result
+from tests.verify.fakes import failed_result, passed_result
 from tests.walls import walls
 
 REFUSED = OperatingSystemError(name="ECONNREFUSED")
@@ -64,8 +69,19 @@ def test_names_only_tests_that_fail_alike_on_both_sides() -> None:
     assert describe_sandbox_failures(both, failures, {}) == []
 
 
+def test_counts_tests_that_cannot_pass_apart() -> None:
+    refused = failed_result("a.py::test_refused", "ConnectionError", message="Connection refused")
+    wrong = failed_result("a.py::test_wrong")
+    results = (passed_result("a.py::test_right"), refused, wrong)
+    report = TestReport(command="pytest", results=mark_sandbox_failures(results, {"network"}))
+    assert report.outcome_counts == Counts(passed=1, failed=1, denied=1)
+    assert report.project_failures == (wrong,)
+    assert [result.denied for result in report.failures] == ["network", None]
+    assert mark_sandbox_failures(results, set()) == results
+
+
 @pytest.mark.loopback
-@pytest.mark.skipif(walls() is None or bool(walls().limitations), reason="needs a full sandbox")  # type: ignore[union-attr]
+@pytest.mark.skipif(walls() is None, reason="needs a sandbox")
 def test_sandbox_denies_real_tests_network_and_files(tmp_path: Path) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
@@ -81,8 +97,12 @@ def test_sandbox_denies_real_tests_network_and_files(tmp_path: Path) -> None:
         write(tmp_path, {"test_it.py": text})
         project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
         runner = PytestRunner(
-            project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(wall_seconds=60)
+            project=project,
+            sandbox=sandbox,
+            scratch=sandbox.scratch,
+            limits=Limits(wall_seconds=60),
+            denied={"network", "files"},
         )
         report = runner.run(tmp_path)
-    failures = [result.failure for result in report.failures]
-    assert [failure and denied_resource(failure) for failure in failures] == ["network", "files"]
+    assert [result.denied for result in report.failures] == ["network", "files"]
+    assert report.outcome_counts == Counts(denied=2)

@@ -1,7 +1,9 @@
 """Test runs on all cores, with the real runner."""
 
+import socket
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +82,42 @@ def test_suite_that_cannot_run_in_parallel_is_remembered(tmp_path: Path, make_ru
     assert history.read().is_serial
     _, _, shards = _run(tmp_path, make_runner, files)
     assert shards == [None]
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("where", ["test", "module"])
+def test_file_that_found_its_port_in_use_runs_again_alone(
+    tmp_path: Path, make_runner: Run, where: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        use = f"socket.create_server(('127.0.0.1', {taken.getsockname()[1]})).close()"
+        text = (
+            f"import socket\n\n\ndef test_port():\n    {use}\n\n\ndef test_other():\n    pass\n"
+            if where == "test"
+            else f"import socket\n{use}\n\n\ndef test_port():\n    pass\n\n\ndef test_other():\n    pass\n"
+        )
+        root = tmp_path / "checkout"
+        write(root, {"test_port.py": text, "test_else.py": COUNTED.format(number=1)})
+        runner = make_runner(root)
+        selections: list[Any] = []
+        run = runner.run
+
+        def run_and_free(*arguments: object, **options: object) -> TestReport:
+            selections.append(arguments[1])
+            report = run(*arguments, **options)  # type: ignore[arg-type]
+            taken.close()
+            return report
+
+        runner.run = run_and_free  # type: ignore[method-assign]
+        history = SuiteHistory(tmp_path / "history.json", runner.command)
+        report = ParallelRunner(runner, history, cores=1).run(root)
+    if len(selections) == 1:
+        pytest.skip("this sandbox has a network namespace of its own")
+    ids = ["test_else.py::test_1", "test_port.py::test_other", "test_port.py::test_port"]
+    assert sorted(result.id for result in report.results) == ids
+    assert (report.failures, report.problem) == ((), None)
+    assert {test.partition("::")[0] for test in selections[1]} == {"test_port.py"}
+    assert not history.read().is_serial
 
 
 def test_collection_error_is_told_once(tmp_path: Path, make_runner: Run) -> None:

@@ -99,7 +99,10 @@ def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
 
 
 def test_error_named_by_issue_counts(tmp_path: Path) -> None:
-    runner = FakeRunner(lambda _files: [failed_result(f"{TEST}::test_it", "KeyError", "'name'")])
+    def suite(files: Files) -> list[TestResult]:
+        return [failed_result(f"{TEST}::test_it", "KeyError", "'name'")] if "new" in files[TEST] else []
+
+    runner = FakeRunner(suite)
     assert reproduce(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (
         f"{TEST}::test_it",
     )
@@ -137,7 +140,11 @@ def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
 
 def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
     wrong = RunProblem(kind="wrong_code", text="The tests imported calc from elsewhere.")
-    runner = FakeRunner(lambda _files: [failed_result(f"{TEST}::test_it")], problem=lambda _tests: wrong)
+
+    def suite(files: Files) -> list[TestResult]:
+        return [failed_result(f"{TEST}::test_it")] if "new" in files[TEST] else []
+
+    runner = FakeRunner(suite, problem=lambda _tests: wrong)
     reproduction = reproduce(tmp_path, runner, {TEST: "new"})
     assert (reproduction.tests, reproduction.rejected) == ((), ("The tests imported calc from elsewhere.",))
 

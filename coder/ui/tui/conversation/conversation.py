@@ -137,7 +137,7 @@ class Conversation:
         else:
             await self.show(RecordedSession(log))
 
-    async def go_back(self, text: str, *, forks: bool) -> None:
+    async def go_back(self, text: str) -> None:
         """Go on from an earlier point of the conversation; ask for what `text` does not say.
 
         Raises:
@@ -145,7 +145,7 @@ class Conversation:
         """
         from coder.ui.tui.conversation.rewinding import go_back
 
-        point = await go_back(self._app, self._archive, self.session_id, text, forks=forks)
+        point = await go_back(self._app, self._archive, self.session_id, text)
         if point is not None:
             await self._screen.remove_requests(point.left)
             returning = f"To where you were: /resume {self.session_id}"

@@ -224,11 +224,13 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
 
 def _remark_widgets(event: Event) -> Iterable[Widget]:
     match event:
-        case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
+        case BaselineMeasured(
+            command=command, counts=counts, denied=denied, seconds=seconds, problem=problem
+        ):
             yield _line(
                 (
                     "tests on the untouched code: "
-                    f"{problem or f'{format_counts(counts)} in {seconds:.1f} s'}   "
+                    f"{problem or f'{format_counts(counts, denied)} in {seconds:.1f} s'}   "
                     f"{command}"
                 ),
                 "about",

@@ -22,7 +22,6 @@ PARTS: dict[str, Restore] = {
     "code only": "code",
 }
 STAY = "stay here"
-END = "the end"
 TEXT_CHARACTERS = 60
 
 
@@ -44,7 +43,7 @@ class EarlierPoint(NamedTuple):
 
 
 async def go_back(
-    app: App[None], archive: "SessionArchive | None", session: str, text: str, *, forks: bool
+    app: App[None], archive: "SessionArchive | None", session: str, text: str
 ) -> EarlierPoint | None:
     """Store the point that the user names or chooses, and return it; None to stay.
 
@@ -56,45 +55,37 @@ async def go_back(
     if archive is None or not session:
         raise UserError("There is nothing to go back to yet.")
     requests = await asyncio.to_thread(archive.requests, session)
-    point = await choose_point(app, requests, text, forks=forks)
+    point = await choose_point(app, requests, text)
     if point is None:
         return None
-    stored, sentence = await asyncio.to_thread(
-        archive.go_back, session, point.request, point.restore, forks=forks
-    )
+    stored, sentence = await asyncio.to_thread(archive.go_back, session, point.request, point.restore)
     left = () if point.restore == "code" else tuple(requests[point.request - 1 :])
     return EarlierPoint(await asyncio.to_thread(archive.load, stored), sentence, left)
 
 
-async def choose_point(
-    app: App[None], requests: Sequence[str], typed: str, *, forks: bool
-) -> ChosenPoint | None:
+async def choose_point(app: App[None], requests: Sequence[str], typed: str) -> ChosenPoint | None:
     """Return the point that the user names, or chooses among the requests; None to stay.
 
-    A fork may also begin at the end. Call it from a worker.
+    Call it from a worker.
 
     Raises:
         UserError: what is typed is no number of a request.
     """
-    numbers = len(requests) + forks
-    if typed and not (typed.isdecimal() and 1 <= int(typed) <= numbers):
+    if typed and not (typed.isdecimal() and 1 <= int(typed) <= len(requests)):
         raise UserError(f"There is no request {typed}: this conversation has {len(requests)}.")
-    request = int(typed) if typed else await _choose_request(app, requests, forks=forks)
-    if request is None or request > len(requests):
-        return ChosenPoint(request, "both") if request else None
+    request = int(typed) if typed else await _choose_request(app, requests)
+    if request is None:
+        return None
     part = await _choose(app, f"What goes back to before request {request}?", (*PARTS, STAY))
     return None if part == STAY else ChosenPoint(request, PARTS[part])
 
 
-async def _choose_request(app: App[None], requests: Sequence[str], *, forks: bool) -> int | None:
+async def _choose_request(app: App[None], requests: Sequence[str]) -> int | None:
     lines = [
         f"{number}  {sanitize_text(shorten_line(' '.join(text.split()), TEXT_CHARACTERS))}"
         for number, text in enumerate(requests, start=1)
     ]
-    if forks:
-        lines.append(f"{len(lines) + 1}  {END}")
-    question = "Fork before which request?" if forks else "Go back to before which request?"
-    line = await _choose(app, question, (*lines, STAY))
+    line = await _choose(app, "Go back to before which request?", (*lines, STAY))
     return None if line == STAY else int(line.split()[0])
 
 

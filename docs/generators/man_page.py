@@ -1,4 +1,4 @@
-"""The manual page, from the command tree: `python -m coder.cli.man_page > docs/coder.1`."""
+"""The manual page, from the command tree: `python -m docs.generators.man_page > docs/coder.1`."""
 
 import re
 from collections.abc import Iterator

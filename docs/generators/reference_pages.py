@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from coder.cli.command_tree import CommandNode, CommandParameter
-from coder.cli.man_page import EXIT_CODES
 from coder.settings import LIST_SETTINGS, LOWERABLE_SETTINGS, OWN_SETTINGS, REPOSITORY_SETTINGS, Config
 from coder.ui import jsonl
 from coder.ui.tui.keys import BINDINGS
+from docs.generators.man_page import EXIT_CODES
 
 
 def render_commands(root: CommandNode) -> str:

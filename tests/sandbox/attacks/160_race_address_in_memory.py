@@ -1,0 +1,41 @@
+"""Changes an address in memory from a second thread while connect looks at it."""
+
+import ctypes
+import os
+import socket
+import struct
+import threading
+import time
+
+from stage import at, libc
+
+server = socket.create_server(("127.0.0.1", 0), backlog=4096)
+inside, outside = (
+    struct.pack("=H", 2) + struct.pack("!H", port) + b"\x7f\0\0\1" + bytes(8)
+    for port in (server.getsockname()[1], at.tcp)
+)
+address = ctypes.create_string_buffer(inside, 16)
+over = False
+
+
+def swap():
+    while not over:
+        ctypes.memmove(address, outside, 16)
+        ctypes.memmove(address, inside, 16)
+
+
+thread = threading.Thread(target=swap)
+thread.start()
+end = time.monotonic() + 0.8
+while time.monotonic() < end:
+    with socket.socket() as way:
+        way.settimeout(1)
+        libc.connect(way.fileno(), address, 16)
+        try:
+            if way.getpeername()[1] == at.tcp:
+                print(way.recv(100).decode())
+        except OSError:
+            continue
+over = True
+thread.join()
+os._exit(0)

@@ -1,0 +1,13 @@
+"""Listens on this machine's address in the network.
+
+Here not: without a network.
+"""
+
+import socket
+
+from stage import at, escaped_in_network
+
+server = socket.socket()
+server.bind((at.address[0], 0))
+server.listen()
+escaped_in_network()

@@ -1,0 +1,46 @@
+"""Opening messages of phases."""
+
+import asyncio
+from pathlib import Path
+
+from coder.core.events import BaselineMeasured
+from coder.core.phases import PhaseName
+from coder.core.values.verdict import Counts, TestReport
+from coder.strategies.phases import PHASE_SPECS
+from tests.session.fakes import FakeVerifier
+from tests.strategies.test_offline import ScriptedProposer, offline_context
+from tests.verify.fakes import failed_result
+
+DENIED = failed_result(
+    "tests/test_server.py::test_served", "ConnectionError", frames=[("server.py", 2, "serve")]
+).model_copy(update={"denied": "network"})
+WRONG = failed_result("tests/test_a.py::test_value")
+
+
+def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_path: Path) -> None:
+    report = TestReport(command="pytest", results=(DENIED, WRONG))
+    context = offline_context(
+        tmp_path, ScriptedProposer([]), FakeVerifier(report=report), issue="serve answers nothing"
+    )
+    candidate = context.repository.create_candidate("c1")
+    (tmp_path / "server.py").write_text("def serve():\n    return open('address')\n")
+
+    async def open_phase(phase: PhaseName) -> str:
+        return await PHASE_SPECS[phase].opening(context, candidate)
+
+    phases: tuple[PhaseName, ...] = ("locate", "reproduce")
+    for phase in phases:
+        message = asyncio.run(open_phase(phase))
+        assert "test_served" not in message
+        assert "test_value" in message
+        if phase == "locate":
+            assert (
+                "0 passed, 1 failed, 0 skipped. 1 more cannot pass in this sandbox (it denies: network)"
+                in (message)
+            )
+    (event,) = [r.event for r in context.log.records if isinstance(r.event, BaselineMeasured)]
+    assert (event.counts, event.failing, event.denied) == (
+        Counts(failed=1, denied=1),
+        (WRONG.id,),
+        ("network",),
+    )

@@ -1,0 +1,185 @@
+"""Targets of a change: its own tests, those that the user names, those tied to the issue; nothing else."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from coder.core.values.verdict import RunProblem, TestResult, Verdict
+from coder.verify.change.runs import SuiteLimits
+from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
+from coder.verify.verdict.proof import WorktreeVerifier
+from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
+
+SUITE = "tests/test_calc.py"
+OTHER = "tests/test_other.py"
+OLD_RED = f"{SUITE}::test_python_version"
+OLD_GREEN = f"{SUITE}::test_sum"
+NEW = f"{SUITE}::test_product"
+OLD_TESTS = "def test_sum():\n    assert 1\n\ndef test_python_version():\n    assert 0\n"
+NEW_TEST = "\ndef test_product():\n    assert product(2, 3) == 6\n"
+BASE = {"calc.py": "bug", SUITE: OLD_TESTS, OTHER: "def test_other():\n    pass\n"}
+FIX = {"calc.py": "fixed", SUITE: OLD_TESTS + NEW_TEST}
+ISSUE = "product(2, 3) gives 5"
+CUT = RunProblem(kind="timeout", text="The time limit is reached.")
+
+
+def run_suite(files: Files) -> list[TestResult]:
+    """Return an old failure, an old success, and the new test wherever it is, green once fixed."""
+    results = []
+    for path, text in files.items():
+        for line in text.splitlines():
+            if line.startswith("def test"):
+                test = f"{path}::{line[4:].partition('(')[0]}"
+                is_red = "version" in line or ("product" in line and files["calc.py"] != "fixed")
+                results.append(
+                    failed_result(test, frames=((path, 1, line),)) if is_red else passed_result(test)
+                )
+    return results
+
+
+def make_verifier(
+    place: Path,
+    change: Files,
+    *,
+    issue: str = ISSUE,
+    runner: FakeRunner | None = None,
+    user_tests: tuple[str, ...] = (),
+) -> tuple[WorktreeVerifier, FakeTrees, FakeRunner]:
+    """Return a verifier of a suite that takes too long to be measured before a change is judged."""
+    runner = runner or FakeRunner(run_suite)
+    trees = FakeTrees(place, BASE, change)
+    history = SuiteHistory(place / "history.json", "pytest")
+    history.write(SuiteFacts(seconds=10_000))
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=runner,
+        issue=issue,
+        named_tests=user_tests,
+        needs_ties=True,
+        suite=SuiteLimits(base_on_demand=True, whole_seconds=60),
+        history=history,
+    )
+    return verifier, trees, runner
+
+
+def judge(place: Path, change: Files, named: Sequence[str] = ()) -> Verdict:
+    verifier, trees, _ = make_verifier(place, change)
+    return verifier.verify(trees.patch, named)
+
+
+def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path) -> None:
+    verifier, trees, runner = make_verifier(tmp_path, FIX)
+    assert verifier.check_reproduction(trees.patch, ()).tests == (NEW,)
+    assert runner.calls == [(NEW,)]
+
+
+def test_old_failure_in_touched_file_does_not_block(tmp_path: Path) -> None:
+    verdict = judge(tmp_path, FIX, [NEW])
+    assert (verdict.label, verdict.targets) == ("PROVEN", (NEW,))
+    assert [run.tests for run in verdict.runs if run.label in ("targets", "red check")] == [(NEW,), (NEW,)]
+
+
+def test_edit_of_old_failure_is_no_reproduction(tmp_path: Path) -> None:
+    edited = {"calc.py": "fixed", SUITE: OLD_TESTS.replace("assert 0", "assert 0 == 1")}
+    verifier, trees, _ = make_verifier(tmp_path, edited)
+    reproduced = verifier.check_reproduction(trees.patch, ())
+    assert reproduced.tests == ()
+    assert "fails in the same way without the edit" in reproduced.rejected[0]
+
+
+def test_moved_test_is_not_missing(tmp_path: Path) -> None:
+    moved = {"calc.py": "fixed", "tests/test_product.py": NEW_TEST}
+    verdict = judge(tmp_path, moved, [NEW])
+    assert (verdict.label, verdict.targets) == ("PROVEN", ("tests/test_product.py::test_product",))
+    base_runs = [run for run in verdict.runs if run.label == "base"]
+    assert [run.tests for run in base_runs if any(test.startswith(SUITE) for test in run.tests)] == []
+
+
+def test_edited_test_that_loses_a_case_is_broken(tmp_path: Path) -> None:
+    base_cases = [passed_result(f"{SUITE}::test_sum[{case}]") for case in "ab"]
+
+    def run(files: Files) -> list[TestResult]:
+        others = [result for result in run_suite(files) if result.id != OLD_GREEN]
+        return [*others, *(base_cases if "assert 1\n" in files[SUITE] else base_cases[:1])]
+
+    change = {"calc.py": "fixed", SUITE: OLD_TESTS.replace("assert 1\n", "assert 2\n") + NEW_TEST}
+    verifier, trees, _ = make_verifier(tmp_path, change, runner=FakeRunner(run))
+    assert verifier.verify(trees.patch, ()).label == "BROKEN"
+
+
+def test_cut_run_asks_nothing_of_files_that_it_did_not_reach(tmp_path: Path) -> None:
+    def problem(tests: tuple[str, ...]) -> RunProblem | None:
+        return CUT if OTHER in tests else None
+
+    calc = {
+        "calc.py": "def product(): 'fixed'",
+        OTHER: "from calc import product\ndef test_other():\n    pass\n",
+    }
+    base = {**BASE, **calc, "calc.py": "def product(): pass"}
+
+    def run(files: Files) -> list[TestResult]:
+        seen = {**files, "calc.py": "fixed" if "fixed" in files["calc.py"] else "bug"}
+        return [result for result in run_suite(seen) if not result.id.startswith(OTHER)]
+
+    runner = FakeRunner(run, problem=problem)
+    verifier, trees, _ = make_verifier(tmp_path, {**FIX, **calc}, runner=runner)
+    trees.trees["base"] = dict(base)
+    verdict = verifier.verify(trees.patch, ())
+    assert verdict.label == "PASSING"
+    collected = [run.tests for run in verdict.runs if run.label == "collection on the base"]
+    assert collected and all(OTHER not in tests for tests in collected)
+
+
+@pytest.mark.parametrize(
+    ("user_tests", "excluded", "label"),
+    [
+        ((), (), "PROVEN"),
+        ((OLD_RED,), (), "NOT FIXED"),
+        ((OLD_RED,), (OLD_RED,), "PROVEN"),
+        ((), (OLD_RED,), "PROVEN"),
+        ((), (NEW,), "PASSING"),
+    ],
+)
+def test_user_may_demand_or_exclude_tests(
+    tmp_path: Path, user_tests: tuple[str, ...], excluded: tuple[str, ...], label: str
+) -> None:
+    verifier, trees, _ = make_verifier(tmp_path, FIX, user_tests=user_tests)
+    verdict = verifier.verify(trees.patch, user_tests, excluded=excluded)
+    assert verdict.label == label
+    assert [note for note in verdict.notes if "not about" in note] == [
+        f"not about the issue, as was said: {test}" for test in excluded
+    ]
+
+
+def test_old_failure_that_the_model_names_does_not_block(tmp_path: Path) -> None:
+    assert judge(tmp_path, FIX, [NEW, OLD_RED]).label == "PROVEN"
+
+
+def test_base_results_are_run_by_name_once(tmp_path: Path) -> None:
+    verifier, _, runner = make_verifier(tmp_path, FIX)
+    report = verifier.results_on_base([OLD_RED, NEW, f"{OTHER}::test_missing"])
+    assert [(result.id, result.outcome) for result in report.results] == [(OLD_RED, "failed")]
+    verifier.results_on_base([OLD_RED])
+    assert runner.calls == [(OLD_RED, NEW, f"{OTHER}::test_missing")]
+
+
+@pytest.mark.parametrize(
+    ("issue", "label"),
+    [
+        ("Multiplying goes wrong", "PROVEN"),  # names no definition of the project
+        ("`ledger` is slow, products too", "PROVEN"),  # shares a stem with the test
+        ("`ledger` is slow", "PASSING"),
+    ],
+)
+def test_new_test_shares_a_word_with_the_issue(tmp_path: Path, issue: str, label: str) -> None:
+    base = {**BASE, "calc.py": "def ledger(): return 0\ndef mul(): return 0\n"}
+    change = {**FIX, "calc.py": "def ledger(): return 0\ndef mul(): return 1\n"}
+
+    def run(files: Files) -> list[TestResult]:
+        return run_suite({**files, "calc.py": "fixed" if "return 1" in files["calc.py"] else "bug"})
+
+    trees = FakeTrees(tmp_path, base, change)
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(run), issue=issue, needs_ties=True)
+    verdict = verifier.verify(trees.patch, ())
+    assert verdict.label == label, verdict.reason
