@@ -18,10 +18,10 @@ from tests.place import PATCH, Place, fix_arguments
 pytestmark = pytest.mark.loopback
 
 UNSEEN = (
-    "import importlib\nimport time\n\n\n"
-    "def test_of_a_name_that_nobody_can_read():\n    time.sleep({seconds})\n"
-    "    module = importlib.import_module('clo' + 'ck')\n"
-    "    assert getattr(module, 'min' + 'utes')('01:01') == {value}\n"
+    "import importlib\nimport time\nfrom unittest import TestCase\n\n\nclass OtherTest(TestCase):\n"
+    "    def test_of_a_name_that_nobody_can_read(self):\n        time.sleep({seconds})\n"
+    "        module = importlib.import_module('clo' + 'ck')\n"
+    "        assert getattr(module, 'min' + 'utes')('01:01') == {value}\n"
 )
 """A test that the change reaches, and that no name in it tells of."""
 
@@ -33,7 +33,7 @@ def server() -> Iterator[FakeServer]:
 
 
 def _place(root: Path, *, value: int, seconds: float = 0.0) -> Place:
-    place = Place(root, runner="pytest")
+    place = Place(root)
     write(place.repository, {"test_other.py": UNSEEN.format(value=value, seconds=seconds)})
     git(place.repository, "add", "test_other.py")
     git(place.repository, "commit", "-qm", "other test")
