@@ -1,8 +1,14 @@
 """Builders of small real things: a git repository in a directory of its own."""
 
+import atexit
 import os
+import shutil
 import subprocess
+import sysconfig
+import tempfile
+import venv
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 ISOLATED = {
@@ -46,12 +52,47 @@ def write_tree(directory: Path, files: Mapping[str, str]) -> Path:
 
 
 def repo(directory: Path, files: Mapping[str, str], *, message: str = "start") -> Path:
-    """Make a repository on branch `main` with one commit that holds `files`, and return its root."""
+    """Make a repository on branch `main` with one commit that holds `files`, and return its root.
+
+    Git runs once for all directories with the same files: each is a copy.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    git(directory, "init", "--quiet", "--initial-branch=main")
-    git(directory, "config", "user.name", "Ada")
-    git(directory, "config", "user.email", "ada@example.org")
+    if any(directory.iterdir()):
+        init_repository(directory, files, message=message)
+    else:
+        shutil.copytree(
+            _template(tuple(files.items()), message), directory, symlinks=True, dirs_exist_ok=True
+        )
+        git(directory, "update-index", "-q", "--refresh")
+    return directory.resolve()
+
+
+def init_repository(directory: Path, files: Mapping[str, str], *, message: str) -> None:
+    """Commit `files`, beside what the directory holds, in a new repository there."""
+    git(directory, "init", "--quiet", "--initial-branch=main", "--template=")
+    (directory / ".git" / "hooks").mkdir()
+    (directory / ".git" / "info").mkdir()
+    with (directory / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     write(directory, files)
     git(directory, "add", "--all")
     git(directory, "commit", "--quiet", "--allow-empty", "--message", message)
-    return directory.resolve()
+
+
+@cache
+def _template(files: tuple[tuple[str, str], ...], message: str) -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="coder-template-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    init_repository(directory, dict(files), message=message)
+    return directory
+
+
+def plain_environment(directory: Path) -> Path:
+    """Make a virtual environment that sees this one's packages, and in which pytest loads no plugins."""
+    venv.create(directory, symlinks=True)
+    site = next(directory.glob("lib/python*/site-packages"))
+    (site / "shared.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    (site / "plain.pth").write_text(
+        "import os; os.environ.setdefault('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')\n", encoding="utf-8"
+    )
+    return directory

@@ -117,7 +117,6 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     plant_canaries(root, monkeypatch)
     issue = "twice(5) gives 8 in shop.py, test_shop.py::test_twice\n" + "\n".join(canary_lines("issue"))
     model = ScriptedModel(script())

@@ -1,7 +1,6 @@
-"""Command line in a subprocess, with a real repository and a model server on the loopback interface."""
+"""Command line with a real repository and a model server on the loopback interface."""
 
 import json
-import os
 import random
 import shlex
 import shutil
@@ -10,96 +9,16 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.builders import git, repo
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.portable import coder_command
-from tests.walls import flags
+from tests.place import FILES, FIX, ISSUE, LOOK, PATCH, WORSE, Place, call, fix_arguments
 
 pytestmark = pytest.mark.loopback
-
-FILES = {
-    "clock.py": (
-        'def minutes(text):\n    hours, rest = text.split(":")\n    return int(hours) * 60 - int(rest)\n'
-    ),
-    "test_clock.py": (
-        "from clock import minutes\n\n\ndef test_half_past_nine():\n    assert minutes('09:30') == 570\n"
-    ),
-    ".gitignore": "__pycache__/\n",
-}
-ISSUE = "test_clock.py::test_half_past_nine fails."
-FIX = (
-    "--- a/clock.py\n+++ b/clock.py\n@@ -3 +3 @@\n-    return int(hours) * 60 - int(rest)\n"
-    "+    return int(hours) * 60 + int(rest)\n"
-)
-WORSE = FIX.replace("+ int(rest)", "* int(rest)")
-
-
-def call(name: str, **arguments: Any) -> tuple[str, str]:
-    return name, json.dumps(arguments)
-
-
-PATCH = Turn(text="Minutes are added to the hours.", calls=(call("apply_patch", diff=FIX),))
-LOOK = Turn(calls=(call("search", pattern="minutes"),))
-
-
-class Place:
-    """A repository and the state of a user who has never run coder."""
-
-    def __init__(self, root: Path) -> None:
-        self.repository = repo(root / "repository", FILES)
-        self.environment = {
-            **{
-                name: value
-                for name, value in os.environ.items()
-                if name in ("PATH", "HOME", "LANG", "TMPDIR")
-            },
-            "XDG_STATE_HOME": str(root / "state"),
-            "XDG_CONFIG_HOME": str(root / "config"),
-            "OLLAMA_HOST": "127.0.0.1:9",
-        }
-
-    def command(self, *arguments: str) -> list[str]:
-        runs = arguments[:1] in (("fix",), ("demo",), ("verify",))
-        return coder_command(*arguments, *(flags() if runs else ()))
-
-    def coder(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments),
-            cwd=self.repository,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-
-    def fix(self, server: FakeServer, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run `coder fix` with a model and without the search that precedes it, which would find this fix
-        as well.
-        """
-        options = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--no-offline-first")
-        return self.coder("fix", ISSUE, *options, *arguments)
-
-    def user_state(self) -> dict[str, Any]:
-        """Return everything of the user's that must stay unchanged, byte for byte."""
-        files = (path for path in self.repository.rglob("*") if path.is_file() and ".git" not in path.parts)
-        return {
-            "files": {str(path): path.read_bytes() for path in files},
-            "index": (self.repository / ".git" / "index").read_bytes(),
-            "head": git(self.repository, "rev-parse", "HEAD"),
-            "branches": git(self.repository, "for-each-ref", "refs/heads", "refs/stash"),
-        }
-
-    def traces(self) -> tuple[str, str]:
-        """Return what a session leaves while it works: its private refs and its worktrees."""
-        return git(self.repository, "for-each-ref", "refs/coder"), git(
-            self.repository, "worktree", "list", "--porcelain"
-        ).partition("\n\n")[2]
+STILL_PROVEN = "The evidence names the test command: python -m unittest\nThe evidence still holds: PROVEN.\n"
 
 
 @pytest.fixture
@@ -113,10 +32,12 @@ def server() -> Iterator[FakeServer]:
         yield fake
 
 
-def test_proves_applies_and_undoes_fix(place: Place, server: FakeServer) -> None:
+def test_proves_applies_and_undoes_fix(tmp_path: Path, server: FakeServer) -> None:
+    """All in processes of their own, with pytest."""
+    place = Place(tmp_path, runner="pytest")
     server.turns += [PATCH]
     before = place.user_state()
-    result = place.fix(server)
+    result = place.process(*fix_arguments(server), "--no-offline-first")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "PROVEN" in result.stdout
     assert "\x1b" not in result.stdout
@@ -129,11 +50,11 @@ def test_proves_applies_and_undoes_fix(place: Place, server: FakeServer) -> None
     assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", branch)
     assert {**place.user_state(), "branches": ""} == {**before, "branches": ""}
     assert place.coder("log", "diff", branch).stdout == place.coder("log", "diff", "last").stdout
-    assert place.coder("apply", branch).returncode == 0
+    assert place.process("apply", branch).returncode == 0
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
     git(place.repository, "branch", "-D", branch)
     assert ("PROVEN" in (listed := place.coder("log").stdout), "undone" in listed) == (True, False)
-    undone = place.coder("undo", "last", "--yes")
+    undone = place.process("undo", "last", "--yes")
     assert undone.returncode == 0, undone.stderr
     assert "- int(rest)" in (place.repository / "clock.py").read_text()
     assert "PROVEN, undone" in place.coder("log").stdout
@@ -267,19 +188,6 @@ def test_missing_repository_or_commit_gives_one_line(place: Place, tmp_path: Pat
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
 
 
-def start_session(place: Place, server: FakeServer, *options: str) -> "subprocess.Popen[str]":
-    model = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust")
-    command = place.command("fix", ISSUE, *model, *options)
-    return subprocess.Popen(
-        command,
-        cwd=place.repository,
-        env=place.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def child_processes(pid: int) -> list[int]:
     """Return the living descendants of a process, from /proc."""
     descendants = []
@@ -310,7 +218,7 @@ def test_ctrl_c_kills_children_and_reports_state(place: Place, server: FakeServe
     )
     server.turns += [Turn(text="I think", stalls=True)]
     before = place.user_state()
-    running = start_session(place, server)
+    running = place.start_fix(server)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (
         len(child_processes(running.pid)) >= 2 if moment == "tests" else server.requests
@@ -331,10 +239,10 @@ def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: FakeS
     (place.repository / "notes.txt").write_text("uncommitted\n")
     before = place.user_state()
     moments = random.Random(4)
-    for _ in range(4):
+    for _ in range(3):
         server.turns[:] = [LOOK, Turn(calls=(call("apply_patch", diff=WORSE),)), *[LOOK] * 50]
-        running = start_session(place, server)
-        time.sleep(moments.uniform(0.5, 6.0))
+        running = place.start_fix(server)
+        time.sleep(moments.uniform(0.5, 3.0))
         running.kill()
         running.communicate()
         state = place.user_state()
@@ -440,8 +348,11 @@ def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> No
     assert head_result.returncode == 3
     assert "no test went from red to green" in head_result.stdout
     second = place.coder("verify", "--check", "--evidence", str(tmp_path / "evidence.json"), "--trust")
-    assert (second.returncode, second.stderr) == (0, "The evidence still holds: PROVEN.\n")
-    assert "test_clock.py::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
+    assert (second.returncode, second.stderr) == (
+        0,
+        STILL_PROVEN,
+    )
+    assert "test_clock.py::ClockTest::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
@@ -458,7 +369,10 @@ def test_signed_statement_is_judged_again(place: Place, tmp_path: Path) -> None:
     with statement.open() as file:
         subprocess.run([*check, f"{statement}.sig"], stdin=file, check=True, capture_output=True)
     second = place.coder("verify", "--check", "--evidence", str(statement), "--trust")
-    assert (second.returncode, second.stderr) == (0, "The evidence still holds: PROVEN.\n")
+    assert (second.returncode, second.stderr) == (
+        0,
+        STILL_PROVEN,
+    )
     refused = place.coder(*options, str(tmp_path / "nothing"))
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "is written, but not signed: ssh-keygen says: " in refused.stderr
@@ -504,7 +418,8 @@ def test_a_fix_that_fails_on_a_newer_head_is_not_applied(place: Place, server: F
     assert place.fix(server).returncode == 0
     path = next(place.repository.rglob("test_*.py"))
     path.write_text(
-        path.read_text() + "\n\ndef test_contradicts():\n    assert minutes('09:30') == 9 * 60 - 30\n"
+        path.read_text()
+        + "\n    def test_contradicts(self):\n        self.assertEqual(minutes('09:30'), 9 * 60 - 30)\n"
     )
     git(place.repository, "commit", "-qam", "contradict")
     before = place.user_state()

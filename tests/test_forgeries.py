@@ -1,10 +1,10 @@
-"""One forgery of each class and one honest fix through `coder verify` (all: tests.benchmarks.forgery)."""
+"""One forgery of each class and one honest fix through `coder verify` (all: benchmarks.forgery)."""
 
 import shutil
 
 import pytest
 
-from tests.benchmarks.forgery import judge, load_cases
+from benchmarks.forgery import judge, load_cases
 
 CHOSEN = (
     "101_recorder_write",

@@ -4,17 +4,12 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 OTHERS = ("demo/project", "bench/suite", "bench/challenges", "coder/tools/", "coder/prompts/")
 """Data, and links to directories at the top of the repository."""
-MODULES = {
-    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for top in ("coder", "tools")
-    for path in sorted((ROOT / top).rglob("*.py"))
-    if not any(part in path.as_posix() for part in OTHERS)
-}
 PARAMETER = re.compile(
     r"`([a-z_]\w*)` (?:are|asks?|builds?|called|comes?|compares?|counts?|decides?|describes?|gets?|gives?"
     r"|hears?|holds?|is|judges?|keeps?|limits|maps|may|must|names|needs?|receives?|returns?|runs?|says?|takes?|tells?"
@@ -53,6 +48,17 @@ GENERATORS = "coder/repair/generators/"
 TARGET = "coder/verify/target/"
 """Loaded as single modules by foreign interpreters; names of its exceptions are data that others compare."""
 OPENERS = re.compile(r"(?:What|Who|Whoever|How|Which|Says|Tells|Knows|Whatever)\b")
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Return the parsed modules by path."""
+    return {
+        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for top in ("coder", "tools")
+        for path in sorted((ROOT / top).rglob("*.py"))
+        if not any(part in path.as_posix() for part in OTHERS)
+    }
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -101,22 +107,22 @@ def unknown_parameters(tree: ast.Module) -> list[str]:
 
 def test_functions_are_not_named_by_participle() -> None:
     found = {
-        path: participle_names(tree) for path, tree in MODULES.items() if not path.startswith(GENERATORS)
+        path: participle_names(tree) for path, tree in modules().items() if not path.startswith(GENERATORS)
     }
     assert {path: names for path, names in found.items() if names} == {}
 
 
 def test_docstrings_do_not_open_with_riddles() -> None:
-    assert {path: lines for path, tree in MODULES.items() if (lines := riddles(tree))} == {}
+    assert {path: lines for path, tree in modules().items() if (lines := riddles(tree))} == {}
 
 
 def test_docstrings_name_parameters_that_exist() -> None:
-    assert {path: names for path, tree in MODULES.items() if (names := unknown_parameters(tree))} == {}
+    assert {path: names for path, tree in modules().items() if (names := unknown_parameters(tree))} == {}
 
 
 def test_public_classes_have_different_names() -> None:
     homes: dict[str, set[str]] = defaultdict(set)
-    for path, tree in MODULES.items():
+    for path, tree in modules().items():
         for node in tree.body:
             if (
                 isinstance(node, ast.ClassDef)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from coder.trust import trust_repository
+from tests.place import FIX, ISSUE, Place
 from tests.portable import coder_command
-from tests.test_command_line import FIX, ISSUE, Place
 from tests.walls import flags
 
 mcp = pytest.importorskip("mcp", reason="mcp is not installed")

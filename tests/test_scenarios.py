@@ -139,13 +139,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     return tmp_path / "repository"
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.name)
-def test_scenario(scenario: Path, root: Path) -> None:
+def test_scenario(scenario: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expect = json.loads((scenario / "expect.json").read_text(encoding="utf-8"))
+    if "editable" in expect:  # the venv in the repository is to be found
+        monkeypatch.delenv("VIRTUAL_ENV")
     prepare_repository(scenario, root, expect)
     before = snapshot(root)
     session_end, records = run_scenario(scenario, root, expect)

@@ -15,8 +15,8 @@ OLDEST_ON_MACOS = ("--platform", "darwin", "--python-version", "3.11", "--no-war
 @pytest.mark.parametrize(
     "command",
     [
-        ("ruff", "check", "coder", "tools", "tests"),
-        ("ruff", "format", "--check", "coder", "tools", "tests"),
+        ("ruff", "check", "benchmarks", "coder", "tools", "tests"),
+        ("ruff", "format", "--check", "benchmarks", "coder", "tools", "tests"),
         ("mypy",),
         ("mypy", *OLDEST_ON_MACOS, "--cache-dir", os.devnull, "coder/verify/target"),
     ],

@@ -21,7 +21,6 @@ unknown.
 """
 
 import json
-import sys
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any, TextIO
@@ -155,8 +154,8 @@ def write_failure(message: str, exit_code: int, *, at: datetime) -> None:
     print(json.dumps({"at": at.isoformat(), **_finished_object(event)}), flush=True)
 
 
-async def write_records(records: AsyncIterator[Record], out: TextIO = sys.stdout) -> None:
-    """Write each public record as one line, and flush it."""
+async def write_records(records: AsyncIterator[Record], out: TextIO | None = None) -> None:
+    """Write each public record as one line, to standard output by default, and flush it."""
     translator = RecordTranslator()
     async for record in records:
         if (public := translator.translate(record)) is not None:

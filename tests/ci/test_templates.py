@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.builders import git
-from tests.test_command_line import Place
+from tests.place import Place
 from tests.walls import walls
 
 yaml: Any = pytest.importorskip("yaml", reason="pyyaml is not installed")
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent.parent
 ACTION = yaml.safe_load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
 GITLAB = yaml.safe_load((ROOT / "docs/ci/gitlab.yml").read_text(encoding="utf-8"))["coder verify"]
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
-PLAIN_TEST = "\n\ndef test_nine():\n    assert minutes('09:00') == 540\n"
+PLAIN_TEST = "\n    def test_nine(self):\n        self.assertEqual(minutes('09:00'), 540)\n"
 CHANGES = {
     "broken": ("* 60 -", "* 61 -"),
     "passing": ("int(rest)", "int(rest, 10)"),
@@ -60,7 +60,8 @@ class PullRequest:
         code.write_text(code.read_text(encoding="utf-8").replace(*CHANGES[change]), encoding="utf-8")
         if change == "proven":
             (self.repository / "test_new.py").write_text(
-                "from clock import minutes\n\n\ndef test_ten():\n    assert minutes('10:10') == 610\n"
+                "from unittest import TestCase\n\nfrom clock import minutes\n\n\nclass NewTest(TestCase):\n"
+                "    def test_ten(self):\n        self.assertEqual(minutes('10:10'), 610)\n"
             )
         git(self.repository, "add", "-A")
         git(self.repository, "commit", "-qm", "change the clock")
@@ -194,8 +195,9 @@ def test_action_passes_no_expression_into_a_script() -> None:
     assert {name for step in STEPS.values() for name in step.get("env", {})} >= {"BASE", "HEAD", "GH_TOKEN"}
 
 
-@pytest.mark.parametrize("shell", [("sh", "-ec"), ("bash", "-eu", "-o", "pipefail", "-c")])
-@pytest.mark.parametrize("token", ["x", None])
+@pytest.mark.parametrize(
+    ("shell", "token"), [(("sh", "-ec"), "x"), (("bash", "-eu", "-o", "pipefail", "-c"), None)]
+)
 def test_gitlab_job_judges_and_comments(tmp_path: Path, shell: tuple[str, ...], token: str | None) -> None:
     merge_request = PullRequest(tmp_path, "passing")
     (script,) = GITLAB["script"]

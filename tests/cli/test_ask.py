@@ -11,7 +11,7 @@ import pytest
 
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.test_command_line import Place, call
+from tests.place import Place, call
 
 pytestmark = pytest.mark.loopback
 QUESTION = "How are minutes counted?"

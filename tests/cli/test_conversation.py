@@ -12,8 +12,9 @@ from coder.repo.locks import session_lock
 from tests.builders import git
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.test_command_line import FILES, FIX, ISSUE, PATCH, Place, call, start_session
+from tests.place import FILES, FIX, ISSUE, PATCH, Place, call
 
+pytestmark = pytest.mark.loopback
 FIXED_CLOCK = FILES["clock.py"].replace("* 60 - int", "* 60 + int")
 NAMED = (
     "--- a/clock.py\n+++ b/clock.py\n@@ -1,2 +1,3 @@\n def minutes(text):\n"
@@ -103,7 +104,7 @@ def test_unknown_session_cannot_be_continued(place: Place, server: FakeServer) -
 def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeServer) -> None:
     documents = Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),))
     server.turns += [documents, Turn(text="I think", stalls=True)]
-    running = start_session(place, server, "--no-offline-first")
+    running = place.start_fix(server, "--no-offline-first")
     deadline = time.monotonic() + 60
     while len(server.requests) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)

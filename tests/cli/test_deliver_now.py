@@ -9,7 +9,7 @@ from typing import Any
 
 from coder.session.session import NOTHING_TO_CUT_SHORT
 from tests.builders import git, write
-from tests.test_command_line import Place
+from tests.place import Place
 
 SLOW = (
     "import time\n\nfrom clock import minutes\n\n\n"
@@ -18,13 +18,13 @@ SLOW = (
 
 
 def test_signal_ends_large_run_with_passing(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = Place(tmp_path, runner="pytest")
     write(place.repository, {"test_slow.py": SLOW})
     git(place.repository, "add", "--all")
     git(place.repository, "commit", "-qm", "slow test")
     code = (place.repository / "clock.py").read_text()
     write(place.repository, {"clock.py": code.replace("- int(rest)", "+ int(rest)")})
-    issue = "test_clock.py::test_half_past_nine fails."
+    issue = "test_clock.py::ClockTest::test_half_past_nine fails."
     command = place.command("verify", "--issue", issue, "--suite", "impacted", "--trust", "--json")
     environment = {**place.environment, "CI": "1"}
     warnings, verified = 0, dict[str, Any]()

@@ -16,7 +16,7 @@ import pytest
 from tests.builders import git
 from tests.models.fakes import Turn, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.test_command_line import ISSUE, Place, call
+from tests.place import ISSUE, Place, call
 
 ESCAPE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[PX^_\]].*?(?:\x1b\\\\|\x07)|[ -/]*[0-~])", re.DOTALL)
 DIFF = (

@@ -7,7 +7,9 @@ import pytest
 from tests.builders import git
 from tests.models.fakes import Turn, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.test_command_line import FIX, ISSUE, Place, call
+from tests.place import FIX, ISSUE, Place, call
+
+pytestmark = pytest.mark.loopback
 
 
 def hand_over(summary: str, *, approve: bool, line: int = 0, path: str = "clock.py") -> Turn:
@@ -24,7 +26,6 @@ def commit_change(place: Place) -> None:
     git(place.repository, "commit", "--quiet", "--message", "more")
 
 
-@pytest.mark.loopback
 def test_shows_findings_beside_what_tests_saw(tmp_path: Path) -> None:
     place = Place(tmp_path)
     (place.repository / "fix.diff").write_text(FIX)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import git, write
-from tests.test_command_line import Place
+from tests.place import Place
 from tests.walls import walls
 
 pytestmark = [
@@ -23,14 +23,17 @@ SERVICE = (
 
 
 def _verify(place: Place) -> dict[str, Any]:
-    issue, evidence = "test_clock.py::test_half_past_nine fails.", place.repository.parent / "evidence.json"
+    issue, evidence = (
+        "test_clock.py::ClockTest::test_half_past_nine fails.",
+        place.repository.parent / "evidence.json",
+    )
     place.coder("verify", "--issue", issue, "--trust", "--evidence", str(evidence))
     verdict: dict[str, Any] = json.loads(evidence.read_text())["verdict"]
     return verdict
 
 
 def test_settings_of_the_user_let_tests_reach_services(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = Place(tmp_path, runner="pytest")
     place.environment["SHOP"] = "open"
     with socket.create_server(("127.0.0.1", 0)) as server:
         write(place.repository, {"test_service.py": SERVICE.format(port=server.getsockname()[1])})

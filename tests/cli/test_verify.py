@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import git, write
-from tests.test_command_line import Place
+from tests.place import Place
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")

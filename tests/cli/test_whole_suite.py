@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,15 +13,15 @@ import pytest
 from tests.builders import git, write
 from tests.models.fakes import FakeServer, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.test_command_line import PATCH, Place
+from tests.place import PATCH, Place, fix_arguments
 
 pytestmark = pytest.mark.loopback
 
 UNSEEN = (
-    "import importlib\nimport time\n\n\n"
-    "def test_of_a_name_that_nobody_can_read():\n    time.sleep({seconds})\n"
-    "    module = importlib.import_module('clo' + 'ck')\n"
-    "    assert getattr(module, 'min' + 'utes')('01:01') == {value}\n"
+    "import importlib\nimport time\nfrom unittest import TestCase\n\n\nclass OtherTest(TestCase):\n"
+    "    def test_of_a_name_that_nobody_can_read(self):\n        time.sleep({seconds})\n"
+    "        module = importlib.import_module('clo' + 'ck')\n"
+    "        assert getattr(module, 'min' + 'utes')('01:01') == {value}\n"
 )
 """A test that the change reaches, and that no name in it tells of."""
 
@@ -39,6 +40,10 @@ def _place(root: Path, *, value: int, seconds: float = 0.0) -> Place:
     return place
 
 
+def fix(place: Place, server: FakeServer, *options: str) -> subprocess.CompletedProcess[str]:
+    return place.process(*fix_arguments(server), "--no-offline-first", "--suite", "background", *options)
+
+
 def _wait_for_child(place: Place, *, finished: bool = True) -> tuple[str, str]:
     """Return the ids of the first session and of the one in the background, once it is there."""
     sessions = Path(place.environment["XDG_STATE_HOME"]) / "coder" / "sessions"
@@ -55,7 +60,7 @@ def _wait_for_child(place: Place, *, finished: bool = True) -> tuple[str, str]:
 
 def test_broken_change_is_reported_and_not_applied(tmp_path: Path, server: FakeServer) -> None:
     place = _place(tmp_path, value=59)
-    result = place.fix(server, "--suite", "background")
+    result = fix(place, server)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "no new failures in 1 impacted test" in result.stdout
     assert "the whole suite now runs in the background" in result.stdout
@@ -80,7 +85,7 @@ def test_change_that_passes_the_whole_suite_is_applied(tmp_path: Path, server: F
     place = _place(tmp_path, value=int("61"), seconds=0.0)
     write(place.repository, {"test_other.py": UNSEEN.format(value="(59, 61)", seconds=0).replace("==", "in")})
     git(place.repository, "commit", "-qam", "either")
-    assert place.fix(server, "--suite", "background").returncode == 0
+    assert fix(place, server).returncode == 0
     session, _ = _wait_for_child(place)
     assert "The whole suite was run afterwards: PROVEN" in place.coder("log", "show", session).stdout
     assert place.coder("apply", session).returncode == 0
@@ -89,7 +94,7 @@ def test_change_that_passes_the_whole_suite_is_applied(tmp_path: Path, server: F
 def test_nothing_runs_on_in_ci(tmp_path: Path, server: FakeServer) -> None:
     place = _place(tmp_path, value=59)
     place.environment["CI"] = "true"
-    result = place.fix(server, "--suite", "background", "--attempts", "1")
+    result = fix(place, server, "--attempts", "1")
     assert "background" not in result.stdout
     assert "test_of_a_name_that_nobody_can_read" in result.stdout  # found at once
     time.sleep(1)
@@ -98,7 +103,7 @@ def test_nothing_runs_on_in_ci(tmp_path: Path, server: FakeServer) -> None:
 
 def test_killed_suite_is_reported_as_unfinished(tmp_path: Path, server: FakeServer) -> None:
     place = _place(tmp_path, value=59, seconds=60)
-    assert place.fix(server, "--suite", "background").returncode == 0
+    assert fix(place, server).returncode == 0
     session, child = _wait_for_child(place, finished=False)
     for process in Path("/proc").glob("[0-9]*"):
         try:

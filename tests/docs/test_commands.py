@@ -60,6 +60,7 @@ def environment(tmp_path: Path, server: FakeServer) -> dict[str, str]:
         "PATH": path,
         "LANG": os.environ.get("LANG", "C.UTF-8"),
         "HOME": str(tmp_path / "home"),
+        "VIRTUAL_ENV": os.environ["VIRTUAL_ENV"],
         "TMPDIR": str(tmp_path / "tmp"),
         "OLLAMA_HOST": server.url,
     }

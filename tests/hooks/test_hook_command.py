@@ -11,11 +11,11 @@ import pytest
 
 from coder.trust import trust_repository
 from tests.builders import git
+from tests.place import Place, run_coder
 from tests.portable import coder_command
-from tests.test_command_line import Place
 from tests.walls import flags
 
-PLAIN_TEST = "\n\ndef test_nine():\n    assert minutes('09:00') == 540\n"
+PLAIN_TEST = "\n    def test_nine(self):\n        self.assertEqual(minutes('09:00'), 540)\n"
 
 CLAIM = "I fixed it, and all tests pass."
 DOCUMENTED_FIELDS: dict[str, dict[str, Any]] = {
@@ -48,15 +48,11 @@ def send(
         "stop_hook_active": is_continued,
         **DOCUMENTED_FIELDS[agent],
     }
-    result = subprocess.run(
-        coder_command("hook", "run", agent, *options, *flags()),
-        input=json.dumps(message),
-        cwd="/",
-        env=place.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+    result = run_coder(
+        ("hook", "run", agent, *options, *flags()),
+        directory=Path("/"),
+        environment=place.environment,
+        stdin=json.dumps(message),
     )
     assert (result.returncode, result.stderr) == (0, "")
     return dict(json.loads(result.stdout)) if result.stdout else {}
@@ -81,7 +77,7 @@ def test_broken_change_goes_back_until_rounds_are_spent(place: Place) -> None:
     answer = send(place, "Stop", "--rounds", "2")
     assert answer["decision"] == "block"
     assert answer["reason"].startswith("coder verify: BROKEN.")
-    assert "test_clock.py::test_nine" in answer["reason"]
+    assert "test_clock.py::ClockTest::test_nine" in answer["reason"]
     assert send(place, "Stop", "--rounds", "2") == answer  # nothing changed: the same, and no run of tests
     assert sessions(place) == 1
     assert "now it is your turn" in send(place, "Stop", "--rounds", "2")["systemMessage"]
@@ -176,13 +172,13 @@ def test_broken_push_is_refused_after_an_earlier_hook(place: Place, tmp_path: Pa
     earlier.chmod(0o755)
     before = earlier.read_bytes()
     for _ in range(2):
-        assert place.coder("hook", "install", "git", *flags()).returncode == 0
+        assert place.process("hook", "install", "git", *flags()).returncode == 0
     edit(place, "* 60", "* 61")
     git(place.repository, "commit", "-qam", "break it")
     refused = pushes.push()
     assert refused.returncode == 1
     assert "coder verify main: BROKEN" in refused.stderr
-    assert "test_clock.py::test_nine" in refused.stderr
+    assert "test_clock.py::ClockTest::test_nine" in refused.stderr
     said = (place.repository / "said").read_text()
     assert said.startswith("origin\nrefs/heads/main")
     assert git(tmp_path / "remote.git", "log", "-1", "--format=%s", "main") == "a test that passes"
@@ -200,7 +196,7 @@ def test_broken_push_is_refused_after_an_earlier_hook(place: Place, tmp_path: Pa
 
 def test_tags_and_force_pushes(place: Place, tmp_path: Path) -> None:
     pushes = Pushes(place, tmp_path)
-    assert place.coder("hook", "install", "git", *flags()).returncode == 0
+    assert place.process("hook", "install", "git", *flags()).returncode == 0
     edit(place, "* 60", "* 61")
     git(place.repository, "commit", "-qam", "break it")
     git(place.repository, "tag", "broken")

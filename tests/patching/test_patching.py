@@ -14,11 +14,10 @@ from coder.patching import PatchError, apply, plan_patch
 from coder.patching.applying.tree import ConfinedTree
 from coder.patching.applying.write import write_patch
 
-CASES = sorted(
-    path
-    for path in (Path(__file__).parent.parent / "cases" / "patches").iterdir()
-    if (path / "patch.diff").exists()
-)
+PATCHES = Path(__file__).parent.parent / "cases" / "patches"
+CASES = sorted(path for path in PATCHES.iterdir() if (path / "patch.diff").exists())
+BASE = (PATCHES / "calc.py").read_text(encoding="utf-8")
+"""File that the cases without files of their own change; `after.diff` is what they do to it."""
 SWAP = "--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n"
 
 
@@ -31,20 +30,51 @@ def content(root: Path) -> dict[str, tuple[bytes, bool]]:
     }
 
 
+def lines_of(file: tuple[bytes, bool] | None) -> list[str]:
+    """Return the lines of a file, after a first one if it is executable."""
+    if file is None:
+        return []
+    text, is_executable = file[0].decode("utf-8"), file[1]
+    lines = [f"{line}\n" for line in text.split("\n")[:-1]]
+    last = text.rpartition("\n")[2]
+    end = [f"{last}\n\\ No newline at end of file\n"] if last else []
+    return [*(["executable\n"] if is_executable else []), *lines, *end]
+
+
+def difference(before: dict[str, tuple[bytes, bool]], after: dict[str, tuple[bytes, bool]]) -> str:
+    """Return a unified diff of two trees; from it and `before` follows `after`, byte for byte."""
+    parts = []
+    for name in sorted(before.keys() | after.keys()):
+        old, new = before.get(name), after.get(name)
+        names = (f"a/{name}" if old else "/dev/null", f"b/{name}" if new else "/dev/null")
+        if old != new:
+            parts += [*difflib.unified_diff(lines_of(old), lines_of(new), *names)] or [f"{names}\n"]
+    return "".join(parts)
+
+
+def set_up(case: Path, root: Path) -> None:
+    if (case / "before").exists():
+        shutil.copytree(case / "before", root, dirs_exist_ok=True)
+    elif not (case / "after").exists():
+        (root / "calc.py").write_text(BASE, encoding="utf-8")
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 def test_case_applies_exactly_or_is_refused_with_its_error(case: Path, tmp_path: Path) -> None:
-    if (case / "before").exists():
-        shutil.copytree(case / "before", tmp_path, dirs_exist_ok=True)
+    set_up(case, tmp_path)
     before = content(tmp_path)
     diff = (case / "patch.diff").read_bytes().decode("utf-8")
-    if (case / "after").exists():
-        apply(diff, tmp_path)
-        assert content(tmp_path) == content(case / "after")
-    else:
-        with pytest.raises(PatchError) as error:
+    if (error := case / "error.txt").exists():
+        with pytest.raises(PatchError) as raised:
             apply(diff, tmp_path)
-        assert f"{error.value}\n" == (case / "error.txt").read_text(encoding="utf-8")
+        assert f"{raised.value}\n" == error.read_text(encoding="utf-8")
         assert content(tmp_path) == before
+    else:
+        apply(diff, tmp_path)
+        if (case / "after").exists():
+            assert content(tmp_path) == content(case / "after")
+        else:
+            assert difference(before, content(tmp_path)) == (case / "after.diff").read_bytes().decode("utf-8")
 
 
 LINES = ["a", "b", "", "    c", "\td", "- e", "+ f", "@@", "--- g", "é", "\\ h", "x" * 50]
@@ -190,8 +220,7 @@ REVERSIBLE = sorted({"001", "009", "025", "032", "034", "038", "088", "099", "12
 @pytest.mark.parametrize("number", REVERSIBLE)
 def test_patch_can_be_undone(number: str, tmp_path: Path) -> None:
     case = next(case for case in CASES if case.name.startswith(number))
-    if (case / "before").exists():
-        shutil.copytree(case / "before", tmp_path, dirs_exist_ok=True)
+    set_up(case, tmp_path)
     before = content(tmp_path)
     diff = (case / "patch.diff").read_bytes().decode("utf-8")
     apply(diff, tmp_path)

@@ -11,14 +11,14 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 
+from benchmarks.patching.cases import Case, Text
+from benchmarks.patching.certainty import is_certain
+from benchmarks.patching.damage import Table
+from benchmarks.patching.damaged_files import FILES
+from benchmarks.patching.damaged_layout import LAYOUT
+from benchmarks.patching.damaged_lines import LINES
+from benchmarks.patching.history import parts_of
 from coder.patching import PatchError, apply
-from tests.benchmarks.patching.cases import Case, Text
-from tests.benchmarks.patching.certainty import is_certain
-from tests.benchmarks.patching.damage import Table
-from tests.benchmarks.patching.damaged_files import FILES
-from tests.benchmarks.patching.damaged_layout import LAYOUT
-from tests.benchmarks.patching.damaged_lines import LINES
-from tests.benchmarks.patching.history import parts_of
 
 SAME_EACH_TIME = settings(derandomize=True, database=None, deadline=None, max_examples=60)
 DAMAGES = Table()

@@ -1,4 +1,4 @@
-"""Quick attacks, all in one command; `python tests/benchmarks/sandbox.py --attacks` runs each separately."""
+"""Quick attacks, all in one command; `python benchmarks/sandbox.py --attacks` runs each separately."""
 
 import threading
 from pathlib import Path

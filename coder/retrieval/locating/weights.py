@@ -1,4 +1,4 @@
-"""Weights of evidence, fitted to issues with known fixes; see `tests/benchmarks/locate.py`.
+"""Weights of evidence, fitted to issues with known fixes; see `benchmarks/locate.py`.
 
 Weights of definitions maximize the likelihood of a softmax over all candidates of an issue. No positive
 evidence has a negative weight, and a penalty, chosen on held-out issues, keeps them near the values set by

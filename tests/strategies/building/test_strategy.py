@@ -148,7 +148,6 @@ def test_one_budget_holds_for_all(
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     return repo(tmp_path / "project", {".gitignore": "__pycache__/\n"})
 
 

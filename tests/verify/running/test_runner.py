@@ -181,11 +181,12 @@ def test_overrules_stop_on_first_failure(tmp_path: Path, make_runner: Run) -> No
     }
 
 
-def test_xdist_workers_report_through_controller(tmp_path: Path, make_runner: Run) -> None:
+def test_xdist_workers_report_through_controller(tmp_path: Path, make_runner: Run, plugin_venv: Path) -> None:
     files = {f"test_{name}.py": "import os\ndef test_a(): assert 1 == 2\ndef test_b(): pass" for name in "xy"}
     files["test_z.py"] = "import os\ndef test_dies(): os._exit(3)"
     root = write_tree(tmp_path, files)
-    report = make_runner(root, command="pytest -n 2").run(root)
+    runner = make_runner(root, command="pytest -n 2", venv=plugin_venv)
+    report = runner.run(root)
     assert report.problem is None
     assert dict(sorted(outcomes(report).items())) == {
         "test_x.py::test_a": "failed",
@@ -200,10 +201,7 @@ def test_xdist_workers_report_through_controller(tmp_path: Path, make_runner: Ru
         "test_y.py::test_a": "AssertionError",
         "test_z.py::test_dies": "Crash",
     }
-    assert [
-        result.id
-        for result in make_runner(root, command="pytest -n 2").run(root, ["test_x.py::test_b"]).results
-    ] == ["test_x.py::test_b"]
+    assert [result.id for result in runner.run(root, ["test_x.py::test_b"]).results] == ["test_x.py::test_b"]
 
 
 def problem_text(report: TestReport, kind: str) -> str:
@@ -258,11 +256,11 @@ ENDLESS = {
 
 @pytest.mark.parametrize("options", ["", " -n 2"])
 def test_endless_test_is_red_and_others_run(
-    tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch, options: str
+    tmp_path: Path, make_runner: Run, plugin_venv: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
     root = write_tree(tmp_path, ENDLESS)
-    report = make_runner(root, command=f"pytest{options}").run(root)
+    report = make_runner(root, command=f"pytest{options}", venv=plugin_venv).run(root)
     red = {"test_it.py::test_b": "failed", "test_it.py::test_c": "failed"}
     assert (outcomes(report), report.problem) == (
         {"test_it.py::test_a": "passed", "test_it.py::test_d": "passed", **red},
@@ -360,7 +358,7 @@ LAYOUTS = {"src": "src/{}/__init__.py", "flat": "{}/__init__.py"}
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_worktree_tests_its_own_code_despite_installation(
-    tmp_path: Path, make_runner: Run, bare_venv: Path, layout: str
+    tmp_path: Path, make_runner: Run, plugin_venv: Path, layout: str
 ) -> None:
     name = f"editable_{layout}"
     source = LAYOUTS[layout].format(name)
@@ -370,7 +368,7 @@ def test_worktree_tests_its_own_code_despite_installation(
     }
     checkout = write_tree(tmp_path / "checkout", {**files, source: PACKAGE.format(41)})
     worktree = write_tree(tmp_path / "worktree", {**files, source: PACKAGE.format(42)})
-    python = str(bare_venv / "bin" / "python")
+    python = str(plugin_venv / "bin" / "python")
     install = [
         python,
         "-m",
@@ -384,7 +382,7 @@ def test_worktree_tests_its_own_code_despite_installation(
         str(checkout),
     ]
     subprocess.run(install, check=True, capture_output=True)
-    finder = [*next(bare_venv.glob("lib/python*/site-packages")).glob(f"__editable__*{name}*finder.py")]
+    finder = [*next(plugin_venv.glob("lib/python*/site-packages")).glob(f"__editable__*{name}*finder.py")]
     assert bool(finder) is (layout == "flat"), "both of setuptools' editable styles are meant to be tried"
     installed = subprocess.run(
         [python, "-c", f"import {name}; print({name}.answer())"],
@@ -395,7 +393,7 @@ def test_worktree_tests_its_own_code_despite_installation(
     )
     assert installed.stdout == "41\n"
 
-    runner = make_runner(checkout, command="pytest", venv=bare_venv)
+    runner = make_runner(checkout, command="pytest", venv=plugin_venv)
     report = runner.run(worktree, expect_loaded=[source])
     assert (outcomes(report), report.problem) == ({"tests/test_it.py::test_it": "passed"}, None)
 
@@ -405,7 +403,7 @@ def test_worktree_tests_its_own_code_despite_installation(
     assert str(checkout / source) in message
     assert str(worktree / source) in message
     assert f"imported {name} " in message
-    xdist = make_runner(checkout, command="pytest -n 1", venv=bare_venv)
+    xdist = make_runner(checkout, command="pytest -n 1", venv=plugin_venv)
     assert str(checkout / source) in problem_text(xdist.run(worktree, expect_loaded=[source]), "wrong_code")
 
 

@@ -178,6 +178,7 @@ def test_fixed_endless_loop_is_proven_by_real_runs(
     tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
+    monkeypatch.setattr("coder.verify.running.runner.ENDLESS_AGAIN_SECONDS", 1.0)
     base = {
         "calc.py": (
             "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n"

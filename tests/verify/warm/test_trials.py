@@ -78,7 +78,7 @@ def test_leaves_something_behind(given):
 def make_trials(sandbox: ProcessSandbox, root: Path, files: dict[str, str]) -> PytestTrials:
     """Return the trials of a project that has these files."""
     write(root, files)
-    project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    project = find_project(root, sandbox=sandbox, environment=os.environ)
     return PytestTrials(
         project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)
     )

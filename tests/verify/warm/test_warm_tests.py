@@ -152,9 +152,7 @@ def open_runner(
     sandbox: ProcessSandbox, tree: Path, files: dict[str, str], command: str | None
 ) -> Iterator[ComparedRunner]:
     write(tree, files)
-    project = find_project(
-        tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]}, test_command=command
-    )
+    project = find_project(tree, sandbox=sandbox, environment=os.environ, test_command=command)
     limits = Limits(wall_seconds=60.0, memory_bytes=None)
     with WarmRunner(project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=limits) as warm:
         yield ComparedRunner(
@@ -470,7 +468,10 @@ def test_project_plugins_run_in_separate_process(open_project: Open) -> None:
     assert runner.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == WarmRefusal(reason=reason)
 
 
-def test_xdist_runs_in_separate_process(open_project: Open) -> None:
+def test_xdist_runs_in_separate_process(
+    open_project: Open, plugin_venv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIRTUAL_ENV", str(plugin_venv))
     assert open_project(PROJECT, "pytest -n 2").warm.run({}) == WarmRefusal(
         reason="the tests run in processes of xdist"
     )
@@ -501,7 +502,10 @@ def test_does_not_swap_source_read_as_text(open_project: Open) -> None:
 
 
 @pytest.mark.parametrize(("options", "mode"), [("-m 'not slow'", "swapped"), ("", "imported")])
-def test_swaps_source_read_for_constants(open_project: Open, options: str, mode: str) -> None:
+def test_swaps_source_read_for_constants(
+    open_project: Open, plugin_venv: Path, monkeypatch: pytest.MonkeyPatch, options: str, mode: str
+) -> None:
+    monkeypatch.setenv("VIRTUAL_ENV", str(plugin_venv))
     guessing = (
         "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n"
         "@given(strategies.integers())\n"
