@@ -74,7 +74,7 @@ class Judgement:
             runner=runner,
             extensions=change.extensions,
             seconds=None if change.base else patience(change.before),
-            counted_files=change.changed if change.base else None,
+            counted_files=change.sources if change.base else None,
             progress=progress,
             cutoff=change.cutoff,
         )

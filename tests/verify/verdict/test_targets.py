@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from coder.core.values.verdict import RunProblem, TestResult, Verdict
+from coder.core.values.verdict import RunProblem, TestReport, TestResult, Verdict
 from coder.verify.change.runs import SuiteLimits
 from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
 from coder.verify.verdict.proof import WorktreeVerifier
@@ -45,6 +46,7 @@ def make_verifier(
     issue: str = ISSUE,
     runner: FakeRunner | None = None,
     user_tests: tuple[str, ...] = (),
+    whole_seconds: float | None = 60.0,
 ) -> tuple[WorktreeVerifier, FakeTrees, FakeRunner]:
     """Return a verifier of a suite that takes too long to be measured before a change is judged."""
     runner = runner or FakeRunner(run_suite)
@@ -57,7 +59,7 @@ def make_verifier(
         issue=issue,
         named_tests=user_tests,
         needs_ties=True,
-        suite=SuiteLimits(base_on_demand=True, whole_seconds=60),
+        suite=SuiteLimits(base_on_demand=True, whole_seconds=whole_seconds),
         history=history,
     )
     return verifier, trees, runner
@@ -183,3 +185,14 @@ def test_new_test_shares_a_word_with_the_issue(tmp_path: Path, issue: str, label
     verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(run), issue=issue, needs_ties=True)
     verdict = verifier.verify(trees.patch, ())
     assert verdict.label == label, verdict.reason
+
+
+def test_access_by_old_tests_of_a_touched_file_is_not_new(tmp_path: Path) -> None:
+    class Watching(FakeRunner):
+        def run_parallel(self, tree: Path, tests: Sequence[str] = (), **options: Any) -> TestReport:
+            report = self.run(tree, tests, **options)
+            return report.model_copy(update={"reached": (f"{SUITE}: sys._getframe",)})
+
+    verifier, trees, _ = make_verifier(tmp_path, FIX, runner=Watching(run_suite), whole_seconds=None)
+    verdict = verifier.verify(trees.patch, ())
+    assert verdict.label == "PROVEN", verdict.reason
