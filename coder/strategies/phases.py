@@ -177,7 +177,7 @@ async def _judge_without_targets(
     if report is None or not report.project_failures:
         return None
     verdict = await judge_change(context, candidate, patch, ())
-    if verdict.kind is VerdictKind.PROVEN:
+    if verdict.is_deliverable and verdict.targets and not verdict.untied:
         return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
     if verdict.is_deliverable or verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
