@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import RepositoryOption, TrustOption, UnsafeOption
+from coder.cli.options import AttemptOption, RepositoryOption, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
     from coder.api import ChangedFile
@@ -44,6 +44,7 @@ def apply(
     force: Annotated[
         bool, typer.Option("--force", help="Apply also what the whole suite has shown to be broken since.")
     ] = False,
+    attempt: AttemptOption = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not show a session's fix for a choice of its parts first.")
     ] = False,
@@ -59,6 +60,7 @@ def apply(
     only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED, unless
     --verify judges it there: the exit code is then that of the verdict, and only a good one applies it.
     On a terminal a session's fix is shown first; of a part, which nothing has proven, only files change.
+    With --attempt it is one of the changes that a session tried and did not deliver.
     """
     from coder.cli.diff_review import can_review
     from coder.core.errors import UserError
@@ -66,6 +68,10 @@ def apply(
 
     if verify and (check or reverse):
         raise UserError("--verify judges a fix and applies it: leave --check and --reverse away.")
+    if attempt is not None:
+        if verify:
+            raise UserError("--attempt cannot be combined with --verify: apply it, then coder verify.")
+        return _apply_attempt(repo, "last" if what == "-" else what, attempt, check=check, reverse=reverse)
     text = _read_diff(what)
     id = what.removeprefix("session:")
     if verify and text is not None:
@@ -266,6 +272,34 @@ def _decode_line(data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: bool) -> int:
+    """Bring a change that a session tried into the files, and say what its verdict was.
+
+    Raises:
+        UserError: there is no such session or attempt, or its diff cannot be applied.
+    """
+    from coder.core.errors import UserError
+    from coder.directories import sessions_directory
+    from coder.permissions.secrets import PLACEHOLDER
+    from coder.repo.git import find_checkout
+    from coder.session.delivery.report import find_attempt
+    from coder.store.jsonl import find_session, read_records
+    from coder.wiring.recovery import recover_sessions
+
+    recover_sessions()
+    root = find_checkout(repo).root
+    directory = find_session(sessions_directory(), name.removeprefix("session:"), repository=root)
+    attempt = find_attempt(list(read_records(directory)), number)
+    if PLACEHOLDER.search(attempt.diff):
+        raise UserError("The stored diff holds masked secrets: it cannot be applied.")
+    _apply_diff(repo, attempt.diff, check=check, reverse=reverse)
+    if not (check or reverse):
+        print(
+            f"Attempt {number} was {attempt.verdict.label}: {attempt.verdict.reason} Judge it: coder verify"
+        )
+    return 0
 
 
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coder.cli.cost import cost
-from coder.cli.options import SessionArgument
+from coder.cli.options import AttemptOption, SessionArgument
 
 if TYPE_CHECKING:
     from coder.core.events import SessionFinished, SessionStarted
@@ -252,14 +252,14 @@ def context(id: SessionArgument = "last") -> None:
 
 
 @app.command()
-def diff(id: SessionArgument = "last") -> None:
-    """Show a session's fix, or the patch that came closest; print it as a diff where no terminal is."""
+def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
+    """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
     from coder.cli.diff_review import can_review, review_on_terminal
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
     from coder.directories import sessions_directory
     from coder.repo.history.existing_change import delivered_diff
-    from coder.session.delivery.report import closest_patch
+    from coder.session.delivery.report import best_attempt, find_attempt
     from coder.store.jsonl import boundary_events, find_session, read_records
 
     directory = find_session(
@@ -269,11 +269,13 @@ def diff(id: SessionArgument = "last") -> None:
     records = list(read_records(directory))
     changes = [record.event.diff for record in records if isinstance(record.event, FilesChanged)]
     delivery = finish_event.delivery if finish_event else None
-    text = (
-        delivered_diff(Path(start_event.repository), delivery)
-        if start_event and delivery
-        else closest_patch(records) or next(reversed(changes), "")
-    )
+    if attempt is not None:
+        delivery, text = None, find_attempt(records, attempt).diff
+    elif start_event and delivery:
+        text = delivered_diff(Path(start_event.repository), delivery)
+    else:
+        best = best_attempt(records)
+        text = best.diff if best else next(reversed(changes), "")
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
     if can_review():

@@ -140,6 +140,12 @@ TestEditsOption = Annotated[
         help="You have looked at how the change edits existing tests: they keep it from PROVEN no more.",
     ),
 ]
+AttemptOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="The change of the session's Nth verification, as its report counts them."
+    ),
+]
 NotTestOption = Annotated[
     list[str] | None,
     typer.Option(

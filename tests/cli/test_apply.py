@@ -6,12 +6,19 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from coder.cli.app import run_command_line
+from coder.core.events import FilesChanged, Record, SessionStarted, Verified
+from coder.core.values.task import Task
+from coder.core.values.verdict import TestResult, Verdict, VerdictKind
+from coder.directories import sessions_directory
+from coder.store.jsonl import SessionStore
 from tests.builders import git, repo, write
 from tests.portable import coder_command
 
@@ -30,6 +37,8 @@ src/box.py
 
 - it is right now
 """
+GIT_DIFF = f"diff --git a/src/box.py b/src/box.py\n{DIFF}"
+RED = TestResult(id="test_box.py::test_area", outcome="failed")
 TOLD = "src/box.py  +1 -1\n"
 
 
@@ -244,3 +253,35 @@ def test_refuses_line_truncated_by_terminal(coder: Coder, tmp_path: Path) -> Non
     assert code == 2
     assert "longer than a terminal hands on" in err
     assert box_source() == BOX
+
+
+def test_applies_attempt_of_a_session_by_its_number(coder: Coder, tmp_path: Path) -> None:
+    git(Path(), "init", "-q")
+    git(Path(), "add", "-A")
+    git(Path(), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "Begin")
+    root = Path().resolve()
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=(RED,))
+    started = SessionStarted(
+        session="20260101-abcd",
+        task=Task(issue="pi", directory=root),
+        repository=str(root),
+        head="h",
+        base="h",
+        dirty=False,
+        model="m",
+        version="0",
+    )
+    changed = FilesChanged(candidate="c1", paths=("src/box.py",), diff=GIT_DIFF)
+    judged = Verified(candidate="c1", attempt=1, verdict=verdict)
+    with closing(SessionStore(sessions_directory() / "20260101-abcd")) as store:
+        for number, event in enumerate((started, judged, changed, judged), 1):
+            store.append(Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event))
+    assert coder("--attempt", "2", "--check").out.endswith("nothing was written.\n")
+    assert box_source() == BOX
+    answer = coder("abcd", "--attempt", "2")
+    assert (answer.code, box_source()) == (0, FIXED)
+    assert answer.out.endswith("Attempt 2 was NOT FIXED: It is still red. Judge it: coder verify\n")
+    assert coder("--attempt", "2", "-R").code == 0
+    assert box_source() == BOX
+    assert "there is no attempt 3" in coder("--attempt", "3").err
+    assert "--verify" in coder("--attempt", "2", "--verify").err

@@ -1,13 +1,18 @@
 """Opening messages of phases."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
-from coder.core.events import BaselineMeasured
+from coder.core.events import BaselineMeasured, ToolFinished
 from coder.core.phases import PhaseName
+from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import Counts, TestReport
+from coder.session.context import SessionContext
+from coder.session.phase import run_phase
 from coder.strategies.phases import PHASE_SPECS
-from tests.session.fakes import FakeVerifier
+from tests.session.fakes import FakeVerifier, kit
+from tests.strategies.test_follow import call
 from tests.strategies.test_offline import ScriptedProposer, offline_context
 from tests.verify.fakes import failed_result
 
@@ -44,3 +49,20 @@ def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_path: Pa
         (WRONG.id,),
         ("network",),
     )
+
+
+def test_files_that_a_message_names_may_be_read(tmp_path: Path) -> None:
+    async def opening(_context: SessionContext, _candidate: Candidate) -> str:
+        return "Tests that reach it: tests/test_b.py::test_b"
+
+    reading = call("read", path="tests/test_b.py")
+    context = kit(tmp_path, [reading, call("hand_over", kind="give_up", summary="No.")])
+    candidate = context.repository.create_candidate("c1")
+    spec = replace(PHASE_SPECS["locate"], opening=opening)
+    asyncio.run(run_phase(context, candidate, spec, 1))
+    (result,) = [
+        record.event.message.text
+        for record in context.log.records
+        if isinstance(record.event, ToolFinished) and record.event.message.name == "read"
+    ]
+    assert "def test_b()" in result

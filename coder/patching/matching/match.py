@@ -134,12 +134,12 @@ def choose_position(
 ) -> int | None:
     """Return the only position, or the only one that the header's line number or function name points at.
 
-    A line number counts only where it matches exactly, shifted by `offset`, the displacement of the hunk
-    before.
+    A line number counts only where it matches exactly, as it is or shifted by `offset`, the displacement of
+    the hunk before; where both point at places, it says nothing.
     """
     if len(candidates) == 1:
         return next(iter(candidates))
-    by_number = {at for at in candidates if hunk.start and at - (hunk.start - 1) == offset}
+    by_number = {at for at in candidates if hunk.start and at - (hunk.start - 1) in (0, offset)}
     by_section = {at for at in candidates if hunk.section and _inside(hunk.section, lines, at)}
     if by_number and hunk.section:
         by_section |= {at for at in by_number if _is_git_section(hunk.section, lines, at)}

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
+from coder.core.errors import UserError
 from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
 from coder.core.notes import Component, Diagnosis, Done, Findings, GiveUp, Sites
 from coder.core.notes.research import ResearchResult
@@ -19,7 +21,7 @@ MAX_PATCH_LINES = 60
 def session_report(records: Sequence[Record]) -> str:
     """Return a Markdown report of the session; empty if there was neither a note nor a verdict.
 
-    It has attempts, failures, suspected places, the closest patch and the next step.
+    It has attempts, failures, suspected places, the best attempt and the next step.
     """
     if not any(isinstance(record.event, NoteMade | Verified) for record in records):
         return ""
@@ -154,34 +156,77 @@ def _suspects_section(records: Sequence[Record]) -> str:
     return "## Where the fault may be\n" + "\n".join(f"- {place}" for place in places) if places else ""
 
 
-def closest_patch(records: Sequence[Record]) -> str:
-    """Return the best unproven diff of a session; empty if no change was verified.
+class AttemptedChange(NamedTuple):
+    """A change as it was verified."""
 
-    It is the one with the fewest broken tests, then the fewest failing targets, then the shortest diff.
-    """
+    number: int
+    """Its place among all verifications of the session, from 1, as the report lists them."""
+    diff: str
+    verdict: Verdict
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        """Order by verdict, broken tests, failing targets and age: greater is better."""
+        verdict = self.verdict
+        kind = 2 if verdict.is_deliverable else int(verdict.kind is VerdictKind.PASSING)
+        return kind, -len(verdict.broken), -len(verdict.still_red), self.number
+
+
+def attempted_changes(records: Sequence[Record]) -> tuple[AttemptedChange, ...]:
+    """Return all changes of a session that were verified, the oldest first."""
     diffs: dict[str, str] = {}
-    ranked_diffs: list[tuple[tuple[int, int, int], str]] = []
+    attempts: list[AttemptedChange] = []
     for record in records:
         match record.event:
             case FilesChanged(candidate=candidate, diff=diff):
                 diffs[candidate] = diff
-            case Verified(candidate=candidate, verdict=verdict) if (
-                diffs.get(candidate) and verdict.kind is not VerdictKind.INCONCLUSIVE
-            ):
-                diff = diffs[candidate]
-                ranked_diffs.append(((len(verdict.broken), len(verdict.still_red), len(diff)), diff))
+            case Verified(candidate=candidate, verdict=verdict):
+                attempts.append(AttemptedChange(len(attempts) + 1, diffs.get(candidate, ""), verdict))
             case _:
                 pass
-    return min(ranked_diffs)[1] if ranked_diffs else ""
+    return tuple(attempts)
+
+
+def find_attempt(records: Sequence[Record], number: int) -> AttemptedChange:
+    """Return the change of a session's verification by its number.
+
+    Raises:
+        UserError: there were not so many.
+    """
+    attempts = attempted_changes(records)
+    if number > len(attempts):
+        count = f"{len(attempts)} change{'' if len(attempts) == 1 else 's'}"
+        raise UserError(f"The session verified {count}; there is no attempt {number}.")
+    if not attempts[number - 1].diff:
+        raise UserError(f"Attempt {number} changed nothing.")
+    return attempts[number - 1]
+
+
+def best_attempt(records: Sequence[Record]) -> AttemptedChange | None:
+    """Return the change of a session with the best verdict, the newest of equals; None without any."""
+    attempts = (
+        attempt
+        for attempt in attempted_changes(records)
+        if attempt.diff and attempt.verdict.kind is not VerdictKind.INCONCLUSIVE
+    )
+    return max(attempts, key=lambda attempt: attempt.rank, default=None)
 
 
 def _best_patch_section(records: Sequence[Record]) -> str:
-    if not (diff := closest_patch(records)):
+    best = best_attempt(records)
+    if best is None:
         return ""
-    sessions = (record.event.session for record in records if isinstance(record.event, SessionStarted))
-    diff_block = f"\n```diff\n{diff.rstrip()}\n```" if diff.count("\n") <= MAX_PATCH_LINES else ""
-    saved = f"coder log diff {next(sessions, 'last')}"
-    return f"## The patch that came closest\nNot applied. Saved: {saved}{diff_block}"
+    session = next(
+        (record.event.session for record in records if isinstance(record.event, SessionStarted)), "last"
+    )
+    option = f"{session} --attempt {best.number}"
+    lines = [f"## The best attempt: {best.number}, {best.verdict.label}, not applied"]
+    if best.verdict.is_deliverable:
+        lines.append("It breaks no test that passed before, and no test shows that it solves the issue.")
+    lines += [f"Look at it: coder log diff {option}", f"Apply it: coder apply {option}"]
+    if best.diff.count("\n") <= MAX_PATCH_LINES:
+        lines.append(f"```diff\n{best.diff.rstrip()}\n```")
+    return "\n".join(lines)
 
 
 NEXT_STEPS: Mapping[Cause, str] = {
@@ -190,21 +235,15 @@ NEXT_STEPS: Mapping[Cause, str] = {
     ),
     "time-out": "Run {test} alone with a longer time limit, and see where it waits.",
     "collection": "Import the file of {test} by hand: it cannot be collected, so nothing in it was tried.",
-    "test error": "Read {test}: it fails in the test itself, before it says anything of the code.",
-    "logic": "Run {test} with a breakpoint at the first place above.",
 }
 
 
 def _next_step_section(records: Sequence[Record]) -> str:
-    """Return the cheapest next step for the cause of the newest failure."""
+    """Return what the cause of the newest failure asks for; empty where that is to read the code."""
     all_verdicts = [record.event.verdict for record in records if isinstance(record.event, Verified)]
     failing_results = _failing_results(all_verdicts[-1]) if all_verdicts else ()
-    if not failing_results:
-        return ""
-    return (
-        "## The cheapest next "
-        f"step\n{NEXT_STEPS[failing_results[0].cause or 'logic'].format(test=failing_results[0].id)}"
-    )
+    step = NEXT_STEPS.get(failing_results[0].cause or "logic") if failing_results else None
+    return f"## Next step\n{step.format(test=failing_results[0].id)}" if step else ""
 
 
 def _summary_section(records: Sequence[Record]) -> str:

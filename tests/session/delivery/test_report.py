@@ -1,9 +1,13 @@
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import pytest
+
+from coder.core.errors import UserError
 from coder.core.events import CandidateDropped, Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis, GiveUp, Sites
 from coder.core.values.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
-from coder.session.delivery.report import session_report
+from coder.session.delivery.report import find_attempt, session_report
 
 FRAMES = (
     Frame(path="tests/test_a.py", line=3, function="test_a"),
@@ -17,12 +21,15 @@ RED = TestResult(
 NOT_FIXED = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=(RED,))
 
 
-def report_text(*events: Event) -> str:
-    records = [
+def make_records(*events: Event) -> list[Record]:
+    return [
         Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
         for number, event in enumerate(events, 1)
     ]
-    return session_report(records)
+
+
+def report_text(*events: Event) -> str:
+    return session_report(make_records(*events))
 
 
 def test_reports_attempts_suspects_and_last_message() -> None:
@@ -52,9 +59,6 @@ def test_reports_attempts_suspects_and_last_message() -> None:
         "- a.py::work\n"
         "- a.py:9 (in work)\n"
         "\n"
-        "## The cheapest next step\n"
-        "Run tests/test_a.py::test_a with a breakpoint at the first place above.\n"
-        "\n"
         "## In short\n"
         "It is deeper.\nLook at b.py."
     )
@@ -69,16 +73,45 @@ def test_reports_nothing_when_nothing_was_done() -> None:
     assert report_text() == ""
 
 
-def test_keeps_and_shows_closest_patch() -> None:
-    worse = NOT_FIXED.model_copy(update={"broken": NOT_FIXED.still_red})
-    text = report_text(
-        FilesChanged(candidate="c1", paths=("a.py",), diff="+worse\n"),
-        Verified(candidate="c1", attempt=1, verdict=worse),
-        FilesChanged(candidate="c2", paths=("a.py",), diff="+nearer\n"),
-        Verified(candidate="c2", attempt=1, verdict=NOT_FIXED),
-    )
-    assert "Not applied. Saved: coder log diff last\n```diff\n+nearer\n```" in text
-    assert "+worse" not in text
+BROKEN = NOT_FIXED.model_copy(update={"kind": VerdictKind.BROKEN, "broken": NOT_FIXED.still_red})
+UNTESTED = Verdict(kind=VerdictKind.PASSING, reason="No test went from red to green.")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "best"),
+    [
+        ((BROKEN, NOT_FIXED), 2),
+        ((NOT_FIXED, BROKEN), 1),
+        ((NOT_FIXED, NOT_FIXED), 2),
+        ((UNTESTED, NOT_FIXED, BROKEN), 1),
+    ],
+)
+def test_shows_attempt_with_best_verdict(verdicts: Sequence[Verdict], best: int) -> None:
+    events: list[Event] = []
+    for number, verdict in enumerate(verdicts, 1):
+        events.append(FilesChanged(candidate="c1", paths=("a.py",), diff=f"+change {number}\n"))
+        events.append(Verified(candidate="c1", attempt=number, verdict=verdict))
+    text = report_text(*events)
+    assert f"## The best attempt: {best}, {verdicts[best - 1].label}, not applied\n" in text
+    assert f"Apply it: coder apply last --attempt {best}\n```diff\n+change {best}\n```" in text
+    assert ("breaks no test" in text) is (verdicts[best - 1] is UNTESTED)
+
+
+def test_attempt_is_found_by_its_number() -> None:
+    changed = FilesChanged(candidate="c1", paths=("a.py",), diff="+a\n")
+    verified = Verified(candidate="c1", attempt=1, verdict=BROKEN)
+    records = make_records(verified, changed, verified)
+    assert find_attempt(records, 2).diff == "+a\n"
+    with pytest.raises(UserError, match="verified 2 changes; there is no attempt 3"):
+        find_attempt(records, 3)
+    with pytest.raises(UserError, match="Attempt 1 changed nothing"):
+        find_attempt(records, 1)
+
+
+def test_next_step_names_what_the_machine_lacks() -> None:
+    red = RED.model_copy(update={"cause": "environment"})
+    verified = Verified(candidate="c1", attempt=1, verdict=NOT_FIXED.model_copy(update={"still_red": (red,)}))
+    assert "## Next step\nProvide what the machine lacks for tests/test_a.py::test_a" in report_text(verified)
 
 
 def test_reports_dropped_candidate_with_reason() -> None:
