@@ -313,8 +313,8 @@ def _status_update(status: Status, event: Event) -> dict[str, object]:
             return {"spent": total}
         case FilesChanged(paths=paths):
             return {"paths": paths}
-        case Verified(verdict=verdict):
-            return {"verdict": verdict.label}
+        case Verified(attempt=attempt, verdict=verdict):
+            return {"verdict": verdict.label, "attempt": max(status.attempt, attempt)}
         case SessionFinished():
             return {"finished": event, "verdict": outcome_label(event) if event.kind else ""}
         case _:

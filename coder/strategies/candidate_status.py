@@ -3,6 +3,7 @@
 import asyncio
 
 from coder.core.events import CandidateScored, FilesChanged
+from coder.core.notes import Done
 from coder.core.state import (
     candidate_notes,
     candidate_records,
@@ -117,6 +118,13 @@ def is_repairable(context: SessionContext, candidate: Candidate) -> bool:
         and judgements[-1].kind is not VerdictKind.INCONCLUSIVE
         and not is_abandoned(context, candidate)
     )
+
+
+async def is_finished(context: SessionContext, candidate: Candidate) -> bool:
+    """Tell whether there is a change to judge: one of the source, or any that the model handed over."""
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    notes = candidate_notes(context.log.records, candidate.id)
+    return has_source(patch) or (bool(patch.paths) and bool(notes) and isinstance(notes[-1], Done))
 
 
 async def is_red(context: SessionContext, candidate: Candidate) -> bool:

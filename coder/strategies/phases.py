@@ -111,6 +111,20 @@ async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
     return context.prompts.render("reproduce", reds=report.project_failures if report else ())
 
 
+async def _settle_reproduce_within_attempts(
+    context: SessionContext, candidate: Candidate, state: PhaseState
+) -> Note | str | None:
+    """Settle the phase, but give up at a change of the source for which no attempt is left."""
+    remaining = attempts_left(context)
+    if state.changed and not state.entry and has_source(state.patch) and remaining < 1:
+        return GiveUp(summary="No attempt is left: each change was changed again after its verification.")
+    decision = await _settle_reproduce(context, candidate, state)
+    judgements = candidate_verdicts(context.log.records, candidate.id)
+    if isinstance(decision, str) and judgements and judgements[-1].is_deliverable:
+        return f"{decision}\n\n{context.prompts.render('passing', left=remaining)}"
+    return decision
+
+
 async def _settle_reproduce(
     context: SessionContext, candidate: Candidate, state: PhaseState
 ) -> Note | str | None:
@@ -177,7 +191,7 @@ async def _judge_without_targets(
     if report is None or not report.project_failures:
         return None
     verdict = await judge_change(context, candidate, patch, ())
-    if verdict.kind is VerdictKind.PROVEN:
+    if verdict.is_deliverable and verdict.targets and not verdict.untied:
         return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
     if verdict.is_deliverable or verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
@@ -312,7 +326,9 @@ async def _settle_with_note(
 
 PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {
     "locate": PhaseSpec(phase=LOCATE, opening=_open_locate, settle=_settle_with_note),
-    "reproduce": PhaseSpec(phase=REPRODUCE, opening=_open_reproduce, settle=_settle_reproduce),
+    "reproduce": PhaseSpec(
+        phase=REPRODUCE, opening=_open_reproduce, settle=_settle_reproduce_within_attempts
+    ),
     "edit": PhaseSpec(phase=EDIT, opening=_open_edit, settle=_settle_edit),
     "diagnose": PhaseSpec(phase=DIAGNOSE, opening=_open_diagnose, settle=_settle_with_note),
     "repair": PhaseSpec(phase=REPAIR, opening=_open_repair, settle=_settle_edit),

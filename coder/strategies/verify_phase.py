@@ -2,11 +2,19 @@
 
 import asyncio
 
-from coder.core.events import Verified
+from coder.core.events import FilesChanged, PhaseEntered, Verified
 from coder.core.state import candidate_verdicts, unrelated_tests
 from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.paths import extract_node_ids, find_command_tests, match_test_ids, test_file_of
+from coder.core.values.hunk import Hunk
+from coder.core.values.paths import (
+    extract_node_ids,
+    find_command_tests,
+    is_test_path,
+    match_test_ids,
+    test_file_of,
+)
 from coder.core.values.verdict import Verdict, VerdictKind
+from coder.patching.git_hunks import split_git_diff
 from coder.session.context import SessionContext
 
 
@@ -88,22 +96,40 @@ def excluded_tests(context: SessionContext, candidate: Candidate) -> tuple[str, 
 def attempt_number(context: SessionContext) -> int:
     """Return the number of the current attempt, from 1.
 
-    Each failed verification of any branch spends one; INCONCLUSIVE ones and those that failed for the
-    environment do not.
+    Each failed verification of any branch spends one, in whatever phase; so does a PASSING one if the model
+    changes the source again of its own accord, that is without a new phase, which reviewers or the user
+    asked for. INCONCLUSIVE verifications and those that failed for the environment do not.
     """
-    judgements = (
-        record.event.verdict for record in context.log.records if isinstance(record.event, Verified)
-    )
-    return 1 + sum(
-        not (
-            verdict.is_deliverable
-            or verdict.has_environment_problem
-            or verdict.kind is VerdictKind.INCONCLUSIVE
-        )
-        for verdict in judgements
+    spent = 0
+    sources: dict[str, frozenset[Hunk]] = {}
+    passing: dict[str, frozenset[Hunk]] = {}
+    for record in context.log.records:
+        match record.event:
+            case FilesChanged(candidate=name, diff=diff):
+                sources[name] = frozenset(
+                    hunk for hunk in split_git_diff(diff) if not is_test_path(hunk.path)
+                )
+                if passing.get(name, sources[name]) != sources[name]:
+                    spent += 1
+                    del passing[name]
+            case PhaseEntered(candidate=name):
+                passing.pop(name, None)
+            case Verified(candidate=name, verdict=verdict):
+                passing.pop(name, None)
+                if verdict.kind is VerdictKind.PASSING and verdict.is_deliverable:
+                    passing[name] = sources.get(name, frozenset())
+                spent += _is_failure(verdict)
+            case _:
+                pass
+    return 1 + spent
+
+
+def _is_failure(verdict: Verdict) -> bool:
+    return not (
+        verdict.is_deliverable or verdict.has_environment_problem or verdict.kind is VerdictKind.INCONCLUSIVE
     )
 
 
 def attempts_left(context: SessionContext) -> int:
-    """Return how many failed verifications are still allowed; below 1 there are none."""
+    """Return how many attempts are left; below 1 there are none."""
     return context.task.budget.attempts + 1 - attempt_number(context)

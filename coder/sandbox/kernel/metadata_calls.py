@@ -80,10 +80,16 @@ class SystemCall:
         raise os_error(too_long)
 
     def read_status(self, field: str, base: int) -> int:
-        """Return a number of the caller's status in /proc, which is written to `base`."""
+        """Return a number of the caller's status in /proc, which is written to `base`.
+
+        Raises:
+            OSError: the caller is gone.
+        """
         with open(f"/proc/{self.thread}/status", "rb") as status:
-            name = f"{field}:".encode()
-            return next(int(line.split()[1], base) for line in status if line.startswith(name))
+            for line in status:
+                if line.startswith(field.encode() + b":"):
+                    return int(line.split()[1], base)
+        raise os_error(errno.ESRCH)
 
     def open_descriptor(self, number: int, *, needs_file: bool = False) -> int:
         """Return a descriptor of what a descriptor of the caller refers to.

@@ -171,9 +171,13 @@ class SocketBroker:
                 faults.append(fault)
 
         thread = threading.Thread(target=bind)
-        thread.start()
-        thread.join()
-        os.close(directory)
+        try:
+            thread.start()
+            thread.join()
+        except RuntimeError:  # no thread can be started
+            raise os_error(errno.EAGAIN) from None
+        finally:
+            os.close(directory)
         if faults:
             raise os_error(errno.EPERM) if faults[0].errno == errno.EACCES else faults[0]
 

@@ -77,6 +77,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         newest is None
         or newest.tree != patch.tree
         or not newest.is_deliverable
+        or not patch.paths
         or (has_given_up(context.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
     ):
         return _outcome_without_delivery(context, candidate, newest)

@@ -9,6 +9,7 @@ from coder.strategies.candidate_status import (
     Score,
     has_deliverable_change,
     has_unjudged_source,
+    is_finished,
     is_red,
     is_repairable,
 )
@@ -52,6 +53,9 @@ def beam_search(
                 await (repair if await is_red(context, branch) else edit)(contexts[branch], branch)
                 if duplicate := find_duplicate(context, branch, contexts):
                     drop_candidate(context, branch, f"It is the same change as that of {duplicate}.")
+                    return False
+                if not await is_finished(context, branch):
+                    drop_candidate(context, branch, "It changed nothing.")
                     return False
                 await check(contexts[branch], branch)
                 if await has_unjudged_source(context, branch):

@@ -172,6 +172,31 @@ server.accept()
     assert refusals == ["Address already in use"]
 
 
+def test_calls_of_killed_processes_harm_no_later_ones(landlock: SandboxBackend, tree: Path) -> None:
+    code = """
+import os, signal, socket, time
+open("kept", "w").close()
+server = socket.create_server(("127.0.0.1", 0), backlog=0)
+for turn in range(60):
+    child = os.fork()
+    if child == 0:
+        for number in range(1000):
+            socket.socket(socket.AF_UNIX).bind(f"file{turn}-{number}")
+            way = socket.socket()
+            way.setblocking(number % 3 == 0)
+            way.connect_ex(server.getsockname())
+    time.sleep(0.003)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+os.chmod("kept", 0o600)
+own = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(own.getsockname()).close()
+print(oct(os.stat("kept").st_mode & 0o777))
+"""
+    with ProcessSandbox(os.environ, backend=landlock) as sandbox:
+        assert run(sandbox, code, tree) == "0o600\n"
+
+
 def test_older_kernel_takes_descriptors_from_process(
     landlock: SandboxBackend, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
