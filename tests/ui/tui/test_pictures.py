@@ -235,6 +235,7 @@ def test_everything_is_readable_without_colour(tmp_path: Path, monkeypatch: pyte
 def test_snapshot_detects_changed_text_and_colours() -> None:
     async def scenario() -> tuple[str, str]:
         async with stage() as terminal:
+            await terminal.settle()
             before = pictures.picture(terminal)
             terminal.app.theme = LIGHT
             for _ in range(50):  # a busy machine takes its time to restyle
