@@ -4,7 +4,7 @@ from pathlib import Path
 from coder.core.events import NoteMade, Verified
 from coder.core.notes import Done
 from coder.core.values.verdict import TestResult, Verdict, VerdictKind
-from coder.strategies.verify_phase import attempt_number, excluded_tests
+from coder.strategies.verify_phase import attempt_number, excluded_tests, requested_tests
 from tests.session.fakes import STILL_RED, kit
 
 
@@ -28,3 +28,10 @@ def test_user_and_model_exclude_tests_but_not_the_commanded_one(tmp_path: Path) 
     context.log.append(NoteMade(candidate="c1", phase="edit", note=note))
     candidate = context.repository.create_candidate("c1")
     assert excluded_tests(context, candidate) == ("t.py::old", "t.py::wording")
+
+
+def test_ids_of_sample_output_request_nothing(tmp_path: Path) -> None:
+    issue = "tests/test_a.py::test_a fails; pytest prints `test_sample.py::test_answer FAILED`"
+    context = kit(tmp_path, issue=issue)
+    candidate = context.repository.create_candidate("c1")
+    assert requested_tests(context, candidate) == ("tests/test_a.py::test_a",)

@@ -1,6 +1,12 @@
 import pytest
 
-from coder.core.values.paths import extract_node_ids, is_test_file, is_test_path
+from coder.core.values.paths import (
+    extract_node_ids,
+    find_command_tests,
+    is_test_file,
+    is_test_path,
+    names_only_tests,
+)
 
 SOURCES = (
     *(
@@ -109,3 +115,23 @@ def test_parameters_with_checkout_path_mean_function() -> None:
         "test_a.py::test_d[a/b/c]",
         "test_a.py::test_e[http://a/b/c]",
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "tests", "is_selection"),
+    [
+        ("tests/test_x.py::test_y", ("tests/test_x.py::test_y",), True),
+        ("./test_a.py tests/test_b.py::T::test[a b]", ("test_a.py", "tests/test_b.py::T::test[a b]"), True),
+        ("python -m pytest tests/test_x.py::test_y", ("tests/test_x.py::test_y",), False),
+        ("python runtests.py", (), False),
+        ("manage.py", (), False),
+        ("/usr/bin/test_x.py", (), False),
+        ("", (), False),
+        (None, (), False),
+    ],
+)
+def test_test_option_takes_tests_and_commands(
+    command: str | None, tests: tuple[str, ...], is_selection: bool
+) -> None:
+    assert find_command_tests(command) == tests
+    assert names_only_tests(command or "") is is_selection

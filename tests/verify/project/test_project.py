@@ -56,6 +56,10 @@ def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: Proces
     )
 
 
+def test_tests_given_as_command_leave_it_to_be_detected(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    assert discover(tmp_path, sandbox, command="tests/test_x.py::test_y").command.text == DEFAULT_COMMAND
+
+
 def test_other_languages_name_no_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     write(tmp_path, {"go.mod": "module example.com/x\n", "x_test.go": "package x\n"})
     project = discover(tmp_path, sandbox)
