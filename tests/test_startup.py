@@ -47,7 +47,7 @@ def test_trust_is_asked_without_loading_what_sessions_need() -> None:
     script = "import sys, coder.wiring.preparation; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(result.stdout.split())
-    assert loaded & {"coder.wiring.session", "coder.wiring.approach", "coder.wiring.bench"} == set()
+    assert loaded & {"coder.wiring.session", "coder.wiring.approach", "coder.wiring.project_runtime"} == set()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_trust_is_asked_without_loading_what_sessions_need() -> None:
     [
         (
             "coder.wiring.inspection",
-            {"coder.wiring.bench", "coder.repair.proposer", "coder.verify.verdict.proof"},
+            {"coder.wiring.project_runtime", "coder.repair.proposer", "coder.verify.verdict.proof"},
         ),
         ("coder.cli.log", {"pydantic", "git"}),
     ],

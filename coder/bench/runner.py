@@ -24,8 +24,8 @@ from coder.sandbox.backends.backend import SandboxBackend
 from coder.settings import Config, load_config
 from coder.verify.results.failure_reasons import environment_problem
 from coder.wiring.approach import Approach, choose_approach
-from coder.wiring.bench import build_project_runtime
 from coder.wiring.inspection import make_sandbox
+from coder.wiring.project_runtime import build_project_runtime
 from coder.wiring.scripted_session import scripted_approach
 from coder.wiring.session import open_session
 

@@ -15,9 +15,9 @@ from coder.repo.locks import session_lock
 from coder.repo.repository import open_repository
 from coder.sandbox.choice import require_backend
 from coder.settings import load_config
-from coder.wiring.bench import build_project_runtime
 from coder.wiring.inspection import make_sandbox
 from coder.wiring.preparation import ensure_trust
+from coder.wiring.project_runtime import build_project_runtime
 
 TRACING_SECONDS = 60.0
 

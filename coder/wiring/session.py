@@ -46,9 +46,9 @@ from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
 from coder.wiring.approach import Approach
-from coder.wiring.bench import build_project_runtime, import_environment
 from coder.wiring.conversations import find_continuation, make_session_id
 from coder.wiring.inspection import make_sandbox
+from coder.wiring.project_runtime import build_project_runtime, import_environment
 from coder.wiring.recovery import recover_sessions
 from coder.wiring.spending import find_money_limit
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite

@@ -9,7 +9,7 @@ from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config
 from coder.verify.change.runs import WHOLE, SuiteLimits
 from coder.verify.project.project import find_project
-from coder.wiring.bench import import_environment, suite_limits
+from coder.wiring.project_runtime import import_environment, suite_limits
 from tests.builders import write
 
 
