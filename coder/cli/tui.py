@@ -137,7 +137,7 @@ def run_tui(
     Raises:
         UserError: there is none, or it cannot be worked on.
     """
-    from coder.cli.farewell import print_farewell
+    from coder.cli.closing_lines import print_closing_lines
     from coder.cli.tui_services import (
         IndexedNames,
         InterfaceSettings,
@@ -163,7 +163,7 @@ def run_tui(
         history=StoredHistory(root),
     )
     if settings.is_on("screen_reader"):
-        print_farewell(_converse(repository, services, first_message), root, is_told=True)
+        print_closing_lines(_converse(repository, services, first_message), root, is_told=True)
         return
     with BackgroundQuery(is_needed=not settings.theme) as query:
         from coder.ui.tui.app import CoderApp  # while the terminal answers
@@ -186,7 +186,7 @@ def run_tui(
         print(ERASE_LINE, end="")
     if app.failure is not None:
         raise app.failure
-    print_farewell(app.newest_log, root, transcript=app.session_logs if is_inline else ())
+    print_closing_lines(app.newest_log, root, transcript=app.session_logs if is_inline else ())
 
 
 def _converse(repository: InterfaceRepository, services: "Services", first_message: str) -> "EventLog | None":

@@ -52,7 +52,7 @@ class SessionContext:
     """The verifiers' large test runs in progress."""
     continued: Continuation | None = None
     """The earlier session that this one continues."""
-    equipment: DependencyInstaller | None = None
+    installer: DependencyInstaller | None = None
     """Installs packages that tests lack; None if that is not possible."""
     hints: Proposals | None = None
     """Unproven findings of a search without a model."""

@@ -71,12 +71,12 @@ class ProjectRuntime:
     sandbox_remedies: Mapping[Denied, str] = field(default_factory=dict)
     cutoff: Cutoff = field(default_factory=Cutoff)
     """The verifiers' large test runs in progress."""
-    standbys: list[WarmBase] = field(default_factory=list)
+    warm_bases: list[WarmBase] = field(default_factory=list)
 
     def close(self) -> None:
         """Close all warm test processes."""
-        for standby in self.standbys:
-            standby.close()
+        for warm_base in self.warm_bases:
+            warm_base.close()
 
     @property
     def project(self) -> Project:
@@ -109,7 +109,7 @@ class ProjectRuntime:
     def faults(self) -> SpectrumFaults:
         return SpectrumFaults(self.tracer())
 
-    def instruments(self) -> ExaminationTools:
+    def tools(self) -> ExaminationTools:
         scripts = IssueScripts(self.project, self.sandbox, self.sandbox.scratch)
         return ExaminationTools(
             warm=self.warm_runner,
@@ -140,7 +140,7 @@ class ProjectRuntime:
             runner=self.runner(),
         )
 
-    def equipment(self, root: Path, on_install: Callable[[str], None]) -> OverlayInstaller:
+    def installer(self, root: Path, on_install: Callable[[str], None]) -> OverlayInstaller:
         return OverlayInstaller(
             self.project, root, sandbox=self.sandbox, environment=os.environ, installed=on_install
         )
@@ -172,8 +172,8 @@ class ProjectRuntime:
                     needs_ties=needs_ties,
                     accepts_test_edits=accepts_test_edits,
                     circumstances=self.project.why,
-                    instruments=self.instruments(),
-                    standby=self._standby(repository),
+                    tools=self.tools(),
+                    warm_base=self._warm_base(repository),
                     suite=self.suite,
                     history=history,
                     builder=self.builder(),
@@ -190,15 +190,15 @@ class ProjectRuntime:
             with repository.checkout(repository.base, ()) as tree:
                 self.selection.settle(tree)
 
-    def _standby(self, repository: Repository) -> WarmBase:
-        standby = WarmBase(
+    def _warm_base(self, repository: Repository) -> WarmBase:
+        warm_base = WarmBase(
             lambda: repository.checkout(repository.base, ()),
             warm=self.warm_runner,
             learn=self._impact,
             stop=self.sandbox.stop,
         )
-        self.standbys.append(standby)
-        return standby
+        self.warm_bases.append(warm_base)
+        return warm_base
 
     def _impact(self, tree: Path) -> TracedImpact:
         """Trace what the tests of a tree reach, reusing results of earlier sessions."""

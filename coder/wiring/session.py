@@ -161,7 +161,7 @@ def open_session(
             verifier=verifier(repository),
             make_verifier=verifier,
             proposer=bench.proposer(),
-            equipment=bench.equipment(root, verifier(repository).reset_baseline),
+            installer=bench.installer(root, verifier(repository).reset_baseline),
             cutoff=bench.cutoff,
             continued=earlier,
             sandbox=sandbox,

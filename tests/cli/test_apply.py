@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from coder.cli.app import run_command_line
-from coder.core.events import FilesChanged, Record, SessionStarted, Verified
+from coder.core.events import Event, FilesChanged, Record, SessionStarted, Verified
 from coder.core.values.task import Task
 from coder.core.values.verdict import TestResult, Verdict, VerdictKind
 from coder.directories import sessions_directory
@@ -273,8 +273,9 @@ def test_applies_attempt_of_a_session_by_its_number(coder: Coder, tmp_path: Path
     )
     changed = FilesChanged(candidate="c1", paths=("src/box.py",), diff=GIT_DIFF)
     judged = Verified(candidate="c1", attempt=1, verdict=verdict)
+    events: tuple[Event, ...] = (started, judged, changed, judged)
     with closing(SessionStore(sessions_directory() / "20260101-abcd")) as store:
-        for number, event in enumerate((started, judged, changed, judged), 1):
+        for number, event in enumerate(events, 1):
             store.append(Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event))
     assert coder("--attempt", "2", "--check").out.endswith("nothing was written.\n")
     assert box_source() == BOX

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.farewell import print_farewell
+from coder.cli.closing_lines import print_closing_lines
 from coder.cli.tui import _trust_question
 from coder.core.events import Event
 from coder.session.log import EventLog
@@ -19,8 +19,8 @@ def closed_log(*events: Event) -> EventLog:
     return log
 
 
-def farewell(log: EventLog | None, root: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    print_farewell(log, root)
+def closing_lines(log: EventLog | None, root: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    print_closing_lines(log, root)
     return capsys.readouterr().out.splitlines()
 
 
@@ -32,7 +32,7 @@ def test_leaving_tells_the_outcome_and_how_to_resume(
     assert story.FINISHED.delivery is not None
     delivery = story.FINISHED.delivery.model_copy(update={"commit": commit})
     finished = story.FINISHED.model_copy(update={"delivery": delivery})
-    lines = farewell(closed_log(story.STARTED, finished), root, capsys)
+    lines = closing_lines(closed_log(story.STARTED, finished), root, capsys)
     assert lines[0].startswith("PROVEN") and any("on your branch; undo: coder undo" in line for line in lines)
     assert lines[-1] == "resume   coder resume 20260101-clock"
 
@@ -48,7 +48,7 @@ def test_leaving_offers_to_apply_what_is_on_another_branch(
     assert story.FINISHED.delivery is not None
     delivery = story.FINISHED.delivery.model_copy(update={"commit": commit})
     finished = story.FINISHED.model_copy(update={"delivery": delivery})
-    lines = farewell(closed_log(story.STARTED, finished), root, capsys)
+    lines = closing_lines(closed_log(story.STARTED, finished), root, capsys)
     assert any("apply: coder apply" in line for line in lines)
 
 
@@ -56,7 +56,7 @@ def test_leaving_after_undo_offers_nothing_to_apply(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
-    lines = farewell(closed_log(story.STARTED, story.FINISHED), root, capsys)
+    lines = closing_lines(closed_log(story.STARTED, story.FINISHED), root, capsys)
     assert not any("coder apply" in line for line in lines)
     assert "next     it was taken back since" in lines
 
@@ -64,14 +64,16 @@ def test_leaving_after_undo_offers_nothing_to_apply(
 def test_leaving_without_an_outcome_names_the_session(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert farewell(None, tmp_path, capsys) == []
-    assert farewell(closed_log(story.STARTED), tmp_path, capsys) == ["resume   coder resume 20260101-clock"]
+    assert closing_lines(None, tmp_path, capsys) == []
+    assert closing_lines(closed_log(story.STARTED), tmp_path, capsys) == [
+        "resume   coder resume 20260101-clock"
+    ]
 
 
 def test_leaving_inline_leaves_a_transcript(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
     log = closed_log(*story.LOCATED, story.FINISHED)
-    print_farewell(log, root, transcript=[log])
+    print_closing_lines(log, root, transcript=[log])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"> {story.ISSUE}"
     assert any(line.startswith("diff --git") for line in lines)

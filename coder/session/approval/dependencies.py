@@ -26,7 +26,7 @@ async def ensure_dependencies(
 
 async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:
     """Offer to install the packages that failing tests lack, and return whether they were installed."""
-    missing = context.equipment.missing_packages(report) if context.equipment is not None else ()
+    missing = context.installer.missing_packages(report) if context.installer is not None else ()
     return await offer_packages(context, dict.fromkeys(missing, ""))
 
 
@@ -37,9 +37,9 @@ async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -
     A name may be invented, and somebody else may own it: each is decided by itself.
     """
     chosen = [package for package, module in packages.items() if await _is_wanted(context, package, module)]
-    if context.equipment is None or not chosen:
+    if context.installer is None or not chosen:
         return False
-    if problem := await asyncio.to_thread(context.equipment.install, chosen):
+    if problem := await asyncio.to_thread(context.installer.install, chosen):
         context.log.append(Warned(text=f"{', '.join(chosen)} could not be installed: {problem}"))
         return False
     return True

@@ -16,7 +16,7 @@ async def provide_packages(context: SessionContext, candidate: Candidate, plan: 
 
     Return the distributions that the code imports, those that only its tests import left out.
     """
-    if context.equipment is None:
+    if context.installer is None:
         return ()
     tree = candidate.worktree
     own = {path.stem for root in (tree, tree / "src", tree / "tests") for path in root.glob("*")}
@@ -25,7 +25,7 @@ async def provide_packages(context: SessionContext, candidate: Candidate, plan: 
         path: read_regular_text(tree / path, within=tree) for part in plan.components for path in part.files
     }
     modules = third_party_modules(texts.items(), own)
-    distributions = await asyncio.to_thread(context.equipment.find_distributions, modules)
+    distributions = await asyncio.to_thread(context.installer.find_distributions, modules)
     lacking = {
         distributions[module].name: module for module in modules if not distributions[module].is_installed
     }

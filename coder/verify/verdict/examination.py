@@ -76,7 +76,7 @@ class ExaminedChange:
 
 
 def examine_change(
-    change: ExaminedChange, instruments: ExaminationTools, *, issue: str, progress: Progress | None
+    change: ExaminedChange, tools: ExaminationTools, *, issue: str, progress: Progress | None
 ) -> Verdict:
     """Examine a change and return its verdict with the findings in its notes.
 
@@ -85,10 +85,10 @@ def examine_change(
     verdict = change.verdict
     report_progress = progress or (lambda _line: None)
     report_progress("guard: what of the change would no test miss?")
-    guarded = _run_mutants(change, instruments)
-    coverage = _measure_coverage(change, instruments)
+    guarded = _run_mutants(change, tools)
+    coverage = _measure_coverage(change, tools)
     report_progress("checks: what do linters newly find?")
-    checked = instruments.checks(change.old, change.new, change.changed)
+    checked = tools.checks(change.old, change.new, change.changed)
     notes = [
         *_survivor_notes(guarded if verdict.targets or change.sources else None),
         *_kill_notes(guarded if not (verdict.targets or change.sources) else None),
@@ -101,7 +101,7 @@ def examine_change(
     script_results = (
         IssueScriptResults()
         if verdict.targets
-        else instruments.scripts(change.old, change.new, change.changed, issue)
+        else tools.scripts(change.old, change.new, change.changed, issue)
     )
     notes += [f"the issue's own code failed before and works now: `{line}`" for line in script_results.fixed]
     notes += [f"the issue's own code fails as before: `{line}`" for line in script_results.failing]
@@ -121,7 +121,7 @@ def examine_change(
             f"{guarded.mutants if guarded else 0} deliberate breakages of the fix."
         )
         verdict = verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
-    verdict = _cap_persisting_errors(change, verdict, instruments, issue)
+    verdict = _cap_persisting_errors(change, verdict, tools, issue)
     if checked.broken:
         commands = ", ".join(f"`{command}`" for command in checked.broken)
         reason = f"The change of the configuration breaks {commands}, which passed before."
@@ -129,7 +129,7 @@ def examine_change(
     if script_results.lost:
         reason = f"The change breaks the import of {', '.join(script_results.lost)}."
         return verdict.model_copy(update={"kind": VerdictKind.BROKEN, "reason": reason})
-    if instruments.strict and checked.new and verdict.kind is VerdictKind.PROVEN:
+    if tools.strict and checked.new and verdict.kind is VerdictKind.PROVEN:
         reason = (
             f"{verdict.reason.rstrip('.')}, but the project's own checks find what they did not find before, "
             "and that counts here."
@@ -139,13 +139,13 @@ def examine_change(
 
 
 def _cap_persisting_errors(
-    change: ExaminedChange, verdict: Verdict, instruments: ExaminationTools, issue: str
+    change: ExaminedChange, verdict: Verdict, tools: ExaminationTools, issue: str
 ) -> Verdict:
     """Return a verdict that is not PROVEN where the issue's own code still raises what the issue reports."""
     is_python = any(path.endswith(".py") for path in change.sources)
     if verdict.kind is not VerdictKind.PROVEN or not is_python:
         return verdict
-    errors = instruments.persisting_errors(change.old, change.new, issue, verdict.targets)
+    errors = tools.persisting_errors(change.old, change.new, issue, verdict.targets)
     if not errors:
         return verdict
     reason = f"{verdict.reason.rstrip('.')}, but {'; '.join(errors).rstrip('.')}."
@@ -160,15 +160,15 @@ def _is_unguarded(change: ExaminedChange, guarded: MutationReport | None) -> boo
     return are_new and guarded is not None and guarded.mutants >= LEAST_MUTANTS and guarded.caught == 0
 
 
-def _run_mutants(change: ExaminedChange, instruments: ExaminationTools) -> MutationReport | None:
+def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationReport | None:
     """Mutate the change and run the targets and the tests that reach it.
 
     If only tests changed, mutate the sources that the new tests import. None if nothing can be mutated or
     run.
     """
     added = _new_green_tests(change)
-    if instruments.trace is not None:
-        with instruments.warm(change.new, change.suite_files) as warm:
+    if tools.trace is not None:
+        with tools.warm(change.new, change.suite_files) as warm:
             return mutate_for_new_tests(
                 change.new,
                 [path for path in change.sources if path.endswith(".py")],
@@ -177,7 +177,7 @@ def _run_mutants(change: ExaminedChange, instruments: ExaminationTools) -> Mutat
                 seconds=NEW_CODE_SECONDS,
             )
     if change.verdict.targets and change.sources:
-        with instruments.warm(change.new, change.suite_files) as warm:
+        with tools.warm(change.new, change.suite_files) as warm:
             return mutate_verified_change(
                 change.old,
                 change.new,
@@ -187,7 +187,7 @@ def _run_mutants(change: ExaminedChange, instruments: ExaminationTools) -> Mutat
                 warm=warm,
             )
     if added and not change.sources and change.before.problem is None:
-        with instruments.warm(change.new, change.suite_files) as warm:
+        with tools.warm(change.new, change.suite_files) as warm:
             return mutate_for_new_tests(
                 change.new,
                 sources_imported_by(change.new, sorted(set(map(test_file_of, added)))),
@@ -203,13 +203,13 @@ def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:
     )
 
 
-def _measure_coverage(change: ExaminedChange, instruments: ExaminationTools) -> LineCoverage | None:
+def _measure_coverage(change: ExaminedChange, tools: ExaminationTools) -> LineCoverage | None:
     """Return the lines of the changed sources that the new tests execute; None if it is not requested."""
     tests = _new_green_tests(change)
     texts = {path: text for path, text in _read_texts(change.new, change.sources).items() if text}
-    if instruments.trace is None or not tests or not texts:
+    if tools.trace is None or not tests or not texts:
         return None
-    return measure_coverage(texts, instruments.trace(change.new, tests))
+    return measure_coverage(texts, tools.trace(change.new, tests))
 
 
 def _survivor_notes(guarded: MutationReport | None) -> list[str]:

@@ -69,8 +69,8 @@ class WorktreeVerifier:
         needs_ties: bool = False,
         accepts_test_edits: bool = False,
         circumstances: tuple[str, ...] = (),
-        instruments: ExaminationTools | None = None,
-        standby: WarmBase | None = None,
+        tools: ExaminationTools | None = None,
+        warm_base: WarmBase | None = None,
         suite: SuiteLimits = WHOLE,
         history: SuiteHistory = NO_HISTORY,
         builder: ExtensionBuilder | None = None,
@@ -90,7 +90,7 @@ class WorktreeVerifier:
 
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
-        `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
+        `tools` examine changes that broke nothing; `warm_base` keeps the base warm; `suite` limits how
         much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
         large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
@@ -98,8 +98,8 @@ class WorktreeVerifier:
         """
         self._trees = BuiltTrees(trees, builder)
         self._runner = runner
-        self._instruments = instruments
-        self._standby = standby
+        self._tools = tools
+        self._warm_base = warm_base
         self._base = BaseSuite(self._trees, runner, suite, history)
         self._suite = suite
         self._cutoff = cutoff
@@ -315,7 +315,7 @@ class WorktreeVerifier:
 
     def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         """Return the latest verdict with the findings of mutation testing and linters."""
-        if self._instruments is None or verdict.tree not in self._compared:
+        if self._tools is None or verdict.tree not in self._compared:
             return verdict
         judged, after = self._compared[verdict.tree]
         with judged.split.checkout("base") as old, judged.split.checkout("change") as new:
@@ -328,7 +328,7 @@ class WorktreeVerifier:
                 before=judged.before,
                 after=after,
             )
-            return examine_change(change, self._instruments, issue=self._issue, progress=progress)
+            return examine_change(change, self._tools, issue=self._issue, progress=progress)
 
     def preview(
         self,
@@ -340,10 +340,10 @@ class WorktreeVerifier:
         around: WorktreeContext = nullcontext,
     ) -> TestReport:
         """Run tests on uncommitted code, in a warm process if possible."""
-        if self._standby is not None and not compiled_sources(paths):
-            self._standby.start()
+        if self._warm_base is not None and not compiled_sources(paths):
+            self._warm_base.start()
             edits = read_edits(worktree, paths)
-            if edits is not None and isinstance(ran := self._standby.run(edits, tests), WarmResult):
+            if edits is not None and isinstance(ran := self._warm_base.run(edits, tests), WarmResult):
                 return ran.report
         with around():
             if error := self._trees.rebuild(worktree, paths):
@@ -353,8 +353,8 @@ class WorktreeVerifier:
 
     def explain_failure(self, verdict: Verdict) -> str:
         """Return a summary of the verdict for the model."""
-        if self._standby is not None:
-            self._standby.start()  # another attempt will follow
+        if self._warm_base is not None:
+            self._warm_base.start()  # another attempt will follow
         return summarize_failures(verdict)
 
     def commit_evidence(self, verdict: Verdict) -> Evidence:
@@ -376,13 +376,13 @@ class WorktreeVerifier:
 
     def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> WarmFirstRun:
         """Run the tests that the change reaches warm, if possible, to learn which of them to run first."""
-        if self._standby is None or not self._standby.is_ready or self._trees.inputs:
+        if self._warm_base is None or not self._warm_base.is_ready or self._trees.inputs:
             return WarmFirstRun()
         edits = self._trees.changed_texts(patch.tree)
         return (
             WarmFirstRun()
             if edits is None
-            else run_first_look(self._standby, edits, before, with_label("first look", progress))
+            else run_first_look(self._warm_base, edits, before, with_label("first look", progress))
         )
 
 

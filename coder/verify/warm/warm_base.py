@@ -132,14 +132,14 @@ def read_edits(tree: Path, paths: Sequence[str]) -> Edits | None:
 
 
 def run_first_look(
-    standby: WarmBase, edits: Edits, before: TestReport, progress: Progress | None
+    warm_base: WarmBase, edits: Edits, before: TestReport, progress: Progress | None
 ) -> WarmFirstRun:
     """Run the tests that the change reaches in the warm process, as a hint of what to run first."""
-    reach = standby.reach(edits)
+    reach = warm_base.reach(edits)
     report_progress = progress or (lambda _line: None)
     if reach.everything:
         return WarmFirstRun(reach=reach)
-    ran = standby.run(
+    ran = warm_base.run(
         edits, reach.soonest, in_order=True, on_red=lambda test: report_progress(f"{test} is red")
     )
     if not isinstance(ran, WarmResult):

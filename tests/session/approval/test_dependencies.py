@@ -53,8 +53,8 @@ def test_installs_nothing_without_approval(
     report: TestReport,
 ) -> None:
     verifier = FakeVerifier(report=LACKING)
-    equipment = FakeEquipment(verifier, problem)
-    context = replace(kit(tmp_path, verifier=verifier, attended=attended), equipment=equipment)
+    installer = FakeEquipment(verifier, problem)
+    context = replace(kit(tmp_path, verifier=verifier, attended=attended), installer=installer)
 
     async def scenario() -> TestReport | None:
         candidate = context.repository.create_candidate("c1")
@@ -68,15 +68,15 @@ def test_installs_nothing_without_approval(
         return await asking
 
     assert asyncio.run(scenario()) == report
-    assert equipment.installed == installed_packages
+    assert installer.installed == installed_packages
     warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert warning_texts == (["answers could not be installed: no such package"] if problem else [])
 
 
 def test_asks_for_each_package_by_itself(tmp_path: Path) -> None:
     verifier = FakeVerifier()
-    equipment = FakeEquipment(verifier)
-    context = replace(kit(tmp_path, verifier=verifier, attended=True), equipment=equipment)
+    installer = FakeEquipment(verifier)
+    context = replace(kit(tmp_path, verifier=verifier, attended=True), installer=installer)
 
     async def scenario() -> tuple[bool, list[str]]:
         asking = asyncio.ensure_future(offer_packages(context, {"PyYAML": "yaml", "invented": "invented"}))
@@ -92,7 +92,7 @@ def test_asks_for_each_package_by_itself(tmp_path: Path) -> None:
         return await asking, questions
 
     was_installed, questions = asyncio.run(scenario())
-    assert was_installed and equipment.installed == ["PyYAML"]
+    assert was_installed and installer.installed == ["PyYAML"]
     assert "PyYAML (imported as yaml) is not installed" in questions[0]
     assert "invented is not installed" in questions[1]
     assert not asyncio.run(offer_packages(context, {"invented": ""}))  # and does not ask again

@@ -72,11 +72,11 @@ def report_of(project: Project, sandbox: ProcessSandbox, tree: Path) -> TestRepo
 
 def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     lines: list[str] = []
-    project, equipment = prepare_project(tmp_path, sandbox, lines)
+    project, installer = prepare_project(tmp_path, sandbox, lines)
     assert project.overlay is not None
     before = report_of(project, sandbox, tmp_path / "project")
-    assert equipment.missing_packages(before) == ("answers",)
-    assert equipment.install(["answers"]) == ""
+    assert installer.missing_packages(before) == ("answers",)
+    assert installer.install(["answers"]) == ""
     assert report_of(project, sandbox, tmp_path / "project").outcome_counts.passed == 1
     assert (lines, project.overlay.packages) == (
         ["Packages of coder's own, which the project's environment lacks: answers."],
@@ -86,16 +86,16 @@ def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, san
         project.overlay.directory_of(["answers"]).name
     ]
     (tmp_path / "wheels" / "answers-1.0-py3-none-any.whl").unlink()
-    assert equipment.install(["answers"]) == ""  # it is there already
+    assert installer.install(["answers"]) == ""  # it is there already
 
 
 def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     lines: list[str] = []
-    project, equipment = prepare_project(tmp_path, sandbox, lines)
-    assert "nowhere" in equipment.install(["nowhere-to-be-found"])
+    project, installer = prepare_project(tmp_path, sandbox, lines)
+    assert "nowhere" in installer.install(["nowhere-to-be-found"])
     assert (lines, project.overlay and project.overlay.packages) == ([], ())
     assert [*(tmp_path / "overlays").iterdir()] == []
-    assert equipment.install(["--index-url=x"]) != ""
+    assert installer.install(["--index-url=x"]) != ""
 
 
 def test_overlay_is_named_after_its_contents(tmp_path: Path) -> None:
@@ -116,15 +116,15 @@ def test_works_in_sandbox(tmp_path: Path) -> None:
         pytest.skip("no walls on this machine")
     exposed = (TARGET, tmp_path / "overlays", tmp_path / "wheels")
     with ProcessSandbox(os.environ, backend=walls, exposed=exposed) as sandbox:
-        project, equipment = prepare_project(tmp_path, sandbox, [])
-        assert equipment.install(["answers"]) == ""
+        project, installer = prepare_project(tmp_path, sandbox, [])
+        assert installer.install(["answers"]) == ""
         assert report_of(project, sandbox, tmp_path / "project").outcome_counts.passed == 1
 
 
 def test_finds_distributions_of_modules(tmp_path: Path) -> None:
     with ProcessSandbox(os.environ, backend=choose_backend().backend, exposed=(TARGET,)) as sandbox:
-        _, equipment = prepare_project(tmp_path, sandbox, [])
-        found = equipment.find_distributions(["_pytest", "yaml_of_nobody", "bs4_of_nobody", "cv2"])
+        _, installer = prepare_project(tmp_path, sandbox, [])
+        found = installer.find_distributions(["_pytest", "yaml_of_nobody", "bs4_of_nobody", "cv2"])
     assert found == {
         "_pytest": Distribution(name="pytest", is_installed=True),
         "yaml_of_nobody": Distribution(name="yaml-of-nobody", is_installed=False),

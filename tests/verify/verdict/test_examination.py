@@ -41,7 +41,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         write(tmp_path / "old", {"keep.py": "", **old})
         write(tmp_path / "new", {"keep.py": "", **new})
         project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
-        instruments = ExaminationTools(
+        tools = ExaminationTools(
             warm=lambda tree, paths: WarmRunner(
                 project,
                 tree,
@@ -65,7 +65,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             before=TestReport(command="pytest"),
             after=TestReport(command="pytest", results=(passed_result(ADDED),)),
         )
-        return examine_change(change, instruments, issue="", progress=None)
+        return examine_change(change, tools, issue="", progress=None)
 
     return examine_files
 

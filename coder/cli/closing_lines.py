@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from coder.session.log import EventLog
 
 
-def print_farewell(
+def print_closing_lines(
     log: "EventLog | None", root: Path, *, transcript: "Sequence[EventLog]" = (), is_told: bool = False
 ) -> None:
     """Print a transcript of sessions, what became of the newest one, and how to go on with it.
