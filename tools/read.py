@@ -9,6 +9,7 @@ from coder.index import Definition, definitions, enclosing_definitions, match_de
 from coder.patching.applying.source import TextFile
 from coder.tools.tool import tool
 from coder.workspace.files import format_count, load_source, number_lines
+from coder.workspace.places import is_named
 from coder.workspace.workspace import Workspace
 
 MOST_LINES = 200
@@ -38,9 +39,9 @@ def read(
         after: Lines below `line`.
     """
     relative, source = load_source(workspace, path)
-    if relative not in workspace.named:
+    if not is_named(workspace, relative):
         raise ToolError(
-            f"{escape_path(relative)} has not been named by any search yet. First find the place in "
+            f"{escape_path(relative)} has not been named by anything you saw. First find the place in "
             f"it: search(pattern=..., path={relative!r}) "
             f"for the words you expect there, or outline(path={relative!r})."
         )

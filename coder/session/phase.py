@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered
-from coder.core.messages import AssistantMessage, Image, ToolCall
+from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
 from coder.core.state import candidate_messages, unanswered_calls
@@ -19,7 +19,6 @@ from coder.session.context import SessionContext
 from coder.session.delivery.commit_message import format_subject
 from coder.session.limits.loop_detection import LOOP_SUMMARY, LoopDetector, latest_call_results
 from coder.session.turn import add_user_message, run_turn
-from coder.workspace.places import record_places
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
 """`path::Name` or `path:line`, as named by a reply that patches immediately."""
@@ -73,7 +72,7 @@ async def run_phase(
             context, candidate, PhaseState(patch=patch, changed=bool(patch.paths), entry=True)
         )
         if isinstance(decision, str):
-            await _send(context, candidate, decision)
+            add_user_message(context, candidate, decision)
             is_opened = True
         elif decision is not None:
             return _log_note(context, candidate, purpose.phase, decision, implied=True)
@@ -114,7 +113,7 @@ async def run_phase(
                 or decision
             )
         if isinstance(decision, str):
-            await _send(context, candidate, decision)
+            add_user_message(context, candidate, decision)
             is_opened = True
         elif decision is not None:
             return _log_note(context, candidate, purpose.phase, decision, implied=decision not in handed_over)
@@ -147,7 +146,7 @@ async def _ask(
 ) -> tuple[ToolCall, ...]:
     """Return the calls of the next reply; remind the model if it made none."""
     if opens and (text := await purpose.opening(context, candidate)):
-        await _send(context, candidate, text, context.task.images)
+        add_user_message(context, candidate, text, context.task.images)
     reply = await run_turn(context, candidate)
     if not reply.message.calls and not purpose.phase.answers:
         add_user_message(
@@ -158,14 +157,6 @@ async def _ask(
             ),
         )
     return reply.message.calls
-
-
-async def _send(
-    context: SessionContext, candidate: Candidate, text: str, images: Sequence[Image] = ()
-) -> None:
-    """Add a message of the harness to the conversation; the model may read the files that it names."""
-    await asyncio.to_thread(record_places, context.workspace(candidate), text)
-    add_user_message(context, candidate, text, images)
 
 
 async def _current_patch(context: SessionContext, candidate: Candidate, phase: Phase) -> Patch:

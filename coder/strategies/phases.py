@@ -26,7 +26,6 @@ from coder.session.phase import PhaseSpec, PhaseState
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
 from coder.strategies.review.preflight import preflight_objections
 from coder.strategies.verify_phase import attempts_left, excluded_tests, judge_change, requested_tests
-from coder.workspace.places import record_places
 
 FIRST_LOOK_CHARACTERS = 14_000
 EXPLANATION_CHARACTERS = 1_500
@@ -66,10 +65,8 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
 
 async def _look_first(context: SessionContext, candidate: Candidate, reds: Sequence[TestResult] = ()) -> str:
     """Return what a search for the user's request finds, for the first message."""
-    workspace = context.workspace(candidate)
-    await asyncio.to_thread(record_places, workspace, context.task.issue)
     return await asyncio.to_thread(
-        issue_overview, workspace, context.task.issue, tuple(reds), FIRST_LOOK_CHARACTERS
+        issue_overview, context.workspace(candidate), context.task.issue, tuple(reds), FIRST_LOOK_CHARACTERS
     )
 
 
@@ -293,7 +290,6 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     current_diagnoses = newest_diagnoses(context, candidate)
     places, failure_count = unaddressed_places(own_records)
     explanation = await asyncio.to_thread(context.verifier.explain_failure, judgements[-1])
-    await asyncio.to_thread(record_places, context.workspace(candidate), explanation)
     has_kept_source = context.task.mode != "build" and has_source(
         await asyncio.to_thread(context.repository.candidate_patch, candidate)
     )

@@ -15,6 +15,7 @@ from coder.core.ports.model import Model
 from coder.core.ports.repair import FaultLocator
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import Verifier
+from coder.core.state import shown_texts
 from coder.core.values.candidate import Candidate
 from coder.core.values.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.values.proposal import SuspectRanking
@@ -325,6 +326,7 @@ def _workspace_factory(
                 secrets=private,
                 read_only=config.approve == "read-only",
                 only=task.only,
+                shown_texts=lambda: shown_texts(log.records, candidate.id),
             )
         return workspaces[candidate.id]
 

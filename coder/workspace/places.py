@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.files.ripgrep import list_paths
+from coder.files.ripgrep import escape_path, list_paths
 from coder.workspace.workspace import Workspace
 
 FRAME = re.compile(r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
@@ -48,17 +48,28 @@ def record_places(workspace: Workspace, text: str) -> list[tuple[str, int | None
     A path may come from another machine: its longest suffix that is a file here is used. A bare file name
     matches up to three files; a dotted name matches the module of its longest prefix.
     """
-    worktree_files = FileIndex(list_paths(workspace.root))
-    places: list[tuple[str, int | None]] = []
-    for path, line in extract_places(text):
-        places += [(file, line) for file in worktree_files.files_with_suffix(path)]
-    places += [
-        (file, None) for name in extract_dotted_names(text) for file in worktree_files.module_files(name)
-    ]
-    places = list(dict.fromkeys(places))[:MOST_PLACES]
+    places = _find_places(FileIndex(list_paths(workspace.root)), text)
     for path, place_line in places:
         workspace.record_place(path, place_line)
     return places
+
+
+def is_named(workspace: Workspace, path: str) -> bool:
+    """Tell whether a tool's answer or any message to the model has named a file of the worktree."""
+    if path in workspace.named:
+        return True
+    names = "|".join(map(re.escape, dict.fromkeys((path, escape_path(path)))))
+    literal = re.compile(rf"(?<![\w/.-])(?:{names})(?![\w/-]|\.\w)")
+    if any(literal.search(text) for text in workspace.shown_texts()):
+        return True
+    files = FileIndex(list_paths(workspace.root))
+    return any(path == file for text in workspace.shown_texts() for file, _line in _find_places(files, text))
+
+
+def _find_places(files: "FileIndex", text: str) -> list[tuple[str, int | None]]:
+    places = [(file, line) for path, line in extract_places(text) for file in files.files_with_suffix(path)]
+    places += [(file, None) for name in extract_dotted_names(text) for file in files.module_files(name)]
+    return list(dict.fromkeys(places))[:MOST_PLACES]
 
 
 def extract_dotted_names(text: str) -> list[str]:

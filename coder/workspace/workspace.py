@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -58,12 +58,14 @@ class Workspace:
     """Paths or globs that may be written; empty is all."""
     progress: Progress = field(default=lambda _line: None)
     named: dict[str, set[int]] = field(default_factory=dict)
-    """Paths that the issue or a tool's answer has mentioned, with the lines mentioned in each."""
+    """Paths that a tool's answer has mentioned, with the lines mentioned in each."""
+    shown_texts: Callable[[], Iterable[str]] = tuple
+    """Returns all that the model was shown so far, newest first."""
     failed_hunks: Counter[str] = field(default_factory=Counter)
     """How often each hunk of a patch was refused, by its fingerprint."""
 
     def record_place(self, path: str, line: int | None = None) -> None:
-        """Record that a tool's answer, or a message, has mentioned this place."""
+        """Record that a tool's answer has mentioned this place."""
         self.named.setdefault(path, set()).update(() if line is None else (line,))
 
     def resolve_path(self, path: str) -> tuple[Path, str]:

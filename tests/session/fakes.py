@@ -14,6 +14,7 @@ from coder.core.policy import Policy
 from coder.core.ports.repository import Repository
 from coder.core.ports.sandbox import Execution, Limits, Progress
 from coder.core.ports.tests import Verifier
+from coder.core.state import shown_texts
 from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
 from coder.core.values.history import CommitInfo
 from coder.core.values.proposal import Proposals
@@ -309,6 +310,7 @@ def kit(
         baseline=lambda _tests, _progress: TestReport(command="pytest"),
         index=SymbolIndex(root),
         only=only,
+        shown_texts=lambda: shown_texts(log.records, "c1"),
     )
     fake = repository or FakeRepository(root=root)
     chosen = verifier or FakeVerifier()

@@ -1,7 +1,10 @@
 """Files that `read` opens, and the rule that a place is searched before it is read."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from coder.tools.read import MOST_CHARACTERS, read
 from coder.tools.search import search
@@ -13,7 +16,7 @@ BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b
 def test_refuses_unseen_file_and_suggests_query(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     assert call_refused_tool(read, space, path="box.py", line=1) == (
-        "box.py has not been named by any search yet. First find the place in it: "
+        "box.py has not been named by anything you saw. First find the place in it: "
         "search(pattern=..., path='box.py') "
         "for the words you expect there, or outline(path='box.py')."
     )
@@ -162,3 +165,28 @@ def test_control_characters_of_file_do_not_reach_terminal(tmp_path: Path) -> Non
     space = workspace(tmp_path, {"a.txt": "\x1b[31mred\x1b[0m\n"})
     space.record_place("a.txt")
     assert "\x1b" not in call_tool(read, space, path="a.txt", line=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/box.py\n    1| class Box",
+        "Around them, by how much they are used:\nsrc/box.py:\n  Box 1",
+        'File "/home/ada/shop/src/box.py", line 3, in size',
+        "FAILED src/box.py::test_size - assert 1 == 2",
+        "it is in (src/box.py).",
+        "src.box.Box is wrong",
+    ],
+)
+def test_opens_what_any_message_named(tmp_path: Path, text: str) -> None:
+    space = workspace(tmp_path, {"src/box.py": BOX, "src/other.py": BOX})
+    space = replace(space, shown_texts=lambda: ["see other things", text])
+    assert call_tool(read, space, path="src/box.py").startswith("src/box.py, lines 1-7 of 7")
+    assert "has not been named" in call_refused_tool(read, space, path="src/other.py")
+
+
+def test_opens_a_file_without_suffix_that_a_message_named(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"Makefile": "all:\n", "Makefile.am": "all:\n"})
+    space = replace(space, shown_texts=lambda: ["Layout: Makefile, setup.py"])
+    assert call_tool(read, space, path="Makefile").startswith("Makefile, lines 1-1 of 1")
+    assert "has not been named" in call_refused_tool(read, space, path="Makefile.am")

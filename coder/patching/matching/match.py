@@ -4,10 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from coder.patching.dialects.hunk import HunkLine, PatchHunk
-from coder.patching.matching.align import align_hunk
+from coder.patching.matching.align import Alignment, align_hunk
 from coder.patching.matching.compare import COMPARISONS, LineComparison, normalize_line
 from coder.patching.matching.indexed import LineIndex
 
+HIDDEN_LINE = "\0"
+"""Line that no hunk has, in place of those that are out of the question."""
 CLOSERS = (")", "]", "}", "{", "@", "#")
 
 
@@ -102,16 +104,28 @@ def _match_by_alignment(hunk: PatchHunk, text: LineIndex, offset: int) -> MatchR
         return AlreadyApplied(hunk=hunk)
     if alignment is None or (reverse_alignment and reverse_alignment.cost == alignment.cost):
         return Misfit(hunk=hunk)
-    spots = alignment.spots
-    if alignment.places:
-        starts = [spot - hunk.runs[0].old_index for spot in alignment.places]
-        at = choose_position(hunk, starts, lines=text.lines, offset=offset) if len(hunk.runs) == 1 else None
-        if at is None or at != starts[0]:
-            return Misfit(
-                hunk=hunk,
-                places=tuple(sorted(starts)) if max(starts) - min(starts) > len(hunk.old_lines) else (),
-            )
-    return Placement(hunk=hunk, spots=spots, pairs=alignment.pairs)
+    if not alignment.places:
+        return Placement(hunk=hunk, spots=alignment.spots, pairs=alignment.pairs)
+    starts = [spot - hunk.runs[0].old_index for spot in alignment.places]
+    at = choose_position(hunk, starts, lines=text.lines, offset=offset) if len(hunk.runs) == 1 else None
+    chosen = alignment if at == starts[0] else _align_from(at, hunk, text)
+    if chosen is None or chosen.cost != alignment.cost:
+        return Misfit(
+            hunk=hunk,
+            places=tuple(sorted(starts)) if max(starts) - min(starts) > len(hunk.old_lines) else (),
+        )
+    return Placement(hunk=hunk, spots=chosen.spots, pairs=chosen.pairs)
+
+
+def _align_from(at: int | None, hunk: PatchHunk, text: LineIndex) -> Alignment | None:
+    """Align the hunk with the lines from `at` on alone; None if it does not begin there."""
+    if at is None or at < 0:
+        return None
+    end = at + len(hunk.old_lines)
+    window = [line if at <= number < end else HIDDEN_LINE for number, line in enumerate(text.lines)]
+    alignment = align_hunk(hunk, LineIndex(window))
+    begins_there = alignment is not None and alignment.spots[0] - hunk.runs[0].old_index == at
+    return alignment if begins_there else None
 
 
 def find_contiguous(lines: Sequence[HunkLine], text: LineIndex) -> list[int]:
@@ -134,12 +148,13 @@ def choose_position(
 ) -> int | None:
     """Return the only position, or the only one that the header's line number or function name points at.
 
-    A line number counts only where it matches exactly, as it is or shifted by `offset`, the displacement of
-    the hunk before; where both point at places, it says nothing.
+    A line number counts only where it matches exactly: shifted by `offset`, the displacement of the hunk
+    before, or as it is where that fits none.
     """
     if len(candidates) == 1:
         return next(iter(candidates))
-    by_number = {at for at in candidates if hunk.start and at - (hunk.start - 1) in (0, offset)}
+    stated = {hunk.start - 1} if hunk.start else set()
+    by_number = {at for at in candidates if at - offset in stated} or stated.intersection(candidates)
     by_section = {at for at in candidates if hunk.section and _inside(hunk.section, lines, at)}
     if by_number and hunk.section:
         by_section |= {at for at in by_number if _is_git_section(hunk.section, lines, at)}

@@ -12,7 +12,6 @@ from coder.retrieval.orientation import issue_overview
 from coder.session.context import SessionContext
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.tools.registry import ARCHITECT_TOOLS
-from coder.workspace.places import record_places
 
 OVERVIEW_CHARACTERS = 10_000
 
@@ -43,7 +42,6 @@ async def describe_repository(context: SessionContext, candidate: Candidate) -> 
     workspace = context.workspace(candidate)
     if not any(path.name != ".git" for path in candidate.worktree.iterdir()):
         return ""
-    await asyncio.to_thread(record_places, workspace, context.task.issue)
     return await asyncio.to_thread(issue_overview, workspace, context.task.issue, (), OVERVIEW_CHARACTERS)
 
 

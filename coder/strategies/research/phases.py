@@ -16,7 +16,6 @@ from coder.strategies.research.citations import (
     check_text,
     count_uncited_paragraphs,
 )
-from coder.workspace.places import record_places
 
 FIRST_LOOK_CHARACTERS = 10_000
 """Limit of what a search for the question shows the planner."""
@@ -69,9 +68,8 @@ def research_phase(topic: Subtopic, *, gap: str) -> PhaseSpec:
 def evaluation_phase(topics: Sequence[Subtopic], results: Sequence[ResearchResult]) -> PhaseSpec:
     """Return the phase that judges the findings; `topics` are those of this round that nobody answered."""
 
-    async def opening(context: SessionContext, reader: Candidate) -> str:
-        text = context.prompts.render("evaluate", task=context.task, results=results, unanswered=topics)
-        return await _with_named_places(context, reader, text)
+    async def opening(context: SessionContext, _reader: Candidate) -> str:
+        return context.prompts.render("evaluate", task=context.task, results=results, unanswered=topics)
 
     return PhaseSpec(phase=EVALUATE, opening=opening, settle=_settle_with_note)
 
@@ -79,9 +77,8 @@ def evaluation_phase(topics: Sequence[Subtopic], results: Sequence[ResearchResul
 def synthesis_phase(results: Sequence[ResearchResult], *, evaluation: str) -> PhaseSpec:
     """Return the phase that writes the report; its citations are checked as those of the researchers."""
 
-    async def opening(context: SessionContext, candidate: Candidate) -> str:
-        text = context.prompts.render("synthesize", task=context.task, results=results, evaluation=evaluation)
-        return await _with_named_places(context, candidate, text)
+    async def opening(context: SessionContext, _candidate: Candidate) -> str:
+        return context.prompts.render("synthesize", task=context.task, results=results, evaluation=evaluation)
 
     async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
         if isinstance(state.note, ResearchReport):
@@ -135,13 +132,6 @@ async def _settle_with_note(
     return state.note
 
 
-async def _with_named_places(context: SessionContext, reader: Candidate, text: str) -> str:
-    """Return the text, whose places the reader may open from now on."""
-    await asyncio.to_thread(record_places, context.workspace(reader), text)
-    return text
-
-
 async def _look(context: SessionContext, reader: Candidate, text: str, characters: int) -> str:
     workspace = context.workspace(reader)
-    await asyncio.to_thread(record_places, workspace, text)
     return await asyncio.to_thread(issue_overview, workspace, text, (), characters)

@@ -20,7 +20,7 @@ from coder.strategies.review.review_targets import (
     read_exact_text,
     repairable_findings,
 )
-from coder.strategies.tree.branch import drop_candidate, share_views
+from coder.strategies.tree.branch import drop_candidate
 
 DIFF_CHARACTERS = 6_000
 
@@ -99,7 +99,6 @@ async def _fork_for_repair(
         )
     )
     await asyncio.to_thread(context.repository.rollback, child, patch.tree)
-    share_views(context, candidate, child)
     return child
 
 

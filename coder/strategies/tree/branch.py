@@ -88,7 +88,6 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     await asyncio.to_thread(apply_test_hunks, child, patch)
     test_patch = await asyncio.to_thread(context.repository.candidate_patch, child)
     context.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
-    share_views(context, parent, child)
     judgements = candidate_verdicts(context.log.records, parent.id)
     failure = (
         context.verifier.explain_failure(judgements[-1])
@@ -102,12 +101,6 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
         context.prompts.render("approach", aside=dropped_paths, failed=failure, approach=seed.approach),
     )
     return child
-
-
-def share_views(context: SessionContext, parent: Candidate, child: Candidate) -> None:
-    """Mark what the parent was shown as shown to the child, since they share the conversation."""
-    for path, lines in context.workspace(parent).named.items():
-        context.workspace(child).named.setdefault(path, set()).update(lines)
 
 
 def drop_candidate(context: SessionContext, candidate: Candidate, reason: str) -> None:
