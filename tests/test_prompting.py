@@ -219,7 +219,7 @@ CASES: dict[str, dict[str, Any]] = {
     "component_flagged": {"component": COMPONENTS.components[0], "findings": (FINDING,)},
     "review_components": {"task": TASK, "plan": format_plan(COMPONENTS), "sources": "a.py\n    1| x"},
     "built": {"task": TASK, "plan": format_plan(COMPONENTS)},
-    "passing": {"left": 2},
+    "attempts_left": {"left": 2, "passes": True},
     "give_up": {"failed": "NOT FIXED: 1 test not green"},
 }
 SNAPSHOTS = Path(__file__).parent / "prompts"

@@ -112,14 +112,16 @@ async def _settle_reproduce_within_attempts(
     context: SessionContext, candidate: Candidate, state: PhaseState
 ) -> Note | str | None:
     """Settle the phase, but give up at a change of the source for which no attempt is left."""
-    remaining = attempts_left(context)
-    if state.changed and not state.entry and has_source(state.patch) and remaining < 1:
+    if state.changed and not state.entry and has_source(state.patch) and attempts_left(context) < 1:
         return GiveUp(summary="No attempt is left: each change was changed again after its verification.")
     decision = await _settle_reproduce(context, candidate, state)
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    if isinstance(decision, str) and judgements and judgements[-1].is_deliverable:
-        return f"{decision}\n\n{context.prompts.render('passing', left=remaining)}"
-    return decision
+    newest = next(reversed(candidate_verdicts(context.log.records, candidate.id)), None)
+    if not isinstance(decision, str) or newest is None or newest.kind is VerdictKind.INCONCLUSIVE:
+        return decision
+    advice = context.prompts.render(
+        "attempts_left", left=attempts_left(context), passes=newest.is_deliverable
+    )
+    return f"{decision}\n\n{advice}"
 
 
 async def _settle_reproduce(
