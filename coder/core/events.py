@@ -168,7 +168,7 @@ class BaselineMeasured(EventValue):
     failing: tuple[str, ...]
     """Ids of tests that fail before anything is changed, without those that cannot pass in the sandbox."""
     denied: tuple[DeniedResource, ...] = ()
-    """What the latter lack."""
+    """Resources for want of which the denied tests cannot pass."""
     seconds: float
     problem: str = ""
 

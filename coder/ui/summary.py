@@ -31,7 +31,7 @@ DENIED: Mapping[DeniedResource, str] = {
     "calls": "forbidden system calls",
     "home": "no home directory",
 }
-"""What tests lack in the sandbox, in words for the user."""
+"""Resources that the sandbox denies tests, in words for the user."""
 
 
 def format_spending(spent: UsageTotals) -> list[str]:
