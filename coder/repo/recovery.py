@@ -109,7 +109,7 @@ def recover_abandoned(sessions: Path, settle: Callable[[Path, PendingDelivery], 
 
     `settle` completes or undoes a started delivery, as the session's log decides.
     """
-    states = {record.parent for name in (RECORD_FILE, INTENT_FILE) for record in sessions.glob(f"*/{name}")}
+    states = {record.parent for name in (RECORD_FILE, INTENT_FILE) for record in sessions.glob(f"*/{name}*")}
     return tuple(state.name for state in sorted(states) if _recover_session(state, settle))
 
 
@@ -131,6 +131,8 @@ def _recover_session(state: Path, settle: Callable[[Path, PendingDelivery], None
             if pending is not None and pending.common.is_dir():
                 settle(state, pending)
             (state / INTENT_FILE).unlink(missing_ok=True)
+            for draft in (*state.glob(f"{RECORD_FILE}.*"), *state.glob(f"{INTENT_FILE}.*")):
+                draft.unlink()  # of a process that was killed while it replaced the file
         except (UserError, FileNotFoundError):  # still running, or just cleaned up by another process
             return False
         except (GitError, OSError, ValueError, KeyError):

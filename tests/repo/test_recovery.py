@@ -94,6 +94,15 @@ def test_killed_session_changes_nothing_and_is_cleaned_up(tmp_path: Path) -> Non
     assert fingerprint(root) == before
 
 
+def test_removes_the_draft_of_a_record_that_was_never_written(tmp_path: Path) -> None:
+    state = tmp_path / "s-c0ffee"
+    state.mkdir()
+    for name in ("workspace.json.4711", "delivery.json.4711"):
+        (state / name).write_text('{"comm', encoding="utf-8")
+    recover_abandoned(tmp_path, settle_nothing)
+    assert not [path.name for path in state.iterdir() if "4711" in path.name]
+
+
 def test_cleans_up_every_partial_state(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "s-c0ffee"
